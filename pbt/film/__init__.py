@@ -1,1 +1,1 @@
-"""Games as videos: what every seat sees, side by side. Needs the extra `video`."""
+"""Films: games as videos of what every seat sees, side by side. Needs the extra `video`."""

@@ -1,4 +1,4 @@
-"""Looks at a game through the eyes of its seats while others step it."""
+"""Films a game while others step it: makes the pictures of what its seats see."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,17 @@ from pbt.transport.messages import GameEnd
 
 CHANNELS = (1, 3, 4)
 MOVES_PER_S = 10
-# So long the last picture of a game stays.
+# Seconds that the last picture of a game stays.
 _HOLD_S = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """ticks_per_s: of the video;  tics: a tick is one of the engine's, so a game lasts as long
-    as it was played; else it is a move
+    """How fast the time of a video goes.
+
+    ticks_per_s  ticks of the video per second
+    tics         a tick is one of the engine's tics, so a game lasts as long as it was played;
+                 false: a tick is a move
     """
 
     ticks_per_s: Fraction
@@ -30,7 +33,7 @@ class Pace:
         return float(ticks / self.ticks_per_s)
 
     def clock(self, ticks: int) -> str:
-        """Such as "0:12.3  tic 431"."""
+        """The time as text, such as "0:12.3  tic 431" or "move 12"."""
         if not self.tics:
             return f"move {ticks}"
         tenths = int(ticks * 10 / self.ticks_per_s)
@@ -38,8 +41,10 @@ class Pace:
 
 
 def pace_of(tics_per_s: float | None, moves_per_s: float | None) -> Pace:
-    """tics_per_s: of the game's engine, where it has one;  moves_per_s: asked for, instead of
-    real time.
+    """The pace of a film.
+
+    tics_per_s   of the game's engine, where it has one
+    moves_per_s  asked for instead of real time
     """
     if tics_per_s is not None and moves_per_s is None:
         return Pace(Fraction(tics_per_s).limit_denominator(1000), tics=True)
@@ -49,8 +54,10 @@ def pace_of(tics_per_s: float | None, moves_per_s: float | None) -> Pace:
 class Eyes:
     """Finds the image in what a seat observes.
 
-    seats: that see one;  height, width: of the largest
-    Raises: FilmError when no seat does.
+    seats   the seats that see an image
+    height  of the largest image
+    width   of the largest image
+    Raises: FilmError when no seat sees one.
     """
 
     def __init__(self, env_name: str, game: Game) -> None:
@@ -95,18 +102,19 @@ class Eyes:
 
 
 def score_text(points: float | None, returned: float, *, alone: bool) -> str:
-    """What counts. alone: at a table of one seat, where that is the return, whatever else is
-    counted.
+    """The score of a seat as text.
+
+    alone  the table has one seat, so the return is shown whatever else is counted
     """
-    said = [] if points is None else [f"points {points:.4g}"]
-    return "   ".join([*said, f"return {returned:.4g}"] if points is None or alone else said)
+    shown = [] if points is None else [f"points {points:.4g}"]
+    return "   ".join([*shown, f"return {returned:.4g}"] if points is None or alone else shown)
 
 
 class Camera:
     """Makes a picture of every moment of the games at one table.
 
     Tiles stand in the order of the players, wherever they sit. A game that was voided is in the
-    film, too, and says so.
+    film as well, and the film says so.
     """
 
     def __init__(
@@ -127,8 +135,11 @@ class Camera:
         self._tick = -1
 
     def begins(self, names: Sequence[str], sitting: Sequence[int], title: str) -> None:
-        """The next game. names: of the players, by seat;  sitting: index of the player in each
-        seat;  title: such as "game 1 of 2".
+        """Begin the next game.
+
+        names    of the players, by seat
+        sitting  index of the player in each seat
+        title    such as "game 1 of 2"
         """
         shown = (
             [f"{name}  ({seat})" for name, seat in zip(names, self._seat_names, strict=True)]
@@ -147,7 +158,7 @@ class Camera:
         self.first_tick = self._tick
 
     def look(self, turns: Sequence[SeatTurn], points: Sequence[float] | None) -> None:
-        """What the seats learned now: after reset, or after a step."""
+        """Take a picture of what the seats learned now: after reset, or after a step."""
         started = self._video.last_tick >= self.first_tick
         if started:
             self._tick += max(turn.tics for turn in turns) if self._pace.tics else 1
@@ -159,7 +170,7 @@ class Camera:
         self._show([self._score(seat) for seat in range(len(self._names))], "")
 
     def ends(self, end: GameEnd, voided: bool) -> None:
-        """The result stays for a moment."""
+        """Show the result for a moment."""
         places = [
             "" if voided or len(end.seats) == 1 else f"   place {seat.place + 1}"
             for seat in end.seats
@@ -189,5 +200,5 @@ class Camera:
 
 
 def counted(game: Game) -> Sequence[float] | None:
-    """By seat, what it has counted so far; None where it counts nothing."""
+    """What the game has counted so far, by seat; None where it counts nothing."""
     return game.points_now() if isinstance(game, Counting) else None

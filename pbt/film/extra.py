@@ -1,4 +1,4 @@
-"""Whether what films are made with is installed."""
+"""Checks that the packages of the extra `video` are installed."""
 
 from importlib.util import find_spec
 
@@ -9,7 +9,7 @@ _NEEDED = {"av": "PyAV", "PIL": "Pillow"}
 
 
 class FilmError(PbtError):
-    """Something that cannot be filmed, or no place for the video."""
+    """A game that cannot be filmed, or a video that cannot be written."""
 
     exit_code = 2
 

@@ -1,5 +1,6 @@
-"""Films of a population's own games: where they lie, and how many of them. Loads neither PyAV
-nor Pillow.
+"""The folder of a population's films: where they lie, and how many are kept.
+
+Loads neither PyAV nor Pillow.
 """
 
 import os
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import Self
 
 FOLDER = "films"
-"""Beside a population's snapshots."""
+"""Name of the folder, which lies beside a population's snapshots."""
 SUFFIX = ".mp4"
-# What follows the pid in the name of a video that is being written.
+# The end of the name of a video that is being written, after the writer's pid.
 PARTIAL = ".partial"
 _WRITER = re.compile(rf"\..*\.(?P<pid>\d+){re.escape(PARTIAL)}")
 _NAME = re.compile(
@@ -24,8 +25,11 @@ _PROBLEM = "problem.txt"
 
 @dataclass(frozen=True, slots=True)
 class FilmName:
-    """Of the game that a film shows: the table's running number of it, and the hash of its
-    actions, since a resumed training may count again.
+    """The name of a film, which is that of its game.
+
+    table            number of the table
+    count            the table's running number of the game
+    trajectory_hash  hash of its actions, since a resumed training may count again
     """
 
     table: int
@@ -38,18 +42,21 @@ class FilmName:
 
     @classmethod
     def of(cls, file: str) -> Self | None:
-        """None for the name of anything else."""
-        found = _NAME.fullmatch(file)
+        """The name in a file name; None for the name of anything else."""
+        match = _NAME.fullmatch(file)
         return (
             None
-            if found is None
-            else cls(int(found["table"]), int(found["count"]), found["trajectory"])
+            if match is None
+            else cls(int(match["table"]), int(match["count"]), match["trajectory"])
         )
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFilm:
-    """made_at: seconds since 1970"""
+    """A film in the folder.
+
+    made_at  seconds since 1970
+    """
 
     name: FilmName
     path: Path
@@ -58,26 +65,31 @@ class StoredFilm:
 
 
 class FilmFolder:
-    """Whole films under the names of their games. Several processes may write at the same time."""
+    """Whole films under the names of their games.
+
+    Several processes may write at the same time.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Need not be there yet."""
+        """The folder need not exist yet."""
         self.path = path
 
     def films(self) -> list[StoredFilm]:
-        """The oldest first; those that go meanwhile are passed over."""
-        found = []
+        """The films, the oldest first. Films that are removed meanwhile are left out."""
+        films = []
         for path in self.path.glob(f"*{SUFFIX}"):
             name = FilmName.of(path.name)
             with suppress(FileNotFoundError):
                 if name is not None and path.is_file() and not path.is_symlink():
                     status = path.stat()
-                    found.append(StoredFilm(name, path, status.st_size, status.st_mtime))
-        return sorted(found, key=lambda film: (film.made_at, film.path.name))
+                    films.append(StoredFilm(name, path, status.st_size, status.st_mtime))
+        return sorted(films, key=lambda film: (film.made_at, film.path.name))
 
     def tidy(self, most_films: int, most_bytes: int) -> None:
-        """Remove the oldest until there are no more than so many, of no more than so many bytes
-        together.
+        """Remove the oldest films until the rest is small enough.
+
+        most_films  how many may stay
+        most_bytes  how many bytes they may have together
         """
         films = self.films()
         left_bytes = sum(film.size_bytes for film in films)
@@ -88,12 +100,13 @@ class FilmFolder:
             left_bytes -= film.size_bytes
 
     def remove_leftovers(self) -> None:
-        """What processes that are gone had begun to write."""
+        """Remove what processes that are gone had begun to write."""
         remove_begun(self.path.glob(f".*{PARTIAL}"))
 
     def note_problem(self, text: str) -> None:
-        """Why the newest film that went wrong did. Not even that need succeed: the disk may be
-        full.
+        """Note why the newest film that failed did so.
+
+        The note itself may fail, as on a full disk; then it is left out.
         """
         with suppress(OSError):
             (self.path / _PROBLEM).write_text(
@@ -101,7 +114,7 @@ class FilmFolder:
             )
 
     def problem(self) -> str | None:
-        """The newest one; None where all went well."""
+        """The newest problem noted; None where all went well."""
         try:
             return (self.path / _PROBLEM).read_text(encoding="utf-8").strip()
         except OSError:
@@ -109,8 +122,9 @@ class FilmFolder:
 
 
 def remove_begun(videos: Iterable[Path]) -> None:
-    """Of these, what processes that are gone had begun to write. What may not be removed, such
-    as another account's, stays.
+    """Remove the videos among these that processes that are gone had begun to write.
+
+    What may not be removed, such as another account's, stays.
     """
     for path in videos:
         writer = _WRITER.fullmatch(path.name)
@@ -120,6 +134,7 @@ def remove_begun(videos: Iterable[Path]) -> None:
 
 
 def _lives(pid: int) -> bool:
+    """Whether a process with this pid exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,5 +1,6 @@
-"""One picture of a film: a tile for every seat that sees an image, who it is and the score on
-it, the clock below.
+"""Paints one picture of a film: a tile for every seat that sees an image, and the clock below.
+
+Each tile carries the player's name and score.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 Picture = NDArray[np.uint8]
 """[H, W, 3], RGB."""
 
-# Of a tile, where no scale is asked for; and the least, since there is text on it.
+# Height of a tile where no scale is asked for, and its least width, since text stands on it.
 _HEIGHT, _LEAST_WIDTH = 288, 220
 _LEAST_BAND, _MOST_BAND, _BANDS_IN_TILE = 14, 24, 12
 _GAP = 4
@@ -23,7 +24,12 @@ _CUT = "..."
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """image: [h, w, 3], or None before the seat has seen anything"""
+    """The part of a picture that belongs to one seat.
+
+    image  [h, w, 3]; None before the seat has seen anything
+    name   of the player
+    score  as text
+    """
 
     image: Picture | None
     name: str
@@ -31,23 +37,26 @@ class Tile:
 
 
 def as_rgb(image: NDArray[np.uint8]) -> Picture:
-    """[h, w, 1], [h, w, 3] or [h, w, 4] (whose fourth channel is opacity, and left away) -> [h,
-    w, 3].
+    """[h, w, 1], [h, w, 3] or [h, w, 4] -> [h, w, 3].
+
+    A fourth channel is opacity, and is dropped.
     """
     return np.repeat(image, 3, axis=2) if image.shape[2] == 1 else image[:, :, :3]
 
 
 def columns_of(tiles: int) -> int:
-    """Two stand side by side, more in a grid as wide as it is high."""
+    """How many tiles stand side by side: two of two, else a grid as wide as it is high."""
     return 2 if tiles == 2 else ceil(sqrt(tiles))
 
 
 class Painter:
-    """Pictures of one size, of so many tiles.
+    """Paints pictures of one size.
 
-    height, width  of the largest image;  scale: pixels of the video to one of an image; None: as
-                   many as make a tile some 288 high
-    size           (width, height) of a picture, even numbers, as the codec wants them
+    tiles   how many tiles a picture has
+    height  of the largest image
+    width   of the largest image
+    scale   pixels of the video to one of an image; None: as many as make a tile about 288 high
+    size    (width, height) of a picture, even numbers, as the codec needs them
     """
 
     def __init__(self, tiles: int, height: int, width: int, scale: int | None = None) -> None:
@@ -65,7 +74,10 @@ class Painter:
         self.size = (across + across % 2, down + self._band + (down + self._band) % 2)
 
     def paint(self, tiles: Sequence[Tile], clock: str) -> Picture:
-        """clock: the line below."""
+        """A picture.
+
+        clock  the line below the tiles
+        """
         canvas = Image.new("RGB", self.size, _BACKGROUND)
         for place, tile in enumerate(tiles):
             row, column = divmod(place, self._columns)
@@ -101,7 +113,7 @@ class Painter:
         draw.text((x + width - margin, middle), right, _WHITE, self._font, anchor="rm")
 
     def _cut(self, text: str, room: float) -> str:
-        """As much of it as there is room for."""
+        """As much of the text as there is room for."""
         if self._font.getlength(text) <= room:
             return text
         while text and self._font.getlength(text + _CUT) > room:

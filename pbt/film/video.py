@@ -1,4 +1,4 @@
-"""Pictures written as an H.264 video that browsers play."""
+"""Writes pictures as an H.264 video that browsers play."""
 
 import glob
 import os
@@ -21,8 +21,11 @@ _KEY_FRAME_S = 4
 
 
 class Encoding(NamedTuple):
-    """preset, crf: x264's speed, and how much may be lost;  threads: of the encoder, None: as
-    many as it likes
+    """Settings of the encoder x264.
+
+    preset   speed
+    crf      how much may be lost: more is smaller and worse
+    threads  of the encoder; None: as many as it likes
     """
 
     preset: str = "veryfast"
@@ -31,16 +34,18 @@ class Encoding(NamedTuple):
 
 
 FINE = Encoding()
-# A third of the bytes and half the time. Other threads would take the cores that others train on.
+# A third of the bytes and half the time. More threads would take cores that training needs.
 SMALL = Encoding("superfast", 30, threads=1)
 
 
 class VideoWriter:
-    """Takes one picture after the other and keeps none. The file stands under its name when it is
-    whole; after an error nothing stands there, and what a writer that was killed left of this video
-    goes when the next one begins.
+    """Takes one picture after the other and keeps none.
 
-    path         of the video, as it stands when it is closed;  size: (width, height), even
+    The file gets its name when it is whole; after an error there is no file. What a killed writer
+    left of this video is removed when the next one begins.
+
+    path         of the video, once it is closed
+    size         (width, height), even numbers
     ticks_per_s  the unit of time: each picture says at which tick it appears, and stays until the
                  next one
     Raises: FilmError when the file cannot be written.
@@ -69,14 +74,14 @@ class VideoWriter:
         )
         self._stream = stream = self._container.add_stream("libx264", rate=self._ticks_per_s)
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
-        # Without pictures that refer to later ones: with uneven times these would make the file say
+        # No picture refers to a later one: with uneven times such pictures would make the file say
         # that it is shorter than it is.
         stream.options = {"preset": encoding.preset, "crf": str(encoding.crf), "bf": "0"}
         if encoding.threads is not None:
             stream.codec_context.thread_count = encoding.threads
         stream.codec_context.time_base = 1 / self._ticks_per_s
         stream.codec_context.gop_size = max(1, round(_KEY_FRAME_S * self._ticks_per_s))
-        # Said in the file, since players guess the colours of a file that does not say by its size.
+        # The file names its colours; else players guess them by its size.
         stream.codec_context.colorspace, stream.codec_context.color_range = (
             Colorspace.ITU709,
             ColorRange.MPEG,
@@ -89,17 +94,20 @@ class VideoWriter:
 
     @property
     def size_bytes(self) -> int:
-        """Written so far; the encoder holds some tens of pictures back."""
+        """Bytes written so far. The encoder holds some tens of pictures back."""
         with self._writing():
             return self._beside.stat().st_size
 
     @property
     def seconds(self) -> float:
-        """Up to the last picture."""
+        """Seconds up to the last picture."""
         return float(max(self.last_tick, 0) / self._ticks_per_s)
 
     def add(self, picture: Picture, tick: int) -> None:
-        """tick: after that of the picture before."""
+        """Add a picture.
+
+        tick  when it appears; after that of the picture before
+        """
         assert tick > self.last_tick, f"tick {tick} after tick {self.last_tick}"
         with self._writing():
             frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
@@ -125,13 +133,15 @@ class VideoWriter:
         if kind is None:
             self.close(keep=True)
             return
-        # What was raised within is the news.
+        # The error that was raised within is the one to see.
         with suppress(FilmError):
             self.close(keep=False)
 
     def close(self, *, keep: bool) -> None:
-        """keep: under its name, if there is a picture; else nothing stands there. Raises:
-        FilmError.
+        """End the video.
+
+        keep  the file gets its name, if there is a picture; false: there is no file
+        Raises: FilmError.
         """
         try:
             if keep and self.pictures:
@@ -151,7 +161,10 @@ class VideoWriter:
             self._container.close()
 
     def _discard(self) -> None:
-        """What is left when the video did not come to its name. Raises: FilmError when it stays."""
+        """Remove what is left of a video that did not get its name.
+
+        Raises: FilmError when it stays.
+        """
         with suppress(FilmError), self._writing():
             self._close_container()
         with self._writing():
@@ -159,8 +172,9 @@ class VideoWriter:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Around every use of the library and of the file. Raises: FilmError for whatever goes
-        wrong; some of FFmpeg's errors have no other kind.
+        """Surrounds every use of the library and of the file.
+
+        Raises: FilmError for any error, since some of FFmpeg's errors are of no narrower kind.
         """
         try:
             yield

@@ -1,8 +1,8 @@
-"""Several categorical action heads side by side in one row of logits, [..., A] with A = sum of head
-sizes.
+"""Distributions over actions: several categorical heads side by side in one row of logits.
 
-The heads are independent given the observation, so probabilities of a whole action multiply:
-log-probability and entropy are sums over heads. Everything here is float32 or wider.
+A row is [..., A], with A the sum of the head sizes. The heads are independent given the
+observation, so probabilities of a whole action multiply: log-probability and entropy are sums over
+heads. Everything here is float32 or wider.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,18 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-# Finite, so that 0 * log p is 0 and no gradient is nan; small enough that float32 exp underflows to
-# exactly 0 next to any legal logit.
+# It is finite, so that 0 * log p is 0 and no gradient is nan, and so small that float32 exp
+# underflows to exactly 0 next to any legal logit.
 MASKED_LOGIT = -1e9
 
 
 def masked_logits(logits: Tensor, mask: Tensor, head_sizes: Sequence[int]) -> Tensor:
-    """Logits with illegal actions pushed to MASKED_LOGIT.
+    """Logits with illegal actions pushed to MASKED_LOGIT. Returns [..., A].
 
-    logits: [..., A] float; mask: [..., A] bool, True = legal. A head without one legal action is
-    treated as if all were legal. Returns [..., A].
+    A head without a legal action is treated as if all were legal.
+
+    logits  [..., A] float
+    mask    [..., A] bool, True = legal
     """
     if len(head_sizes) == 1:
         legal = mask | ~mask.any(-1, keepdim=True)
@@ -36,7 +38,10 @@ def masked_logits(logits: Tensor, mask: Tensor, head_sizes: Sequence[int]) -> Te
 
 
 def log_probabilities(logits: Tensor, head_sizes: Sequence[int]) -> Tensor:
-    """Log-softmax within each head. logits: [..., A], masked already. Returns [..., A]."""
+    """Log-softmax within each head. Returns [..., A].
+
+    logits  [..., A], masked already
+    """
     if len(head_sizes) == 1:
         return log_softmax(logits, -1)
     return torch.cat(
@@ -45,10 +50,10 @@ def log_probabilities(logits: Tensor, head_sizes: Sequence[int]) -> Tensor:
 
 
 def joint_log_prob(log_probs: Tensor, actions: Tensor, head_sizes: Sequence[int]) -> Tensor:
-    """Log-probability of whole actions.
+    """Log-probability of whole actions. Returns [...].
 
-    log_probs: [..., A] from `log_probabilities`; actions: [..., heads] int64, an index within each
-    head. Returns [...].
+    log_probs  [..., A] from `log_probabilities`
+    actions    [..., heads] int64, an index within each head
     """
     if len(head_sizes) == 1:
         return log_probs.gather(-1, actions).squeeze(-1)
@@ -56,18 +61,23 @@ def joint_log_prob(log_probs: Tensor, actions: Tensor, head_sizes: Sequence[int]
 
 
 def joint_entropy(log_probs: Tensor) -> Tensor:
-    """Entropy of the whole action in nats, summed over heads; illegal actions add exactly 0.
-    log_probs: [..., A]. Returns [...].
+    """Entropy of the whole action in nats, summed over heads. Returns [...].
+
+    Illegal actions add exactly 0.
+
+    log_probs  [..., A]
     """
     return -(log_probs.exp() * log_probs).sum(-1)
 
 
 def sample(log_probs: Tensor, uniforms: Tensor, head_sizes: Sequence[int]) -> Tensor:
-    """Draw actions by inverting the cumulative distribution of each head.
+    """Draw actions by inverting each head's cumulative distribution. Returns [..., heads] int64.
 
-    log_probs: [..., A]; uniforms: [..., heads] float64 in [0, 1]. Returns [..., heads] int64. An
-    action of probability 0 is never drawn, also for a uniform of 0 or 1: the first index whose
+    An action of probability 0 is never drawn, also for a uniform of 0 or 1: the first index whose
     cumulative sum exceeds the threshold has a positive probability of its own.
+
+    log_probs  [..., A]
+    uniforms   [..., heads] float64 in [0, 1)
     """
     if len(head_sizes) == 1:
         return _invert(log_probs, uniforms)
@@ -86,8 +96,9 @@ def _invert(log_probs: Tensor, uniform: Tensor) -> Tensor:
 
 
 def greedy(log_probs: Tensor, head_sizes: Sequence[int]) -> Tensor:
-    """The most likely action of each head, the first among equals. log_probs: [..., A]. Returns
-    [..., heads] int64.
+    """The most likely action of each head, the first among equals. Returns [..., heads] int64.
+
+    log_probs  [..., A]
     """
     return torch.cat(
         [part.argmax(-1, keepdim=True) for part in torch.split(log_probs, list(head_sizes), -1)], -1

@@ -1,4 +1,4 @@
-"""Observation leaves in, one feature vector out.
+"""Encoders: they turn the leaves of an observation into one feature vector.
 
 Every leaf is made a vector: one-hot for indices, convolutions for images (rank-3 leaves, when the
 config has layers), else flattened. The vectors are concatenated, so low-dimensional inputs join
@@ -19,15 +19,17 @@ from pbt.models.activations import ACTIVATIONS
 from pbt.models.normalizer import RunningMoments
 from pbt.models.pixels import Normal, block_side, prepare, weight_in_blocks
 
-# The variance of a pixel that (almost) never changes counts as that of a few grey levels.
+# Added to the variance of a pixel, so that one that never changes counts as varying by a few grey
+# levels.
 _LEAST_VARIANCE = 1e-4
-# Integer bounds beyond 16 bits say "any integer", not a scale.
+# Integer bounds beyond 16 bits mean "any integer", and give no scale.
 _WIDEST_SCALE = 65535.0
 
 
 def integer_scale(leaf: Leaf) -> float:
-    """What an integer leaf is multiplied by: 1 / the largest magnitude of its bounds, 1 for
-    floats, 0/1 planes and unbounded integers.
+    """What an integer leaf is multiplied by: 1 / the largest magnitude of its bounds.
+
+    1 for floats, 0/1 planes and unbounded integers.
     """
     largest = max(abs(leaf.low), abs(leaf.high))
     return 1.0 / largest if leaf.dtype.kind in "iu" and 1.0 < largest <= _WIDEST_SCALE else 1.0
@@ -51,7 +53,7 @@ def uses_conv(leaf: Leaf, config: ModelConfig) -> bool:
 class FlatEncoder(nn.Module):
     """[N, *shape] -> [N, features]: scaled, flattened, normalised when asked.
 
-    observed_rows: so many of a batch are enough for the statistics; None: all.
+    observed_rows  this many rows of a batch are enough for the statistics; None: all
     """
 
     observed_rows: int | None = None
@@ -63,7 +65,7 @@ class FlatEncoder(nn.Module):
         self.moments = RunningMoments(self.features) if normalize else None
 
     def numbers(self, values: Tensor) -> Tensor:
-        """Before normalisation, [N, features] float32."""
+        """The values before normalisation, [N, features] float32."""
         flat = values.reshape(values.shape[0], self.features).to(torch.float32)
         return flat if self._scale == 1.0 else flat * self._scale
 
@@ -91,10 +93,9 @@ class OneHotEncoder(nn.Module):
 
 
 class ConvEncoder(nn.Module):
-    """[N, H, W, C] (or [N, C, H, W]) -> convolutions with an activation behind each -> [N,
-    features].
+    """[N, H, W, C] (or [N, C, H, W]) -> convolutions, each with an activation -> [N, features].
 
-    Images lie in memory with their channels last, as they come; that is also what the convolutions
+    Images lie in memory with their channels last, as they come, which is also what the convolutions
     are fastest on. When asked, every pixel of every channel is normalised by statistics of its own:
     what stands still before the camera goes, what moves stays.
     """
@@ -102,7 +103,10 @@ class ConvEncoder(nn.Module):
     observed_rows = 32
 
     def __init__(self, leaf: Leaf, config: ModelConfig, dtype: torch.dtype = torch.float32) -> None:
-        """dtype: the convolutions are computed in it."""
+        """An encoder whose weights are to be set.
+
+        dtype  the convolutions are computed in it
+        """
         super().__init__()
         self._scale, self._dtype = integer_scale(leaf), dtype
         self._channels_last = config.channels_last_input
@@ -110,7 +114,7 @@ class ConvEncoder(nn.Module):
         height, width, channels = (
             leaf.shape if self._channels_last else (*leaf.shape[1:], leaf.shape[0])
         )
-        # Float32 gains nothing by blocks.
+        # Float32 gains nothing from blocks.
         self._side = (
             block_side(config.conv[0], height, width, channels) if dtype == torch.bfloat16 else 1
         )
@@ -122,19 +126,7 @@ class ConvEncoder(nn.Module):
         for index, layer in enumerate(config.conv):
             height, width = (_conv_size(n, layer) for n in (height, width))
             if height < 1 or width < 1:
-                found = (
-                    f"layer {index} leaves {height} x {width} of observation leaf "
-                    f"{leaf.name} with shape {leaf.shape}"
-                )
-                raise ConfigError(
-                    "model",
-                    [
-                        (
-                            f"model.conv: {found}; expected at least 1 x 1; use smaller kernels "
-                            "or padding"
-                        )
-                    ],
-                )
+                raise _too_small(index, height, width, leaf)
             layers.append(
                 blank(
                     nn.Conv2d, channels, layer.channels, layer.kernel, layer.stride, layer.padding
@@ -145,7 +137,7 @@ class ConvEncoder(nn.Module):
         self.features = channels * height * width
 
     def numbers(self, values: Tensor) -> Tensor:
-        """Before normalisation, [N, H * W * C] float32, channels last."""
+        """The values before normalisation, [N, H * W * C] float32, channels last."""
         images = values if self._channels_last else values.permute(0, 2, 3, 1)
         return images.flatten(1).to(torch.float32) * self._scale
 
@@ -158,18 +150,22 @@ class ConvEncoder(nn.Module):
         return flatten(images)
 
     def pack(self) -> None:
-        """Compute what pixels are normalised by and lay the weights out, after they were changed
-        or moved; changes from then on are not seen.
+        """Compute the numbers that pixels are normalised by, and lay the weights out.
+
+        Call it after they were changed or moved; from then on changes are not seen.
         """
         with torch.no_grad():
             self._packed = self._normal(), self._computed()
 
     def _block_side(self) -> int:
-        """Side of the blocks that the first layer reads; a GPU reads pixels as they come."""
+        """The side of the blocks that the first layer reads; a GPU reads pixels as they come."""
         return self._side if self._convolutions[0].weight.is_cpu else 1
 
     def _normal(self) -> Normal | None:
-        """(x * scale - mean) / deviation = x * factor + shift, of the values as they come."""
+        """(factor, shift) of the normalisation, for the values as they come.
+
+        (x * scale - mean) / deviation = x * factor + shift.
+        """
         if self.moments is None:
             return None
         inverse = torch.rsqrt(self.moments.variance + _LEAST_VARIANCE)
@@ -177,13 +173,13 @@ class ConvEncoder(nn.Module):
 
     def _computed(self) -> list[Layer]:
         """The layers as they are computed with."""
-        found: list[Layer] = []
+        layers: list[Layer] = []
         for index, layer in enumerate(self._convolutions):
             assert layer.bias is not None
             weight, stride = layer.weight, layer.stride[0]
             if index == 0:
-                # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths
-                # of them are not.
+                # The few weights are scaled instead of all pixels. Bytes are exact in bfloat16,
+                # 255ths of them are not.
                 weight = (
                     weight
                     if self.moments is not None or self._scale == 1.0
@@ -194,24 +190,37 @@ class ConvEncoder(nn.Module):
                     stride // self._block_side(),
                 )
             weight = weight.to(self._dtype, memory_format=torch.channels_last)
-            found.append((weight, layer.bias.to(self._dtype), stride, int(layer.padding[0])))
-        return found
+            layers.append((weight, layer.bias.to(self._dtype), stride, int(layer.padding[0])))
+        return layers
 
     def fix_dtype(self) -> None:
-        """Keep the weights as they are computed with. For a model that only acts; the first
-        layer's are scaled first, so they stay.
+        """Keep the weights in the dtype that they are computed with, for a model that only acts.
+
+        The weights of a first layer that are scaled before each use keep theirs.
         """
         scaled = self.moments is None and self._scale != 1.0
         for layer in self._convolutions[int(scaled) :]:
             layer.to(self._dtype).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
-def flatten(images: Tensor) -> Tensor:
-    """[N, C, H, W] -> [N, C * H * W]. Where channels lie last in memory the gradient comes back so,
-    too.
+def _too_small(layer: int, height: int, width: int, leaf: Leaf) -> ConfigError:
+    """The error for a convolution that leaves nothing of its image."""
+    found = (
+        f"layer {layer} leaves {height} x {width} of observation leaf {leaf.name} with shape "
+        f"{leaf.shape}"
+    )
+    return ConfigError(
+        "model",
+        [f"model.conv: {found}; expected at least 1 x 1; use smaller kernels or padding"],
+    )
 
-    A plain flatten gives it back with channels first, and the activation before it then takes forty
-    times as long to meet its own result.
+
+def flatten(images: Tensor) -> Tensor:
+    """[N, C, H, W] -> [N, C * H * W].
+
+    Where channels lie last in memory the gradient comes back so as well. A plain flatten gives it
+    back with channels first, and the activation before it then takes forty times as long to combine
+    it with its own result.
     """
     if images.is_contiguous() or not images.requires_grad:
         return images.flatten(1)
@@ -230,11 +239,11 @@ class _Flatten(torch.autograd.Function):
 
 
 def blank(kind: type[LayerT], *sizes: int) -> LayerT:
-    """A layer whose weights are to be set. Torch's own initialisation draws from the global random
-    state, which is put back.
+    """A layer whose weights are to be set.
 
-    `nn.utils.skip_init` would do without, but its first call loads sympy: 0.3 s and 40 MB in every
-    process.
+    Torch's own initialisation draws from the global random state, which is put back.
+    `nn.utils.skip_init` would draw nothing, but its first call loads sympy: 0.3 s and 40 MB in
+    every process.
     """
     with torch.random.fork_rng(devices=()):
         return kind(*sizes)
@@ -269,17 +278,20 @@ class ObservationEncoder(nn.Module):
         self.features = sum(part.features for part in parts)
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
-        """leaf name -> [N, *shape]. Returns [N, features] in the dtype given."""
+        """The features, [N, features] in the dtype given.
+
+        observations  leaf name -> [N, *shape]
+        """
         features = [part(observations[name]).to(self._dtype) for name, part in self._pairs]
         return features[0] if len(features) == 1 else torch.cat(features, 1)
 
     def normalizers(self) -> list[tuple[str, FlatEncoder | ConvEncoder, RunningMoments]]:
-        """The leaves that are normalised: name, encoder, its statistics."""
-        found = []
+        """(name, encoder, statistics) of the leaves that are normalised."""
+        normalized = []
         for name, part in self._pairs:
             if isinstance(part, FlatEncoder | ConvEncoder) and part.moments is not None:
-                found.append((name, part, part.moments))
-        return found
+                normalized.append((name, part, part.moments))
+        return normalized
 
 
 def _encoder(

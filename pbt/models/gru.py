@@ -1,11 +1,15 @@
 """A gated recurrent unit whose state is cleared where episodes start.
 
-Cho et al. 2014, in the form of torch.nn.GRUCell (reset gate applied to the hidden product):
-    r = sigmoid(x W_ir + h W_hr),  z = sigmoid(x W_iz + h W_hz),  n = tanh(x W_in + r * (h W_hn)),
-                                   h' = (1 - z) * n + z * h      (biases left out)
-Written out because the library's fused sequence kernels cannot clear a state in the middle. Matrix
-products may be in a narrower dtype; gates and
-state never are.
+Cho et al. 2014, in the form of torch.nn.GRUCell (reset gate applied to the hidden product), biases
+left out:
+
+    r = sigmoid(x W_ir + h W_hr)
+    z = sigmoid(x W_iz + h W_hz)
+    n = tanh(x W_in + r * (h W_hn))
+    h' = (1 - z) * n + z * h
+
+It is written out because the library's fused sequence kernels cannot clear a state in the middle.
+Matrix products may be in a narrower dtype; gates and state never are.
 """
 
 from collections.abc import Callable
@@ -19,10 +23,13 @@ from pbt.models.packing import PackedLinear, can_pack, release
 
 
 class MaskedGru(nn.Module):
-    """Weights are named and laid out as in torch.nn.GRUCell: gates r, z, n stacked."""
+    """The unit. Weights are named and laid out as in torch.nn.GRUCell: gates r, z, n stacked."""
 
     def __init__(self, input_size: int, hidden_size: int, dtype: torch.dtype | None = None) -> None:
-        """dtype: of the matrix products; None: that of the weights."""
+        """A unit whose weights are to be set by `initialize`.
+
+        dtype  of the matrix products; None: that of the weights
+        """
         super().__init__()
         self.hidden_size, self._dtype = hidden_size, dtype
         self.weight_ih = nn.Parameter(torch.empty(3 * hidden_size, input_size))
@@ -32,14 +39,17 @@ class MaskedGru(nn.Module):
         self._packed: tuple[PackedLinear, PackedLinear] | None = None
 
     def initialize(self, generator: torch.Generator) -> None:
-        """Orthogonal per gate, biases zero."""
+        """Set orthogonal weights per gate, and zero biases."""
         for weight in (self.weight_ih, self.weight_hh):
             for gate in weight.data.chunk(3):
                 nn.init.orthogonal_(gate, generator=generator)
 
     def step(self, inputs: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
-        """One step. inputs: [N, F]; episode_start: [N] bool, clears the state before it is used;
-        state: [N, H]. Returns the state after, [N, H].
+        """One step. Returns the state after it, [N, H].
+
+        inputs         [N, F]
+        episode_start  [N] bool; clears the state before it is used
+        state          [N, H]
         """
         if self._packed is not None:
             of_inputs, of_state = self._packed
@@ -58,18 +68,20 @@ class MaskedGru(nn.Module):
         )
 
     def unroll(self, inputs: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
-        """All steps, with one matrix product for the inputs of all of them.
+        """All steps, with one product for all inputs. Returns the state after each step, [T, B, H].
 
-        inputs: [T, B, F]; episode_start: [T, B] bool; state: [B, H] before row 0. Returns the state
-        after every step, [T, B, H].
+        inputs         [T, B, F]
+        episode_start  [T, B] bool
+        state          [B, H] before row 0
         """
         weight, bias = self._cast(self.weight_hh), self._cast(self.bias_hh)
         states: Tensor = Unroll.apply(self._products(inputs), episode_start, state, weight, bias)  # type: ignore[no-untyped-call]
         return states
 
     def pack(self) -> None:
-        """Lay the weights out for `step`, after they were changed; from then on `step` does not
-        see changes of them.
+        """Lay the weights out for `step`, after they were changed.
+
+        From then on `step` does not see changes of them.
         """
         layers = ((self.weight_ih, self.bias_ih), (self.weight_hh, self.bias_hh))
         self._packed = (
@@ -79,8 +91,9 @@ class MaskedGru(nn.Module):
         )
 
     def keep_packed(self) -> None:
-        """Let go of the weights that `pack` has laid out anew: from then on there is `step`
-        only.
+        """Free the weights that `pack` has laid out anew.
+
+        From then on only `step` works.
         """
         if self._packed is not None:
             release(self.weight_ih)
@@ -99,8 +112,12 @@ def cell(
     state: Tensor,
     hidden_product: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """One step, after the product of its inputs, [N, 3H]. hidden_product: [N, H] state -> [N,
-    3H]. Returns the state after, [N, H].
+    """One step, after the product of its inputs. Returns the state after it, [N, H].
+
+    product         [N, 3H], of the inputs
+    episode_start   [N] bool
+    state           [N, H]
+    hidden_product  [N, H] state -> [N, 3H]
     """
     # masked_fill, not a product: a state that was never written may be nan.
     state = state.masked_fill(episode_start.unsqueeze(-1), 0.0)
@@ -112,8 +129,10 @@ def cell(
 
 
 class Unroll(torch.autograd.Function):
-    """`cell` T times. Its gradient takes one matrix product for the recurrent weights of all
-    steps, where autograd takes one per step.
+    """`cell` T times.
+
+    Its gradient takes one matrix product for the recurrent weights of all steps, where autograd
+    takes one per step.
     """
 
     @staticmethod
@@ -147,8 +166,8 @@ class Unroll(torch.autograd.Function):
     def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:
         before, gates, episode_start, weight_hh = ctx.saved_tensors
         rows, slots, size = gradients.shape
-        # By gate: of what goes into it from the inputs, and from the state (they differ for n,
-        # whose hidden product the reset gate multiplies).
+        # Gradients by gate: of the products of the inputs, and of those of the state. They differ
+        # for n, whose hidden product the reset gate multiplies.
         of_products = torch.empty(
             rows, slots, 3 * size, dtype=gradients.dtype, device=gradients.device
         )

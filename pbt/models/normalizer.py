@@ -1,4 +1,4 @@
-"""Running mean and variance of observations: buffers, so they travel with the weights."""
+"""Running mean and variance of observations. They are buffers, so they travel with the weights."""
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +8,10 @@ _CLIP = 10.0
 
 
 class RunningMoments(nn.Module):
-    """Moments per feature over everything seen. Float64, since the count outgrows float32."""
+    """Moments per feature over everything seen.
+
+    They are float64, since the count outgrows float32.
+    """
 
     count: Tensor
     mean: Tensor
@@ -21,15 +24,17 @@ class RunningMoments(nn.Module):
         self.register_buffer("variance", torch.ones(features, dtype=torch.float64))
 
     def normalize(self, values: Tensor) -> Tensor:
-        """[..., features] float32 -> the same, mean 0, variance 1, cut at ten standard
-        deviations.
+        """[..., features] float32 -> the same with mean 0 and variance 1.
+
+        The result is clipped at ten standard deviations.
         """
         scale = torch.rsqrt(self.variance + _EPSILON)
         return ((values - self.mean.to(values.dtype)) * scale.to(values.dtype)).clamp(-_CLIP, _CLIP)
 
     def sums(self, values: Tensor) -> Tensor:
-        """What `merge` needs of one shard, summable over shards: [1 + 2 * features] float64.
-        values: [N, features].
+        """What `merge` needs of one shard, [1 + 2 * features] float64. Sums of shards can be added.
+
+        values  [N, features]
         """
         distance = values.to(torch.float64) - self.mean
         return torch.cat(
@@ -37,8 +42,9 @@ class RunningMoments(nn.Module):
         )
 
     def merge(self, sums: Tensor) -> None:
-        """Take in new values by their summed distances from the present mean (Chan, Golub &
-        LeVeque 1983, with the present mean as origin).
+        """Take in new values by their summed distances from the present mean.
+
+        Chan, Golub & LeVeque 1983, with the present mean as origin.
         """
         features = self.mean.shape[0]
         added, first, second = sums[:1], sums[1 : features + 1], sums[features + 1 :]

@@ -1,7 +1,7 @@
 """Linear layers whose weights lie in memory as the CPU's product reads them.
 
 In bfloat16 torch lays the weights of a linear layer out anew in every call, which for few rows
-takes as long as the product or longer. Here they are laid out once, by the call torch's own
+takes as long as the product or longer. Here they are laid out once, by the call that torch's own
 compiler uses for that.
 """
 
@@ -12,20 +12,23 @@ from pbt.models.precision import has_bfloat16
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether there is anything to gain: bfloat16 on a CPU that has it, of a torch that has the
-    calls.
+    """Whether packing gains anything.
+
+    It does for bfloat16 on a CPU that has it, with a torch that has the calls.
     """
-    known = (
+    native_bfloat16 = (
         weight.dtype == torch.bfloat16
         and weight.device.type == "cpu"
         and has_bfloat16(weight.device)
     )
-    return known and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
+    return native_bfloat16 and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
 
 
 class PackedLinear:
-    """`torch.nn.functional.linear` with the weights as they were when it was made, bit for bit.
-    weight: [to, from] bfloat16; bias: [to] bfloat16.
+    """`torch.nn.functional.linear` with weights as they were when it was made, bit for bit.
+
+    weight  [to, from] bfloat16
+    bias    [to] bfloat16
     """
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
@@ -43,5 +46,5 @@ class PackedLinear:
 
 
 def release(weight: Tensor) -> None:
-    """Give its memory back; nothing can be computed with it any more."""
+    """Free the weight's memory. It cannot be used any more."""
     weight.data = weight.data.new_empty(0)

@@ -1,9 +1,9 @@
-"""Pixels on their way into the first convolution: bytes become the network's numbers, normalised
-when asked, laid out as it reads them fastest.
+"""Prepares pixels for the first convolution.
 
-A convolution with stride b over three channels leaves most of a CPU's vector unit idle. The same
-sums come out of one with stride 1 over 3 b² channels, in which b x b pixels lie behind each other
-("space to depth"): images and weights are laid out in such blocks.
+Bytes become the network's numbers, normalised where that is asked for, and laid out as the
+convolution reads them fastest. A convolution with stride b over three channels leaves most of a
+CPU's vector unit idle. The same sums come out of one with stride 1 over 3 b² channels, in which b x
+b pixels lie behind each other ("space to depth"): images and weights are laid out in such blocks.
 """
 
 import torch
@@ -12,11 +12,11 @@ from torch import Tensor
 from pbt.config.learning import ConvLayer
 from pbt.native import pixel_blocks_bf16
 
-# Of normalised pixels.
+# Normalised pixels are clipped at this.
 MOST_DEVIATIONS = 5.0
-# With so many a convolution is as fast without blocks.
+# With this many channels a convolution is as fast without blocks.
 _MANY_CHANNELS = 16
-# LINE of pixels.c.
+# The same as LINE of pixels.c.
 _LONGEST_RUN = 2048
 
 Normal = tuple[Tensor, Tensor]
@@ -24,8 +24,10 @@ Normal = tuple[Tensor, Tensor]
 
 
 def block_side(layer: ConvLayer, height: int, width: int, channels: int) -> int:
-    """The stride of a first layer whose images and kernel are whole blocks of it; 1 where they
-    are not, or nothing is to be gained.
+    """The side of the blocks that a first layer reads.
+
+    It is the layer's stride where image and kernel are whole blocks of it; 1 where they are not, or
+    where nothing is to be gained.
     """
     side = layer.stride
     whole = not (height % side or width % side or layer.kernel % side or layer.padding)
@@ -33,10 +35,10 @@ def block_side(layer: ConvLayer, height: int, width: int, channels: int) -> int:
 
 
 def prepare(images: Tensor, dtype: torch.dtype, normal: Normal | None, side: int) -> Tensor:
-    """[N, H, W, C] -> [N, side * side * C, H / side, W / side] in dtype, channels last in memory,
-    cut at MOST_DEVIATIONS when normalised.
+    """[N, H, W, C] -> [N, side * side * C, H / side, W / side] in dtype, channels last in memory.
 
-    Channel (y * side + x) * C + c is channel c of the pixel at (y, x) in its block.
+    Channel (y * side + x) * C + c is channel c of the pixel at (y, x) in its block. Normalised
+    pixels are clipped at MOST_DEVIATIONS.
     """
     count, height, width, channels = images.shape
     row, run = width * channels, width * channels if side == 1 else side * channels
@@ -61,7 +63,7 @@ def prepare(images: Tensor, dtype: torch.dtype, normal: Normal | None, side: int
         )
         return blocks.permute(0, 3, 1, 2)
     if normal is not None:
-        # Not in place: images that are float32 already are the batch itself.
+        # Not in place: `flat` is the batch itself where images are float32 already.
         flat = images.flatten(1).to(torch.float32)
         images = (
             (flat * normal[0])
@@ -73,14 +75,15 @@ def prepare(images: Tensor, dtype: torch.dtype, normal: Normal | None, side: int
 
 
 def weight_in_blocks(weight: Tensor, side: int) -> Tensor:
-    """[to, C, k, k] -> [to, side * side * C, k / side, k / side], for images of `prepare` and
-    stride 1.
+    """[to, C, k, k] -> [to, side * side * C, k / side, k / side].
+
+    For images of `prepare` and stride 1.
     """
     if side == 1:
         return weight
     to, channels, height, width = weight.shape
-    cut = weight.view(to, channels, height // side, side, width // side, side)
-    return cut.permute(0, 3, 5, 1, 2, 4).reshape(
+    blocks = weight.view(to, channels, height // side, side, width // side, side)
+    return blocks.permute(0, 3, 5, 1, 2, 4).reshape(
         to, side * side * channels, height // side, width // side
     )
 
@@ -89,9 +92,9 @@ def _in_blocks(images: Tensor, side: int) -> Tensor:
     if side == 1:
         return images.permute(0, 3, 1, 2)
     count, height, width, channels = images.shape
-    cut = images.view(count, height // side, side, width // side, side * channels)
+    blocks = images.view(count, height // side, side, width // side, side * channels)
     return (
-        cut.transpose(2, 3)
+        blocks.transpose(2, 3)
         .reshape(count, height // side, width // side, side * side * channels)
         .permute(0, 3, 1, 2)
     )

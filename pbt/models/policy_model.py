@@ -1,8 +1,7 @@
-"""One policy's network: encoders -> hidden layers -> optional recurrent core -> action heads and
-value.
+"""One policy's network: encoders -> hidden layers -> optional recurrent core -> heads.
 
-`act` and `unroll` are one computation in one precision: acting step by step and unrolling the same
-rows give equal log-probabilities.
+The heads are those of the actions and the value. `act` and `unroll` are one computation in one
+precision: acting step by step and unrolling the same rows give equal log-probabilities.
 """
 
 from collections.abc import Mapping
@@ -24,8 +23,12 @@ from pbt.transport.slab import RoleLayout
 
 
 class ActOutput(NamedTuple):
-    """actions [N, heads] int64; log_prob [N] float32, joint over heads; value [N] float32; state
-    [N, H] float32, after this step.
+    """What acting gives for N agents.
+
+    actions   [N, heads] int64
+    log_prob  [N] float32, joint over heads
+    value     [N] float32
+    state     [N, H] float32, after this step
     """
 
     actions: Tensor
@@ -35,17 +38,20 @@ class ActOutput(NamedTuple):
 
 
 class PolicyModel(nn.Module):
-    """The networks of one member. `layout` says what it sees and does; its `state_size` field is
-    not read, the config decides.
+    """The networks of one member.
 
-    `heads` is one linear layer: rows [0, A) are the logits of all action heads, row A is the value.
+    `layout` says what it sees and does; its `state_size` field is not read, since the config
+    decides. `heads` is one linear layer: rows [0, A) are the logits of all action heads, row A is
+    the value.
     """
 
     def __init__(
         self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype = torch.float32
     ) -> None:
-        """dtype: of the products in front of the heads; weights, memory, heads and everything
-        behind them are float32.
+        """A model whose weights are to be set by `initialize`.
+
+        dtype  of the products in front of the heads; weights, memory, heads and everything behind
+               them are float32
         """
         super().__init__()
         self.dtype = dtype
@@ -71,9 +77,12 @@ class PolicyModel(nn.Module):
     ) -> ActOutput:
         """Choose actions for N agents. The caller holds torch.inference_mode().
 
-        observations: leaf name -> [N, *shape]; mask: [N, A] bool; episode_start: [N] bool, clears
-        the state first; state: [N, H] float32; uniforms: [N, heads] float64 in [0, 1), the only
-        randomness; greedy: take the most likely action instead.
+        observations   leaf name -> [N, *shape]
+        mask           [N, A] bool
+        episode_start  [N] bool; clears the state first
+        state          [N, H] float32
+        uniforms       [N, heads] float64 in [0, 1), the only randomness
+        greedy         take the most likely action instead
         """
         features = self._features(observations)
         if self.core is not None:
@@ -98,11 +107,12 @@ class PolicyModel(nn.Module):
         episode_start: Tensor,
         initial_state: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """Logits and values of all rows of B slots.
+        """Masked logits [T+1, B, A] and values [T+1, B] of all rows of B slots, float32.
 
-        observations: leaf name -> [T+1, B, *shape]; mask: [T+1, B, A] bool; episode_start: [T+1, B]
-        bool; initial_state: [B, H] before row 0. Returns masked logits [T+1, B, A] and values [T+1,
-        B], float32.
+        observations   leaf name -> [T+1, B, *shape]
+        mask           [T+1, B, A] bool
+        episode_start  [T+1, B] bool
+        initial_state  [B, H] before row 0
         """
         rows, slots = episode_start.shape
         features = self._features({name: leaf.flatten(0, 1) for name, leaf in observations.items()})
@@ -124,8 +134,9 @@ class PolicyModel(nn.Module):
         return features if self.core is not None else features.float()
 
     def fix_dtype(self) -> None:
-        """Keep the weights in the dtype they are computed with: for a model that only acts, and
-        is refreshed now and then, with `pack` after it.
+        """Keep the weights in the dtype that they are computed with.
+
+        For a model that only acts and is refreshed now and then, with `pack` after it.
         """
         for part in self.encoder.parts:
             if isinstance(part, ConvEncoder):
@@ -135,10 +146,10 @@ class PolicyModel(nn.Module):
             self.core.to(self.dtype)
 
     def pack(self) -> None:
-        """Lay the weights of `fix_dtype` out for `act`, after they were changed or moved; from then
-        on it does not see changes of them.
+        """Lay the weights of `fix_dtype` out for `act`, after they were changed or moved.
 
-        So with the statistics that images are normalised by.
+        From then on `act` does not see changes of them, nor of the statistics that images are
+        normalised by.
         """
         for part in self.encoder.parts:
             if isinstance(part, ConvEncoder):
@@ -155,8 +166,9 @@ class PolicyModel(nn.Module):
             self.core.pack()
 
     def keep_packed(self) -> None:
-        """Let go of the weights that `pack` has laid out anew, for a policy that will not
-        change: from then on the model does nothing but `act`.
+        """Free the weights that `pack` has laid out anew, for a policy that will not change.
+
+        From then on only `act` works.
         """
         if self._packed is not None:
             for layer in self._dense:
@@ -165,8 +177,9 @@ class PolicyModel(nn.Module):
             self.core.keep_packed()
 
     def initialize(self, seed: int) -> None:
-        """Orthogonal weights and zero biases that depend on nothing but the seed; the global
-        random state is not touched.
+        """Set orthogonal weights and zero biases that depend on nothing but the seed.
+
+        The global random state is not touched.
         """
         generator = torch.Generator().manual_seed(seed)
         gain = nn.init.calculate_gain("tanh" if self._activation is torch.tanh_ else "relu")
@@ -177,8 +190,8 @@ class PolicyModel(nn.Module):
                 nn.init.orthogonal_(module.weight, gain, generator)
                 assert module.bias is not None
                 nn.init.zeros_(module.bias)
-        # A small one: near-uniform actions at the start (Andrychowicz et al. 2021, "What matters in
-        # on-policy RL").
+        # A small gain makes actions almost uniform at the start (Andrychowicz et al. 2021, "What
+        # matters in on-policy RL").
         nn.init.orthogonal_(self.heads.weight[:-1], self._policy_gain, generator)
         nn.init.orthogonal_(self.heads.weight[-1:], 1.0, generator)
         nn.init.zeros_(self.heads.bias)
@@ -191,8 +204,9 @@ def cast_linear(inputs: Tensor, layer: nn.Linear, dtype: torch.dtype) -> Tensor:
 def build_model(
     layout: RoleLayout, config: ModelConfig, seed: int, dtype: torch.dtype = torch.float32
 ) -> PolicyModel:
-    """A fresh model, its weights a function of (layout, config, seed). Raises ConfigError when
-    the config does not fit the observation.
+    """A fresh model. Its weights are a function of (layout, config, seed).
+
+    Raises: ConfigError when the config does not fit the observation.
     """
     model = PolicyModel(layout, config, dtype)
     model.initialize(seed)

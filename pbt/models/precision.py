@@ -1,4 +1,4 @@
-"""Which numbers a network computes with."""
+"""Chooses the dtype that a network computes with."""
 
 from collections.abc import Iterable
 
@@ -8,15 +8,17 @@ from pbt.config.learning import ModelConfig
 from pbt.envs.spaces import Leaf
 from pbt.models.encoders import uses_conv
 
-# Smaller images (boards) are computed faster than they are converted.
+# Smaller images, such as boards, are computed faster than they are converted.
 _LEAST_PIXELS = 32 * 32
 
 
 def choose_dtype(
     word: str, config: ModelConfig, leaves: Iterable[Leaf], devices: Iterable[torch.device]
 ) -> torch.dtype:
-    """word: "float32", "bfloat16", or "auto": bfloat16 where it pays, for convolutions over
-    images, if all the devices have it.
+    """The dtype that a word of the config stands for.
+
+    word  "float32", "bfloat16", or "auto": bfloat16 where it pays, for convolutions over images, if
+          all the devices have it
     """
     if word != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[word]
@@ -28,15 +30,16 @@ def choose_dtype(
 
 
 def sees_images(config: ModelConfig, leaves: Iterable[Leaf]) -> bool:
-    """Convolutions over something larger than a board."""
+    """Whether convolutions see something larger than a board."""
     return any(
         uses_conv(leaf, config) and _pixels(leaf, config) >= _LEAST_PIXELS for leaf in leaves
     )
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """The device multiplies bfloat16 itself; a CPU without such instructions emulates them,
-    slower than float32.
+    """Whether the device multiplies bfloat16 itself.
+
+    A CPU without such instructions emulates them, slower than float32.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))

@@ -1,9 +1,9 @@
-"""What a safetensors file says it holds, read before anything of it is allocated: a file may come
-from anybody.
+"""Reads the header of a safetensors file and checks it, before any tensor is allocated.
 
-The format: 8 bytes, little-endian, the length of the header; the header, a JSON object of name ->
-dtype, shape, [first, last) byte of the data; the data. Every promise is checked against the size of
-the file, in whole numbers that cannot overflow. Nothing here imports torch.
+A file may come from anyone. The format is: 8 bytes, little-endian, the length of the header; the
+header, a JSON object of name -> dtype, shape, [first, last) byte of the data; the data. Every
+promise is checked against the size of the file, in whole numbers that cannot overflow. Nothing here
+imports torch.
 """
 
 import json
@@ -34,7 +34,11 @@ _METADATA = "__metadata__"
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """first, last: of its bytes in the data, last exclusive"""
+    """One tensor of the file.
+
+    first  its first byte in the data
+    last   the byte after its last one
+    """
 
     dtype: str
     shape: tuple[int, ...]
@@ -44,7 +48,12 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class TensorFile:
-    """size_bytes: of the whole file;  metadata: the header's text by name"""
+    """A checked header.
+
+    size_bytes  of the whole file
+    tensors     by name
+    metadata    the header's texts by name
+    """
 
     size_bytes: int
     tensors: Mapping[str, TensorInfo]
@@ -52,8 +61,9 @@ class TensorFile:
 
 
 def read_tensor_file(path: Path) -> TensorFile:
-    """Check the header against the file. Reads at most MAX_HEADER_BYTES. Raises: SnapshotError
-    saying what is wrong.
+    """Check the header against the file. Reads at most MAX_HEADER_BYTES of it.
+
+    Raises: SnapshotError that says what is wrong.
     """
     try:
         with path.open("rb") as file:
@@ -138,8 +148,9 @@ def _whole_numbers(values: Any) -> bool:
 
 
 def _check_cover(source: str, tensors: Mapping[str, TensorInfo], data_bytes: int) -> None:
-    """The tensors lie side by side and fill the data: none overlaps another, none reaches beyond
-    the file, nothing is hidden between them.
+    """Check that the tensors lie side by side and fill the data.
+
+    None overlaps another, none reaches beyond the file, and nothing is hidden between them.
     """
     at = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].first, item[1].last)):
@@ -161,5 +172,5 @@ def _check_cover(source: str, tensors: Mapping[str, TensorInfo], data_bytes: int
 def _refusal(place: str, found: str, expected: str) -> SnapshotError:
     return SnapshotError(
         f"{place}: found {found}; expected {expected}: these are no weights written by this "
-        "program, nothing was imported"
+        "program, and nothing was imported"
     )

@@ -1,5 +1,6 @@
-"""Tensors to bytes and back, by safetensors only: nothing read here can run code. Equal content
-gives equal bytes, so a hash names it.
+"""Converts tensors to bytes and back with safetensors only, so nothing read here can run code.
+
+Equal content gives equal bytes, so a hash of them names it.
 """
 
 import json
@@ -14,23 +15,29 @@ from torch import Tensor, nn
 
 from pbt.errors import SnapshotError
 
-# One entry only: safetensors writes several in the order of a hash map.
+# There is one entry only, since safetensors writes several in the order of a hash map.
 _METADATA_KEY = "pbt"
 
-# Names of the tensors that act, in a learner's state and in snapshots; what else stands there
-# (optimiser moments) is for copies.
+# The names of the tensors that act begin so, in a learner's state and in snapshots. The others
+# (optimiser moments) are for copies.
 MODEL_PREFIX = "model."
 
 
 def to_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
-    """tensors: any shapes and dtypes, copied to the CPU; metadata: text by name."""
+    """The tensors as a safetensors file.
+
+    tensors   of any shapes and dtypes, copied to the CPU
+    metadata  text by name
+    """
     plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     return _save(plain, {_METADATA_KEY: json.dumps(dict(metadata or {}), sort_keys=True)})
 
 
 def from_bytes(content: bytes, source: str = "weights") -> tuple[dict[str, Tensor], dict[str, str]]:
-    """(tensors, metadata). source names the bytes in errors. Raises SnapshotError when they are
-    damaged or were not written by `to_bytes`.
+    """(tensors, metadata) of a file.
+
+    source  names the bytes in errors
+    Raises: SnapshotError when they are damaged or were not written by `to_bytes`.
     """
     try:
         tensors = _load(content)
@@ -49,10 +56,11 @@ def from_bytes(content: bytes, source: str = "weights") -> tuple[dict[str, Tenso
 
 
 def map_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file that is whole, in its own pages: for a reader that copies them, who so
-    needs no memory for them on the way.
+    """The tensors of a whole file, in the file's own pages.
 
-    Raises SnapshotError when it does not read as safetensors.
+    For a reader that copies them, which then needs no more memory on the way.
+
+    Raises: SnapshotError when the file does not read as safetensors.
     """
     try:
         return _load_file(path)
@@ -64,8 +72,9 @@ def map_weights(path: Path) -> dict[str, Tensor]:
 
 
 def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, Tensor], source: str) -> None:
-    """Raise SnapshotError naming every tensor of `found` that is missing, unknown, or of another
-    shape or dtype than in `expected`.
+    """Check that tensors have the expected names, shapes and dtypes.
+
+    Raises: SnapshotError that names every tensor that is missing, unknown or different.
     """
     problems = []
     for name in sorted({*expected, *found}):
@@ -80,8 +89,9 @@ def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, Tensor], so
 
 
 def load_model_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
-    """Put the acting tensors of a snapshot into a model. Raises SnapshotError naming what does
-    not fit.
+    """Put the acting tensors of a snapshot into a model.
+
+    Raises: SnapshotError that names what does not fit.
     """
     weights = {
         name.removeprefix(MODEL_PREFIX): tensor

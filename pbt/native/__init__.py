@@ -1,8 +1,8 @@
-"""What is worth its own machine code, compiled by `hatch_build.py` where there is a C compiler.
-Without it torch does the work, and matches of Doom wait at every tic: slower.
+"""Native kernels, compiled by `hatch_build.py` where there is a C compiler.
 
-Each is None where it was not built or does not load. The functions work in the calling thread and
-let other threads run meanwhile.
+Each function here returns None where its kernel was not built or does not load. Without kernels
+torch does the work, and matches of Doom wait at every tic, which is slower. The kernels work in the
+calling thread and let other threads run meanwhile.
 """
 
 import ctypes
@@ -17,15 +17,16 @@ _POINTER, _COUNT = ctypes.c_void_p, ctypes.c_int64
 
 @cache
 def elu_bf16() -> Callable[[int, int], None] | None:
-    """ELU over bfloat16 values that lie one behind the other, in place: (address of the first,
-    number of values).
+    """ELU over bfloat16 values that lie one behind the other, in place.
+
+    Its parameters are the address of the first value and the number of values.
     """
     return _function("elu", "elu_bf16", _POINTER, _COUNT)
 
 
 @cache
 def pixel_blocks_bf16() -> Callable[..., None] | None:
-    """Bytes to normalised bfloat16 in blocks; its parameters stand in pixels.c."""
+    """Bytes to normalised bfloat16 in blocks. Its parameters are explained in pixels.c."""
     return _function(
         "pixels", "pixel_blocks_bf16", *[_POINTER] * 3, ctypes.c_float, _POINTER, *[_COUNT] * 5
     )
@@ -33,8 +34,9 @@ def pixel_blocks_bf16() -> Callable[..., None] | None:
 
 @cache
 def doom_preload() -> Path | None:
-    """What the engines of a match of Doom are started with (doom_preload.c); None where it was
-    not built or is of no use.
+    """The library that engines of a match of Doom are started with (doom_preload.c).
+
+    None where it was not built or is of no use.
     """
     library = Path(__file__).with_name("doom_preload.so")
     return library if sys.platform == "linux" and _loaded(library) is not None else None

@@ -13,8 +13,9 @@ SEEN = spaces.Box(-1.0, 1.0, (2,), np.float32)
 
 
 class Sound:
-    """Two seats in turn, three decisions each, masked; the seed decides what is seen. Breaks
-    nothing.
+    """Two seats in turn, three decisions each, masked. It breaks no promise.
+
+    The seed decides the observations.
     """
 
     def __init__(self) -> None:

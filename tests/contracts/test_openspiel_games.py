@@ -1,5 +1,7 @@
-"""OpenSpiel's games keep the contract, with and without chance, hidden cards, a third seat, and
-turned from simultaneous ones.
+"""OpenSpiel's games keep the contract.
+
+They come with and without chance, with hidden cards, with a third seat, and turned from
+simultaneous games.
 """
 
 from dataclasses import replace

@@ -1,5 +1,6 @@
-"""What the service relies on in a trainer, held by the real one and by the double of its tests:
-lock, status, checkpoints, leash, exit codes.
+"""The contract of trainers, on which the service relies: lock, status, checkpoints, exit codes.
+
+The real trainer keeps it, and so does the double that the service's tests use.
 """
 
 import json
@@ -39,7 +40,7 @@ INTERRUPTED = 130
 
 
 class Trained:
-    """One population and whoever trains it."""
+    """One population and the processes that train it."""
 
     def __init__(self, command: tuple[str, ...], data: Path) -> None:
         self.paths, self._words = (
@@ -51,7 +52,7 @@ class Trained:
         self.processes: list[subprocess.Popen[str]] = []
 
     def start(self) -> subprocess.Popen[str]:
-        """Until it says that it trains."""
+        """Start a trainer and wait until it reports that it trains."""
         process = self.spawn()
         self.wait(
             lambda: (
@@ -92,7 +93,7 @@ class Trained:
     def ended(
         self, process: subprocess.Popen[str], words: str, before: int, within_s: float = SAVED_S
     ) -> None:
-        """It saved, says so, and is gone within the time that the service gives it."""
+        """The trainer saved, reported so, and ended within the time that the service gives it."""
         assert process.wait(within_s) in (0, INTERRUPTED)
         status = self.status()
         assert status is not None and (status.pid, status.ended) == (process.pid, words)
@@ -116,20 +117,20 @@ def test_what_the_service_relies_on(trained: Trained) -> None:
     # One at a time: a second is refused, and the first goes on.
     assert trained.spawn().wait(LIMIT_S) not in (0, INTERRUPTED)
     assert first.poll() is None
-    # An edit is taken while it runs, and said to be.
+    # It takes an edit while it runs, and reports so.
     leave_edits(trained.paths.edits, Edits(7, ("evaluation.share=0.5",)))
     trained.wait(lambda: (status := trained.status()) is not None and status.edits_taken == 7)
     # Asked to stop.
     before = trained.newest()
     first.send_signal(signal.SIGTERM)
     trained.ended(first, "stopped and saved", before)
-    # Killed: the lock falls with it; what was left for an earlier start is not taken by the next.
+    # Killed: its lock is free; the next start does not take edits left for an earlier one.
     second, before = trained.start(), trained.newest()
     trained.wait(lambda: trained.newest() > before)
     second.kill()
     second.wait()
     assert holder(trained.paths.lock) is None
-    # Its holder dies: the leash ends, and it saves by itself.
+    # The process that started it dies: its standard input ends, and it saves by itself.
     third = trained.start()
     status, before = trained.status(), trained.newest()
     assert status is not None and status.edits_taken in (0, 7)

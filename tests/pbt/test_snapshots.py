@@ -38,9 +38,7 @@ def test_what_is_put_is_loaded(tmp_path: Path) -> None:
 
 
 def test_what_is_loaded_takes_no_memory_until_it_is_changed(tmp_path: Path) -> None:
-    """A worker seats frozen opponents again and again; what their weights take on the way stays
-    with it.
-    """
+    """A worker loads frozen opponents again and again, and would keep memory used on the way."""
     store = FileSnapshotStore(tmp_path)
     snapshot_id, size = store.put({"body": torch.ones(16 << 20)}, METADATA)
     before = own_memory()

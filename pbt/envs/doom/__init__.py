@@ -1,1 +1,1 @@
-"""ViZDoom scenarios as games: one engine process per table."""
+"""ViZDoom scenarios as games: one engine process per seat."""

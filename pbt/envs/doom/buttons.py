@@ -1,4 +1,4 @@
-"""Doom's buttons as categorical heads."""
+"""Groups Doom's buttons into categorical heads."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Buttons of which at most one makes sense at a time: one head, whose choice 0 presses none of them.
+# At most one button of a pair makes sense at a time, so a pair is one head; choice 0 presses none.
 _OPPOSITES = (
     ("MOVE_FORWARD", "MOVE_BACKWARD"),
     ("MOVE_LEFT", "MOVE_RIGHT"),
@@ -16,8 +16,7 @@ _OPPOSITES = (
     ("SELECT_NEXT_WEAPON", "SELECT_PREV_WEAPON"),
 )
 _WEAPON = re.compile(r"SELECT_WEAPON\d")
-# A turn by the paper's 21 angles (Petrenko et al. 2020, section A.2.2): degrees, or map units, per
-# tic.
+# The 21 angles of a turn (Petrenko et al. 2020, section A.2.2), in degrees or map units per tic.
 _DELTAS = tuple(float(value) for value in np.linspace(-12.5, 12.5, 21))
 
 Press = tuple[tuple[int, float], ...]
@@ -25,8 +24,10 @@ Press = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True)
 class ButtonHeads:
-    """choices: by head and choice, the buttons it presses with their values;  buttons: how many
-    there are.
+    """The heads of an action.
+
+    choices  by head and choice, the buttons that it presses with their values
+    buttons  how many buttons there are
     """
 
     choices: tuple[tuple[Press, ...], ...]
@@ -46,8 +47,9 @@ class ButtonHeads:
 
 
 def heads_of(buttons: Sequence[str]) -> ButtonHeads:
-    """One head per pair of opposites, one for all weapons, one per delta button, one per other
-    button. In the order of their first buttons.
+    """One head per pair of opposites, one for all weapons, one per delta or other button.
+
+    Heads stand in the order of their first buttons.
     """
     groups: dict[str, list[int]] = {}
     for index, name in enumerate(buttons):
@@ -62,7 +64,10 @@ def heads_of(buttons: Sequence[str]) -> ButtonHeads:
 
 
 def one_head_of(buttons: Sequence[str]) -> ButtonHeads:
-    """A single head: no button, or one of them; each value but 0 of a delta button is a choice."""
+    """A single head: no button, or one of them.
+
+    Each value but 0 of a delta button is a choice.
+    """
     choices: list[Press] = [()]
     for index, name in enumerate(buttons):
         values = [value for value in _DELTAS if value] if name.endswith("_DELTA") else [1.0]

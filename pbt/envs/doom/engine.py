@@ -1,12 +1,11 @@
-"""Engine processes: started in a folder of their own, gone with this process, leaving nothing
-behind.
+"""Starts Doom engines: each in a folder of its own, gone with this process, leaving nothing behind.
 
 ViZDoom talks to an engine through shared memory and queues named in /dev/shm. Both sides have
-opened them when `init` returns, so the names are removed at once, and the folder with them:
-whatever ends this process then, nothing is left. `strays` sees to what a process leaves that is
-killed within `init`.
+opened them when `init` returns, so the names are removed at once, and the folder with them. Then
+nothing is left, however this process ends. `strays` removes what a process leaves that is killed
+within `init`.
 
-An engine that ends within `init`, or cannot be executed, takes this process with it, by a fault of
+An engine that ends within `init`, or cannot be executed, ends this process as well, by a fault of
 ViZDoom 1.3 that no caller can catch.
 """
 
@@ -29,15 +28,16 @@ from pbt.errors import EnvCrash, EnvError
 
 _ATTEMPTS = 3
 _LINE_LENGTH = 200
-# Several engines may start at a time, one in each thread.
+# Several engines may start at the same time, one in each thread.
 _WATCHING = threading.Lock()
 _STARTER = Path(__file__).with_name("engine.sh")
 
 
 def start_engine(configure: Callable[[Any], None]) -> Any:
-    """A running `vizdoom.DoomGame`. configure: is given the new one before it starts.
+    """A running `vizdoom.DoomGame`.
 
-    Raises: EnvError when ViZDoom is not installed, refuses the settings or cannot execute anything,
+    configure  is given the new game before it starts
+    Raises: EnvError when ViZDoom is not installed, refuses the settings or cannot execute anything;
     EnvCrash when the engine does not start.
     """
     vizdoom = load_vizdoom()
@@ -70,8 +70,10 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
 
 
 def launch(game: Any, folder: Path, preload: Path | None = None) -> None:
-    """Start the engine of a `vizdoom.DoomGame` in an empty folder, with a library loaded into
-    it. Raises: what `init` raises, EnvError as above.
+    """Start the engine of a `vizdoom.DoomGame` in an empty folder.
+
+    preload  a library to load into the engine
+    Raises: what `init` raises; EnvError as `start_engine` does.
     """
     game.set_vizdoom_path(
         str(_launch_script(folder, Path(load_vizdoom().__file__).with_name("vizdoom"), preload))
@@ -82,7 +84,11 @@ def launch(game: Any, folder: Path, preload: Path | None = None) -> None:
 
 
 def engine_pid(instance: str) -> int:
-    """Of a running engine. instance: as ViZDoom calls it. Raises: OSError when there is none."""
+    """The pid of a running engine.
+
+    instance  as ViZDoom calls it
+    Raises: OSError when there is none.
+    """
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             words = path.read_bytes().split(b"\0")
@@ -92,14 +98,19 @@ def engine_pid(instance: str) -> int:
 
 
 def cpu_clock(pid: int) -> int:
-    """For `time.clock_gettime`: how long a process has computed, exact also while it does. What
-    clock_getcpuclockid(3) returns on Linux.
+    """The clock, for `time.clock_gettime`, of how long a process has computed.
+
+    It is exact also while the process computes. This is what clock_getcpuclockid(3) returns on
+    Linux.
     """
     return (~pid << 3) | 2
 
 
 def load_vizdoom() -> Any:
-    """The module. Raises: EnvError when it is not there."""
+    """The module vizdoom.
+
+    Raises: EnvError when it is not installed.
+    """
     try:
         import vizdoom
     except ImportError as error:
@@ -111,11 +122,13 @@ def load_vizdoom() -> Any:
 
 
 def watched(pid: int) -> int:
-    """Start the process that cleans up after this one. Returns the descriptor whose closing, by
-    this one's end, it waits for.
+    """Start the watcher, the process that cleans up after this one (`strays`).
 
-    In a session of its own: whoever ends this one's group is not to end it. Nobody waits for its
-    end. pid: this process's.
+    The watcher waits until the descriptor returned here is closed, which the end of this process
+    does. It runs in a session of its own, so that a signal to this process's group does not end it.
+    No process waits for its end.
+
+    pid  of this process
     """
     with _WATCHING:
         return _watched(pid)
@@ -135,8 +148,9 @@ def _watched(pid: int) -> int:
 
 
 def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
-    """An executable that stands in for the engine; ViZDoom takes a path, not a command. Raises:
-    EnvError where it may not be executed.
+    """An executable that stands in for the engine, since ViZDoom takes a path and not a command.
+
+    Raises: EnvError where it may not be executed.
     """
     command = [
         sys.executable,
@@ -160,8 +174,9 @@ def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
 
 
 def last_words(log: bytes, who: str = "it") -> str:
-    """What was printed at the end, as a terminal would have shown it: an engine that waits
-    writes over its line thousands of times.
+    """The last lines printed, as a terminal would have shown them.
+
+    An engine that waits writes over its line thousands of times.
     """
     shown = (
         line.rstrip("\r").rpartition("\r")[2].strip()

@@ -22,20 +22,20 @@ from pbt.errors import EnvCrash, EnvError, EnvOptionsError
 T = TypeVar("T")
 
 _CHANNELS = 3
-# Of some scenarios there are millions.
+# Some scenarios have millions of actions.
 _REMEMBERED_ACTIONS = 4096
-# A game that nobody ends would keep its table, and a training that waits for its last games,
-# forever.
+# A game without an end would hold up its table, and a training that waits for its last games.
 _LONGEST_TICS = 21_000
 
 
 class DoomGame:
-    """One seat, one engine, started before the first game.
+    """One seat and one engine, which is started before the first game.
 
-    Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1};
-    without variables the screen alone. Doom shows nothing after the last tic, so there is no final
-    observation, and a change of a variable in it is not seen. Raises EnvCrash when the engine ends:
-    the game is lost, not the table.
+    An observation is {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about
+    1}; without variables it is the screen alone. Doom shows nothing after the last tic, so there is
+    no final observation, and a change of a variable in that tic is not seen.
+
+    Raises: EnvCrash when the engine ends. The game is lost then, and the table goes on.
     """
 
     def __init__(self, options: DoomOptions) -> None:
@@ -72,13 +72,13 @@ class DoomGame:
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
 
     def prepare(self) -> None:
-        """Start the engine. One that crashes gets another try in `reset`."""
+        """Start the engine. `reset` tries again after a crash."""
         if self._engine is None:
             with suppress(EnvCrash):
                 self._engine = start_engine(self._configure)
 
     def reset(self, seed: int) -> list[SeatTurn]:
-        """Start an episode; the seed decides it."""
+        """Start an episode, which the seed decides."""
         if self._engine is None:
             self._engine = start_engine(self._configure)
         self._ask(lambda engine: engine.set_seed(seed))
@@ -93,7 +93,7 @@ class DoomGame:
         try:
             reward = engine.make_action(pressed, self._options.frame_skip)
             over = engine.is_episode_finished()
-            # The clock of a map that is over stands at 0; of the last step's tics all count then.
+            # The clock of a map that is over stands at 0; all tics of the last step count then.
             tics = engine.get_episode_time() - self._tic
             tics = self._options.frame_skip if over and tics <= 0 else tics
         except Exception as error:
@@ -102,7 +102,7 @@ class DoomGame:
         rewards = (reward, *self._shaping()) if self._terms else (reward,)
         if not over:
             return [SeatTurn(0, self._see(), None, rewards, tics=tics)]
-        # Who dies at the last tic died.
+        # A player that dies at the last tic has died: that is no timeout.
         dead = self._ask(lambda engine: engine.is_player_dead())
         timeout = not dead and self._ask(lambda engine: engine.is_episode_timeout_reached())
         truncated = timeout and self._options.timeout == "truncated"
@@ -114,11 +114,11 @@ class DoomGame:
         ]
 
     def outcome(self) -> Outcome:
-        """Alone at the table: ranking (0,); points as the options say."""
+        """The ranking (0,), since there is one seat; points as the options say."""
         return Outcome((0,), self.points_now(), self._reason)
 
     def points_now(self) -> tuple[float, ...] | None:
-        """None where the options name no variable that counts."""
+        """The game's count so far; None where the options name no variable that counts."""
         return (
             None
             if self._points is None
@@ -131,13 +131,15 @@ class DoomGame:
             engine.close()
 
     def _configure(self, game: Any) -> None:
-        """Everything but the start. Raises: EnvError when ViZDoom refuses the scenario,
-        EnvOptionsError where nobody can play it alone.
+        """Set everything but start the engine.
+
+        Raises: EnvError when ViZDoom refuses the scenario; EnvOptionsError where one player cannot
+        play it alone.
         """
         options = self._options
         configure_scene(game, options)
         if (starts := scene_starts(game)) is not None and not starts.players:
-            # The engine ends within its start, and this process with it.
+            # The engine would end within its start, and this process with it.
             place = f"{Path(options.scenario).stem} {game.get_doom_map()}"
             raise EnvOptionsError(
                 [
@@ -189,7 +191,10 @@ class DoomGame:
         ]
 
     def _ask(self, question: Callable[..., T]) -> T:
-        """Raises: EnvCrash for whatever the engine raises."""
+        """Ask the engine.
+
+        Raises: EnvCrash for whatever the engine raises.
+        """
         try:
             return question(self._engine)
         except Exception as error:
@@ -209,12 +214,15 @@ def action_space(sizes: tuple[int, ...]) -> spaces.Space[Any]:
 
 @cache
 def swept() -> list[Path]:
+    """Remove strays of earlier processes, once per process."""
     return remove_strays()
 
 
 def make(**options: Any) -> DoomGame:
-    """One table. options: see DoomOptions. Raises: EnvOptionsError for those that are wrong,
-    EnvError without ViZDoom.
+    """One table.
+
+    options  see DoomOptions
+    Raises: EnvOptionsError for options that are wrong, EnvError without ViZDoom.
     """
     read = read_options(options, known())
     swept()
@@ -226,7 +234,7 @@ SPEC = EnvSpec(
     make=make,
     chance=True,
     replayable=True,
-    winners="one seat: nobody wins, the return counts",
+    winners="one seat: no player wins, the return counts",
     description="A ViZDoom scenario for one player, from pixels (env.options.scenario)",
     paths=named_paths,
     tics_per_s=TICS_PER_S,

@@ -1,4 +1,4 @@
-"""Several players in one match of Doom, or one among bots."""
+"""A match of Doom: several players, or one among bots."""
 
 import time
 from collections.abc import Mapping
@@ -25,21 +25,24 @@ from pbt.errors import EnvCrash, EnvOptionsError
 from pbt.native import doom_preload
 
 _REMEMBERED_ACTIONS = 20_000
-# After those of the options, until everybody lives and every bot has come.
+# After the warm-up of the options: until every player is alive and every bot has come.
 _LONGEST_WARMUP_TICS, _WARMUP_TICS = 700, 5
 
 
 class DoomMatch:
-    """All seats act at the same time; each has an engine. Engines are started at the first game and
-    play one game after the other.
+    """All seats act at the same time, and each has an engine of its own.
 
-    Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1},
-    also at the end. A game ends when its time is over, which is a termination, or when the scenario
-    ends it, at an unknown tic of the last step, of which all those that were asked for count. The
-    seed decides the first game of the engines; later ones go on with the engines' random numbers,
-    as network games of Doom do, so a game cannot be replayed by its seed. Raises EnvCrash when an
-    engine ends, does not answer in time, or plays another game than the others: the game is lost,
-    not the table.
+    The engines are started at the first game and play one game after the other. An observation is
+    {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1}, also at the
+    end.
+
+    A game ends when its time is over, which is a termination, or when the scenario ends it, at an
+    unknown tic of the last step; all tics that were asked for in that step count. The seed decides
+    the first game of the engines. Later ones go on with the engines' random numbers, as network
+    games of Doom do, so a game cannot be replayed by its seed.
+
+    Raises: EnvCrash when an engine ends, does not answer in time, or plays another game than the
+    others. The game is lost then, and the table goes on.
     """
 
     def __init__(self, options: MatchOptions) -> None:
@@ -67,7 +70,7 @@ class DoomMatch:
         return self._options.longest_wait_s
 
     def remark(self) -> str:
-        """That the library is missing, where the options leave open who keeps players in step."""
+        """Says that the library is missing, where the options leave the lock-step open."""
         if (
             self._options.players == 1
             or self._options.lock_step != "auto"
@@ -80,8 +83,9 @@ class DoomMatch:
         )
 
     def prepare(self) -> None:
-        """Start the process of the match, which is the longer half of its start; how the engines
-        start is decided by the seed of the first game.
+        """Start the process of the match, which is the longer half of its start.
+
+        The seed of the first game decides how the engines start, so they are not started here.
         """
         if self._link is None:
             with suppress(EnvCrash):
@@ -107,8 +111,9 @@ class DoomMatch:
         return self._turns([[0.0] * len(self.reward_terms)] * self._options.players, 0, over=False)
 
     def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:
-        """Have the engines play, without waiting: the next `step` with the same actions brings
-        what came of it.
+        """Have the engines play without waiting for them.
+
+        The next `step` with the same actions brings the result.
         """
         pressed = [self._pressed(actions[seat]) for seat in range(self._options.players)]
         self._asked_tics = min(self._options.frame_skip, self._options.max_tics - self._tics)
@@ -138,19 +143,19 @@ class DoomMatch:
         return self._turns(self._counted.rewards(self._measured, before), tics, over)
 
     def outcome(self) -> Outcome:
-        """points: frags, less one for each suicide, which also decide the ranking."""
+        """Ranking by frags, less one for each suicide; they are the points as well."""
         frags = self.points_now()
         return Outcome(ranking_from_scores(frags), frags, self._reason)
 
     def points_now(self) -> tuple[float, ...]:
-        """Frags since the game began."""
+        """Frags since the game began, by seat."""
         return tuple(
             after - before
             for after, before in zip(self._column("FRAGCOUNT"), self._frags_before, strict=True)
         )
 
     def engine_tics(self) -> tuple[int, ...]:
-        """By seat: the tic of the game, warm-up included, that its engine says it has come to."""
+        """The tic of the game, warm-up included, that each seat's engine says it has come to."""
         return tuple(self._memory.tics.tolist())
 
     def close(self) -> None:
@@ -168,7 +173,10 @@ class DoomMatch:
         return self._running.memory
 
     def _finish(self, begun_by_s: float = inf) -> None:
-        """Wait for what was begun. Raises: EnvCrash, after which there is no match."""
+        """Wait for what was begun.
+
+        Raises: EnvCrash, after which there is no match.
+        """
         try:
             self._running.finish(begun_by_s)
         except BaseException:
@@ -184,7 +192,7 @@ class DoomMatch:
         raise link.crash(f"the players are not in step: {found}")
 
     def _measure(self) -> list[list[float]]:
-        """By seat. Health is far below zero after some deaths."""
+        """The variables by seat. Health below zero, as after some deaths, counts as zero."""
         health, measured = self._counted.column["HEALTH"], self._memory.measured
         if (measured[:, health] < 0).any():
             np.maximum(measured[:, health], 0.0, out=measured[:, health])
@@ -203,26 +211,28 @@ class DoomMatch:
         return tics[0]
 
     def _wait_for_everybody(self, begun_by_s: float) -> None:
-        """Until all are there and alive, or, where among many somebody is always dead, all have
-        been. Raises: EnvCrash for one that does not come.
+        """Play on until all players are there and alive.
+
+        With many players some are always dead. After the longest warm-up it is enough that each has
+        been alive.
+
+        Raises: EnvCrash for players that do not come.
         """
         options, lived = self._options, set[int]()
-        waited, everybody = options.warmup_tics, options.players + options.bots
+        waited, total = options.warmup_tics, options.players + options.bots
         longest = waited + _LONGEST_WARMUP_TICS + round(TICS_PER_S * options.respawn_delay_s)
         while True:
             self._measured = self._measure()
             living = {seat for seat, dead in enumerate(self._column("DEAD")) if not dead}
             lived |= living
-            there = [int(count) for count in self._column("PLAYER_COUNT")]
+            counts = [int(count) for count in self._column("PLAYER_COUNT")]
             enough = living if waited < longest else lived
-            if len(enough) == options.players and there == [everybody] * options.players:
+            if len(enough) == options.players and counts == [total] * options.players:
                 return
             if waited >= longest:
-                came = min(there) - (options.players - len(lived))
+                came = min(counts) - (options.players - len(lived))
                 link, self._link = self._running, None
-                raise link.crash(
-                    f"{came} of {everybody} players and bots came within {waited} tics"
-                )
+                raise link.crash(f"{came} of {total} players and bots came within {waited} tics")
             self._ask(b"P", tics := min(_WARMUP_TICS, longest - waited), begun_by_s)
             waited += tics
 
@@ -247,8 +257,10 @@ class DoomMatch:
 
 
 def make(**options: Any) -> DoomMatch:
-    """One table. options: see MatchOptions. Raises: EnvOptionsError for those that are wrong,
-    EnvError without ViZDoom.
+    """One table.
+
+    options  see MatchOptions
+    Raises: EnvOptionsError for options that are wrong, EnvError without ViZDoom.
     """
     read = read_match_options(options, known())
     if problems := room_problems(read):

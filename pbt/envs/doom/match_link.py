@@ -1,6 +1,4 @@
-"""A table's end of its match: starts the process of the engines, asks it with a deadline, and
-ends it.
-"""
+"""The table's end of its match: it starts the match's process, asks it with a deadline, ends it."""
 
 import json
 import os
@@ -34,24 +32,27 @@ _PROGRAM = ("-m", "pbt.envs.doom.match_process")
 _LARGEST_TEXT = 4096
 _PROCESS_LOG = "process.log"
 _YOUNG_S = 1.0
-# What is killed is gone in microseconds, unless the machine is on its knees.
+# A killed process is gone in microseconds, except on an overloaded machine.
 _GONE_S = 10.0
 _STARTING = threading.Lock()
 
 
 class MatchLink:
-    """A match, running from `start` on. Its making, `start` and `finish` raise EnvCrash, after
-    which it is gone with all its engines.
+    """A match, running from `start` on.
+
+    Raises: EnvCrash when it is made, and by `start` and `finish`; the match and all its engines are
+    gone then.
     """
 
     def __init__(self, options: MatchOptions, measured: Sequence[str]) -> None:
-        """Start the process that will start the engines. measured: names of game variables, in
-        the order of `memory.measured`.
+        """Start the process that will start the engines.
+
+        measured  names of game variables, in the order of `memory.measured`
         """
         self._options, self.started = options, False
         self._logs: dict[str, BinaryIO] = {}
-        # Of a match that was ended in its start there are names, too young to be told from those of
-        # one that starts now.
+        # A match that was ended in its start leaves names in /dev/shm. The youngest cannot be told
+        # from names of a match that starts now.
         strays.remove_strays(_YOUNG_S)
         self._folder = Path(tempfile.mkdtemp(prefix=strays.folder_prefix(os.getpid())))
         self._socket, theirs = socket.socketpair()
@@ -72,10 +73,10 @@ class MatchLink:
                 "options": {**asdict(options), "terms": ()},
             }
             command = [sys.executable, "-P", *_PROGRAM, json.dumps(plan)]
-            # The watcher waits for this one's end, too: its engines may be starting.
+            # The watcher waits for the end of the match's process as well: engines may be starting.
             passed = (theirs.fileno(), descriptor, watched(os.getpid()))
             with open(os.devnull, "rb") as nothing, (self._folder / _PROCESS_LOG).open("wb") as log:
-                # A session of its own: what a terminal sends to this one's group is not for it.
+                # In a session of its own, so that a terminal's signals do not reach it.
                 started = _starter().submit(
                     ChildProcess,
                     command,
@@ -108,15 +109,17 @@ class MatchLink:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def begin(self, letter: bytes, number: int) -> None:
-        """Send a command of match_process, and do not wait. Raises nothing."""
+        """Send a command of match_process without waiting for the answer. Raises nothing."""
         self._asked_s = time.monotonic()
-        # Where nobody reads, `finish` finds the end of the process.
+        # Where the process is gone and reads nothing, `finish` finds that out.
         with suppress(OSError):
             self._socket.sendall(COMMAND.pack(letter, number))
 
     def finish(self, begun_by_s: float = inf) -> None:
-        """Wait for the answer. begun_by_s: on the clock time.monotonic(), when the game that
-        this is a step into must have begun.
+        """Wait for the answer.
+
+        begun_by_s  time on the clock time.monotonic() by which the game that this step belongs to
+                    must have begun
         """
         now_s, options = time.monotonic(), self._options
         left_s = self._asked_s + options.deadline_s - now_s
@@ -138,8 +141,9 @@ class MatchLink:
             )
 
     def close(self) -> None:
-        """End the process and its engines, those as well that stand still before they have asked
-        to end with it. Returns when it is gone.
+        """End the process and its engines, and return when the process is gone.
+
+        That includes engines that were stopped before they asked to end with it.
         """
         self._socket.close()
         # Engines stay in the group that the process was started with.
@@ -149,7 +153,10 @@ class MatchLink:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _opened_logs(self) -> dict[str, BinaryIO]:
-        """By who writes it, as far as there is one. They can be read when their folder is gone."""
+        """Open log files by the name of the process that writes them, as far as they exist.
+
+        They can be read when their folder is gone.
+        """
         seats = range(self._options.players)
         paths = {
             "its process": self._folder / _PROCESS_LOG,
@@ -168,7 +175,11 @@ class MatchLink:
         )
 
     def _answer_by(self, timeout_s: float, late: str) -> None:
-        """late: what to say when the answer is."""
+        """Wait for an answer for at most `timeout_s` seconds.
+
+        late  the text of the error when it does not come
+        Raises: EnvCrash for a late answer, a failure or the end of the process.
+        """
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         if not poll.poll(max(0.0, timeout_s) * 1000):
@@ -185,8 +196,8 @@ class MatchLink:
         raise self.crash(f"its process {'closed its channel' if code is None else ending(code)}")
 
     def crash(self, found: str) -> EnvCrash:
-        """End the match. Returns what to raise."""
-        # Of what was said since the start, or in it, if it ends there.
+        """End the match. Returns the error to raise."""
+        # The logs begin after the start; those of a match that ends in its start are whole.
         self._logs = self._logs or self._opened_logs()
         words = [last_words(log.read(), who) for who, log in self._logs.items()]
         self.close()
@@ -198,10 +209,12 @@ class MatchLink:
 
 
 def _starter() -> ThreadPoolExecutor:
-    """A thread that lasts: the system ends a match when the thread that started it ends, and a
-    table may be used by another.
+    """A thread that lasts, which starts the processes of matches.
+
+    The system ends a match when the thread that started it ends, and a table may be used by another
+    thread later.
     """
-    # Of two that were made at a time, one would end right away.
+    # Without the lock, two threads could be made at once, and one of them would end right away.
     with _STARTING:
         return _one_starter()
 

@@ -1,4 +1,4 @@
-"""Memory that a table of a match and the process of its engines share: one row per seat."""
+"""Memory that a table of a match shares with the process of its engines: one row per seat."""
 
 import mmap
 import os
@@ -9,18 +9,22 @@ from numpy.typing import NDArray
 
 
 class MatchMemory:
-    """Arrays over a memfd.
+    """Arrays over a memfd. The table writes `pressed`, the process of the engines all others.
 
-    pressed   [seats, buttons] float64, written by the table: values of the buttons
-    measured  [seats, variables] float64;  screens [seats, h, w, 3] uint8: written by the process
-    tics      [seats] int64: of the episode, as each engine counts them;  over [seats] bool: it says
-              that the episode is
+    pressed   [seats, buttons] float64: values of the buttons
+    measured  [seats, variables] float64
+    screens   [seats, h, w, 3] uint8
+    tics      [seats] int64: of the episode, as each engine counts them
+    over      [seats] bool: the engine says that the episode is over
     """
 
     def __init__(
         self, descriptor: int, seats: int, buttons: int, variables: int, screen: tuple[int, int]
     ) -> None:
-        """screen: (height, width) of what is seen. Keeps no descriptor."""
+        """Map the memory. The descriptor may be closed afterwards.
+
+        screen  (height, width) of what is seen
+        """
         shapes: list[tuple[tuple[int, ...], Any]] = [
             ((seats, buttons), np.float64),
             ((seats, variables), np.float64),

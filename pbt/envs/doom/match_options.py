@@ -1,4 +1,4 @@
-"""What a config may say of a match of Doom, in `env.options`."""
+"""The options of a match of Doom, in `env.options`."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ LOCK_STEPS = ("auto", "helper", "barrier")
 _MOVING = ("MOVE_FORWARD", "MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT", "ATTACK")
 _WEAPONS = tuple(f"SELECT_WEAPON{slot}" for slot in range(1, 8))
 BUTTONS = {
-    # Petrenko et al. 2020, table A.4: seven heads of 3, 3, 2, 2, 2, 8 and 21 choices, 12 096
-    # actions.
+    # Petrenko et al. 2020, table A.4: seven heads of 3, 3, 2, 2, 2, 8 and 21 choices, together
+    # 12 096 actions.
     "full": (*_MOVING, "SPEED", "USE", *_WEAPONS, "TURN_LEFT_RIGHT_DELTA"),
     # Section 4.3, "battle": without the weapons and without using things, 756 actions.
     "battle": (*_MOVING, "SPEED", "TURN_LEFT_RIGHT_DELTA"),
@@ -35,7 +35,7 @@ BUTTONS = {
 }
 """Sets of buttons by name."""
 
-# What somebody at the screen can read off it (section A.3).
+# What a person at the screen can read off it (section A.3).
 MEASUREMENTS = (
     "HEALTH",
     "ARMOR",
@@ -52,28 +52,28 @@ MEASUREMENTS = (
 
 @dataclass(frozen=True)
 class MatchOptions(SceneOptions):
-    """A match.
+    """The options of one match.
 
-    players          seats, each with an engine of its own; one plays alone against bots
-    bots             opponents that come with the engine, seated at no table
-    bot_skill        0 to 100, of aiming, reacting and the rest; None: bots with names and
-                     characters of their own
-    max_tics         of a game, of which there are 35 a second; its end is a termination
-    buttons          "full", "battle", "arena", or names of ViZDoom's buttons; each group of buttons
-                     that exclude each other is a head
-    reward           the game's own: "frags", or "lead", one's frags less the mean of the others'
-                     (two players: the sum is zero)
-    respawn_delay_s  the dead wait for so long
-    warmup_tics      without action before a game begins: players may appear on one spot, and one of
-                     them dies of it
-    lock_step        "helper": a library in the engines keeps players in step; "barrier": this side
-                     waits for everyone after every tic, slower, and
-                     with more than two players equal seeds and actions may make different games;
-                     "auto": the helper where it was built
-    deadline_s       for one step; a match that takes longer is ended, and its game voided
-    start_deadline_s for starting the engines of a match of two, and again for each of its games to
-    begin, everybody there and alive; a second more
-                     for every further player. A worker does nothing else meanwhile
+    players           seats, each with an engine of its own; one seat plays alone against bots
+    bots              opponents that come with the engine and take no seat
+    bot_skill         0 to 100, for aiming, reacting and the rest; None: bots with names and
+                      characters of their own
+    max_tics          length of a game, at 35 tics a second; its end is a termination
+    buttons           "full", "battle", "arena", or names of ViZDoom's buttons; each group of
+                      buttons that exclude each other is a head
+    reward            the game's own: "frags", or "lead": one's frags less the mean of the others'
+                      (with two players the sum is zero)
+    respawn_delay_s   the dead wait this many seconds
+    warmup_tics       without action before a game begins: players may appear on one spot, and one
+                      of them dies of it
+    lock_step         "helper": a library in the engines keeps players in step. "barrier": the
+                      match's process waits for every player after every tic, which is slower, and
+                      with more than two players equal seeds and actions may make different games.
+                      "auto": the helper where it was built
+    deadline_s        for one step; a match that takes longer is ended, and its game voided
+    start_deadline_s  for starting the engines of a match of two, and again for each of its games to
+                      begin, with every player there and alive; a second more for every further
+                      player. A worker does nothing else meanwhile
     """
 
     scenario: str = "multi_duel"
@@ -92,16 +92,17 @@ class MatchOptions(SceneOptions):
 
     @property
     def start_limit_s(self) -> float:
-        """For starting the engines of this match, and for each of its games to begin."""
+        """Seconds for starting the engines of this match, and for each of its games to begin."""
         return self.start_deadline_s + max(0, self.players - 2)
 
     @property
     def longest_wait_s(self) -> float:
-        """Of one call: the first game begins after the engines' start."""
+        """Seconds for one call: the first game begins after the start of the engines."""
         return max(2 * self.start_limit_s, self.deadline_s)
 
     @property
     def button_names(self) -> tuple[str, ...]:
+        """Names of the buttons, in the order of the engine's."""
         return (
             BUTTONS[self.buttons]
             if isinstance(self.buttons, str)
@@ -110,7 +111,7 @@ class MatchOptions(SceneOptions):
 
     @property
     def seen(self) -> tuple[str, ...]:
-        """Names of the variables beside the screen, each once."""
+        """Names of the variables that are seen beside the screen, each once."""
         return (
             MEASUREMENTS
             if self.variables is None
@@ -119,14 +120,17 @@ class MatchOptions(SceneOptions):
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """Frags of everybody, bots included, by the engine's number of the player."""
+        """Variables with the frags of all players and bots, by the engine's numbers."""
         return tuple(
             f"PLAYER{number}_FRAGCOUNT" for number in range(1, self.players + self.bots + 1)
         )
 
 
 def read_match_options(given: Mapping[str, Any], known: DoomNames) -> MatchOptions:
-    """Raises: EnvOptionsError with everything that is wrong."""
+    """The checked options.
+
+    Raises: EnvOptionsError with everything that is wrong.
+    """
     options = parsed(MatchOptions, given)
     problems = choice_problems(
         {"reward": (options.reward, REWARDS), "lock_step": (options.lock_step, LOCK_STEPS)}
@@ -158,28 +162,31 @@ def read_match_options(given: Mapping[str, Any], known: DoomNames) -> MatchOptio
         )
     if options.players == 1 and not options.bots:
         problems.append(
-            "players = 1 and bots = 0: nobody to meet; add bots, or play a scenario alone: "
+            "players = 1 and bots = 0: no opponent; add bots, or play a scenario alone: "
             'env.name = "doom"'
         )
     if options.bot_skill is not None and options.bot_skill > 100:
         problems.append(f"bot_skill = {options.bot_skill}: must be at most 100")
-    if isinstance(options.buttons, str):
-        if options.buttons not in BUTTONS:
-            problems.append("buttons" + unlike("", options.buttons, BUTTONS, "set of buttons"))
-    elif not options.buttons:
-        problems.append("buttons = []: expected at least one")
-    else:
-        named = enumerate(options.button_names)
-        problems += [
-            f"buttons.{place}" + unlike("", name, sorted(known.buttons), "button")
-            for place, name in named
-            if name not in known.buttons
-        ]
-        twice = sorted(name for name, times in Counter(options.button_names).items() if times > 1)
-        problems += [
-            f"buttons: {name} stands there more than once; expected each once" for name in twice
-        ]
-    problems += scene_problems(options, known)
+    problems += _button_problems(options, known) + scene_problems(options, known)
     if problems:
         raise EnvOptionsError(problems)
     return options
+
+
+def _button_problems(options: MatchOptions, known: DoomNames) -> list[str]:
+    """What is wrong with the buttons, one line each."""
+    if isinstance(options.buttons, str):
+        if options.buttons in BUTTONS:
+            return []
+        return ["buttons" + unlike("", options.buttons, BUTTONS, "set of buttons")]
+    if not options.buttons:
+        return ["buttons = []: expected at least one"]
+    unknown = [
+        f"buttons.{place}" + unlike("", name, sorted(known.buttons), "button")
+        for place, name in enumerate(options.button_names)
+        if name not in known.buttons
+    ]
+    twice = sorted(name for name, times in Counter(options.button_names).items() if times > 1)
+    return unknown + [
+        f"buttons: {name} stands there more than once; expected each once" for name in twice
+    ]

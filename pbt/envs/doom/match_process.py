@@ -1,15 +1,15 @@
-"""The process of one match: its engines, a thread for each, and nothing else. `python -P -m
-pbt.envs.doom.match_process PLAN`, started by match_link.
+"""The process of one match: its engines, a thread for each, and nothing else.
 
-A process of its own, since it can be ended: ViZDoom waits for engines without limit, and takes its
-process with it where one ends while it starts. Commands come as (letter, number), answers are one
-byte, the first of which says that this process is there:
+match_link starts it as `python -P -m pbt.envs.doom.match_process PLAN`. It is a process of its own,
+since a process can be ended: ViZDoom waits for engines without limit, and ends its own process
+where an engine ends while it starts. Commands come as (letter, number). Answers are one byte; the
+first one says that this process is there.
 
-    S      start the engines, with a seed of `number`; comes once, first
-    N      new game, without action up to tic `number`
-    P      `number` tics with the buttons that stand in the shared memory
+S  start the engines, with a seed of `number`; comes once, first
+N  new game, without action up to tic `number`
+P  `number` tics with the buttons that stand in the shared memory
 
-Whatever goes wrong is answered by "!" and a text, and ends the process; engines end with it.
+Whatever goes wrong is answered by "!" and a text, and ends the process and its engines.
 """
 
 import ctypes
@@ -44,13 +44,13 @@ _HOST = (
     "+sv_spawnfarthest 1 +sv_itemrespawn 1 +sv_nocrouch 1"
     " +sv_nojump 1 +sv_nofreelook 1 +sv_noexit 1"
 )
-# Players are numbered in the order in which they join.
+# Players are numbered in the order in which they join, so each waits for the one before.
 _JOIN_S, _LOOK_S = 5.0, 0.002
-# Of computing, by a guest that waits in its loop: enough to have sent its command, if it has one
-# for this tic; enough to have looked for the host's after that. On a virtual machine whose
-# processor is taken away, that time counts as computing: with 3 ms to send, up to a quarter of the
-# duels on a loaded machine had a command a tic late. Nearly all tics have a command, so the first
-# of them costs nothing.
+# Seconds of computing by a guest that waits in its loop. After the first it has sent its command,
+# if it has one for this tic; after the second it has looked for the host's. On a virtual machine
+# whose processor is taken away, that time counts as computing: with 3 ms to send, up to a quarter
+# of the duels on a loaded machine had a command a tic late. Nearly all tics have a command, so the
+# first limit costs nothing.
 _SENT_CPU_S, _LOOKED_CPU_S = 30e-3, 50e-6
 _GLANCE_S = 50e-6
 
@@ -58,13 +58,15 @@ Fail = Callable[[BaseException], NoReturn]
 
 
 class SeatThreads:
-    """Does the same with every seat at once: the calling thread sees to the first, one more
-    thread to each other one.
+    """Does the same with every seat at once.
+
+    The calling thread works for the first seat, one more thread for each other seat.
     """
 
     def __init__(self, seats: int, fail: Fail) -> None:
-        """fail: told of an error in any thread, since the others may wait for that seat for
-        ever.
+        """Start the threads.
+
+        fail  called with an error of any thread, since the others may wait for that seat for ever
         """
         self._fail = fail
         self._tasks: list[queue.SimpleQueue[Callable[[int], None]]] = [
@@ -77,8 +79,9 @@ class SeatThreads:
     def together(
         self, task: Callable[[int], None], begun: Callable[[], None] = lambda: None
     ) -> None:
-        """task(seat) for all seats, the first one last; returns when every one is done. begun:
-        called after each of the others was told to begin.
+        """Call task(seat) for all seats, the first one last, and return when every call is done.
+
+        begun  called after each of the other threads was told to begin
         """
         for tasks in self._tasks:
             tasks.put(task)
@@ -95,7 +98,7 @@ class SeatThreads:
     def _do(self, task: Callable[[int], None], seat: int) -> None:
         try:
             task(seat)
-        except BaseException as error:  # noqa: BLE001  there is nobody else to tell
+        except BaseException as error:  # noqa: BLE001  no caller is left to raise to
             self._fail(error)
 
 
@@ -119,11 +122,14 @@ class Engines:
             game.add_game_args(_arguments(options, seat, self._port, self._bots))
 
     def start(self, seed: int, folder: Path, preload: Path | None) -> None:
-        """preload: the library that keeps them in step; without, this side does."""
+        """Start all engines and let them meet.
+
+        preload  the library that keeps them in step; None: this process does
+        """
         self._free = preload is not None or self._options.players == 1
         self._guest_clock: int | None = None
-        # Of more players the order would cost more than it is worth: each guest has to be let in
-        # among engines that do not wait asleep.
+        # With more players the order would cost more than it is worth: each guest has to be let in
+        # among engines that wait without sleeping.
         self._begun = self._wait_for_guest if self._options.players == 2 else lambda: None
 
         def start(seat: int) -> None:
@@ -131,7 +137,7 @@ class Engines:
                 _wait_for_words(folder / "seat0" / ENGINE_LOG, f"Got connect from node {seat - 1}")
             own = folder / f"seat{seat}"
             own.mkdir()
-            # Engines that run take no other seed.
+            # A running engine takes no other seed.
             self._games[seat].set_seed(seed)
             launch(self._games[seat], own, preload)
 
@@ -165,13 +171,14 @@ class Engines:
         self._crew.together(self._last_tic, self._begun)
 
     def _wait_for_guest(self) -> None:
-        """Until the guest has sent its command of this tic and looked for that of the host, which
-        has not begun it.
+        """Wait until the guest has sent its command of this tic and looked for the host's.
 
-        A guest that finds the host's first adapts its clock, and acts a tic later; some tics on it
-        sends none, and is back where it was. It looks right after it has sent, but other work on
-        the machine may come between: it has looked when it has computed for long enough. Raises:
-        OSError when there is no guest any more.
+        The host has not begun the tic. A guest that finds the host's command first adapts its clock
+        and acts a tic later; some tics on it sends none, and is back where it was. It looks right
+        after it has sent, but other work on the machine may come between: it has looked when it has
+        computed for long enough.
+
+        Raises: OSError when there is no guest any more.
         """
         told_s = self._guest_cpu_s()
         while not waiting_bytes(self._port.number) and self._guest_cpu_s() - told_s < _SENT_CPU_S:
@@ -195,7 +202,7 @@ class Engines:
 
     def _observe(self, seat: int) -> None:
         game, memory = self._games[seat], self._memory
-        # Of tics that are not drawn ViZDoom makes no state, and keeps the one before.
+        # ViZDoom makes no state for tics that are not drawn, and keeps the one before.
         state = None if game.is_episode_finished() else game.get_state()
         memory.over[seat] = state is None
         memory.tics[seat] = game.get_episode_time()
@@ -211,7 +218,7 @@ class Engines:
         vizdoom, options = load_vizdoom(), self._options
         game = vizdoom.DoomGame()
         configure_scene(game, options)
-        # This side counts the time: engines that counted it could disagree.
+        # The table counts the time, since engines that counted it could disagree.
         game.set_episode_timeout(0)
         game.set_episode_start_time(1)
         game.set_available_buttons([getattr(vizdoom.Button, name) for name in options.button_names])
@@ -221,7 +228,7 @@ class Engines:
 
 
 def _arguments(options: MatchOptions, seat: int, port: Port, bots: int | None) -> str:
-    """Of an engine's command line."""
+    """Arguments of an engine's command line."""
     own = (
         f"+viz_connect_timeout {int(options.start_limit_s) + 1} +name P{seat + 1} "
         f"+colorset {seat % 8}"
@@ -236,8 +243,9 @@ def _arguments(options: MatchOptions, seat: int, port: Port, bots: int | None) -
 
 
 def _bots_file(options: MatchOptions) -> int | None:
-    """A file that stands nowhere, for engines to read through /proc: bots of the skill asked
-    for.
+    """A descriptor of an unnamed file that describes bots of the skill asked for.
+
+    Engines read it through /proc.
     """
     if options.bot_skill is None or not options.bots:
         return None
@@ -256,8 +264,9 @@ def _bots_file(options: MatchOptions) -> int | None:
 
 
 def _wait_for_words(log: Path, words: str) -> None:
-    """Until an engine said so, or long enough: a wrong order of the players is no harm, it is
-    only not the same in the next match.
+    """Wait until an engine printed the words, or for long enough.
+
+    A wrong order of the players does no harm; it is only another one in the next match.
     """
     deadline = time.monotonic() + _JOIN_S
     while time.monotonic() < deadline and not (
@@ -267,7 +276,7 @@ def _wait_for_words(log: Path, words: str) -> None:
 
 
 class Reply:
-    """What the table is told."""
+    """Answers the table."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
@@ -276,14 +285,15 @@ class Reply:
         self._link.sendall(DONE)
 
     def failed(self, error: BaseException) -> NoReturn:
-        """Tell why, and end the process, whatever its other threads do."""
+        """Tell the table why, and end the process, whatever its other threads do."""
         self._link.sendall(FAILED + f"{type(error).__name__}: {error}".encode())
         os._exit(1)
 
 
 def keep_descriptors() -> None:
-    """From engines: by one of them it is known that this process and its table's are gone
-    (`strays`).
+    """Keep engines from inheriting descriptors.
+
+    `strays` knows by the closing of one of them that this process and its table's are gone.
     """
     for number in map(int, os.listdir("/proc/self/fd")):
         if number > 2:
@@ -295,8 +305,8 @@ def main(plan: dict[str, Any]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != plan["parent"]:
         return
-    # These are for the program, and what ViZDoom's fault leaves of this process is of no use to
-    # anybody.
+    # These signals are for the program. A core dump of this process, which ViZDoom's fault would
+    # leave, is of no use.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

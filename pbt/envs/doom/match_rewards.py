@@ -1,5 +1,6 @@
-"""What a step of a match was worth to each seat: a function of the variables before and after
-it.
+"""The rewards of a match: what a step was worth to each seat.
+
+They are a function of the variables before and after the step.
 """
 
 from collections.abc import Sequence
@@ -7,7 +8,7 @@ from math import inf
 
 from pbt.envs.doom.match_options import MatchOptions
 
-# Taken from the dead and given to the reborn: no merit of theirs.
+# The dead lose these and the reborn get them, which is no merit of theirs.
 _BELONGINGS = (
     "HEALTH",
     "ARMOR",
@@ -18,14 +19,20 @@ _BELONGINGS = (
     "ATTACK_READY",
     "ALTATTACK_READY",
 )
-# Of one step. Who appears where somebody stands does a million.
+# Most that counts in one step. A player that appears where another one stands does a million of
+# damage.
 _MOST = {"DAMAGECOUNT": 200.0, "DAMAGE_TAKEN": 200.0}
 _OWN = ("FRAGCOUNT", "DEATHCOUNT", "DEAD", "HEALTH", "PLAYER_NUMBER", "PLAYER_COUNT")
 
 
 class MatchRewards:
-    """names: the game variables to be measured, in the order of the columns of what is measured.
-    Most count on from game to game: only changes say something.
+    """Computes rewards from game variables.
+
+    Most variables count on from game to game, so only their changes are rewarded.
+
+    names   the game variables to be measured, in the order of the columns of what is measured
+    column  name -> column
+    scores  columns of the frags of all players and bots
     """
 
     def __init__(self, options: MatchOptions) -> None:
@@ -52,8 +59,12 @@ class MatchRewards:
     def rewards(
         self, now: Sequence[Sequence[float]], before: Sequence[Sequence[float]]
     ) -> list[list[float]]:
-        """now, before: by seat, the variables in order -> by seat, the game's own reward and the
-        terms, unweighted. Plain numbers: they are few.
+        """By seat, the game's own reward and the terms, unweighted.
+
+        They are plain numbers, since they are few.
+
+        now     by seat, the variables in order, after the step
+        before  the same before it
         """
         everybody = (
             sum(now[0][column] - before[0][column] for column in self.scores) if self._lead else 0.0
@@ -67,7 +78,7 @@ class MatchRewards:
         self, now: Sequence[float], before: Sequence[float], everybody: float
     ) -> list[float]:
         own = now[self._frags] - before[self._frags]
-        # Perhaps within the step.
+        # The death may have come within the step.
         died = before[self._dead] or now[self._deaths] > before[self._deaths]
         reborn = died and not now[self._dead]
         worth = [own - (everybody - own) / self._others if self._lead else own]

@@ -1,5 +1,6 @@
-"""What a config may say of a Doom game, in `env.options`: what all of them take, and what those
-for one player add.
+"""The options of Doom games, in `env.options`.
+
+These are the options that all Doom games take, and those that games for one player add.
 """
 
 import difflib
@@ -18,8 +19,12 @@ TICS_PER_S = 35.0
 
 
 class RewardTerm(NamedTuple):
-    """A shaping term: `gain` for every unit by which the game variable grew since the last step,
-    `loss` for every unit by which it fell.
+    """A shaping term.
+
+    name      of the term
+    variable  the game variable
+    gain      reward for every unit by which the variable grew since the last step
+    loss      reward for every unit by which it fell
     """
 
     name: str
@@ -30,12 +35,15 @@ class RewardTerm(NamedTuple):
 
 @dataclass(frozen=True)
 class SceneOptions:
-    """scenario: one of ViZDoom's own by its name ("basic"), or the path of a .cfg file
+    """The options that every Doom game takes.
 
-    wad         path of another WAD than the scenario's;  map: another of its maps ("map02")
+    scenario    one of ViZDoom's own by its name ("basic"), or the path of a .cfg file
+    wad         path of another WAD than the scenario's
+    map         another of its maps ("map02")
     frame_skip  tics that an action is held
-    screen      what the engine renders, WIDTHxHEIGHT; 160x120 is the smallest it knows;  width,
-                height: what the network sees of it
+    screen      what the engine renders, WIDTHxHEIGHT; 160x120 is the smallest that it knows
+    width       of what the network sees, in pixels
+    height      of what the network sees, in pixels
     variables   game variables that are seen beside the screen; None: the usual ones
     terms       shaping: name -> { variable = "HEALTH", gain = 1.0, loss = 0.0 }, weighted by
                 learning.shaping
@@ -53,7 +61,7 @@ class SceneOptions:
 
     @property
     def resolution(self) -> str:
-        """As ViZDoom names it."""
+        """The name that ViZDoom has for `screen`."""
         return f"RES_{self.screen.upper()}"
 
     @property
@@ -65,15 +73,15 @@ class SceneOptions:
 
 @dataclass(frozen=True)
 class DoomOptions(SceneOptions):
-    """One player's.
+    """The options of a game for one player.
 
-    max_tics    after which an episode ends; None: those of the scenario, ten minutes where it has
-                no limit and may never end
-    actions     "heads": one choice per group of buttons that exclude each other, made at the same
-                time; "single": at most one button at a time
-    timeout     what the end of the scenario's time is: "truncated" (the value goes on) or
-                "terminated" (surviving was the task)
-    points      a game variable that counts what was achieved ("KILLCOUNT"), shown in results
+    max_tics  after which an episode ends; None: those of the scenario, or ten minutes where it has
+              no limit and may never end
+    actions   "heads": one choice per group of buttons that exclude each other, made at the same
+              time; "single": at most one button at a time
+    timeout   what the end of the scenario's time is: "truncated" (the value goes on) or
+              "terminated" (surviving was the task)
+    points    a game variable that counts what was achieved ("KILLCOUNT"), shown in results
     """
 
     max_tics: int | None = None
@@ -83,7 +91,13 @@ class DoomOptions(SceneOptions):
 
 
 class DoomNames(NamedTuple):
-    """What this ViZDoom has: names of its scenarios, resolutions, game variables and buttons."""
+    """The names that this ViZDoom has.
+
+    scenarios    the folder of its scenarios
+    resolutions  names of screen sizes
+    variables    names of game variables
+    buttons      names of buttons
+    """
 
     scenarios: Path
     resolutions: frozenset[str]
@@ -95,8 +109,9 @@ O = TypeVar("O", bound=SceneOptions)
 
 
 def parsed(kind: type[O], given: Mapping[str, Any]) -> O:
-    """The options, whose values may still be impossible. Raises: EnvOptionsError for unknown
-    names and wrong types, all of them.
+    """The options with values of the right types, which may still be impossible.
+
+    Raises: EnvOptionsError with all unknown names and wrong types.
     """
     types = {field.name: field.type for field in fields(kind)}
     problems = [unlike(name, name, types, "option") for name in given if name not in types]
@@ -120,7 +135,10 @@ def parsed(kind: type[O], given: Mapping[str, Any]) -> O:
 
 
 def read_options(given: Mapping[str, Any], known: DoomNames) -> DoomOptions:
-    """Raises: EnvOptionsError with everything that is wrong."""
+    """The checked options.
+
+    Raises: EnvOptionsError with everything that is wrong.
+    """
     options = parsed(DoomOptions, given)
     problems = choice_problems(
         {"actions": (options.actions, ACTIONS), "timeout": (options.timeout, TIMEOUTS)}
@@ -136,14 +154,14 @@ def read_options(given: Mapping[str, Any], known: DoomNames) -> DoomOptions:
 
 
 def scenario_file(options: SceneOptions, known: DoomNames) -> Path:
-    """The .cfg file."""
+    """The scenario's .cfg file."""
     if options.scenario.endswith(".cfg"):
         return Path(options.scenario).expanduser().resolve()
     return known.scenarios / f"{options.scenario}.cfg"
 
 
 def named_paths(given: Mapping[str, Any]) -> list[str]:
-    """Which of the options are paths; names of scenarios are none."""
+    """Which of the options are paths. Names of scenarios are none."""
     texts = {name: text for name in ("scenario", "wad") if isinstance(text := given.get(name), str)}
     return [name for name, text in texts.items() if name == "wad" or text.endswith(".cfg")]
 
@@ -196,7 +214,10 @@ def _is_number(value: Any) -> bool:
 
 
 def choice_problems(choices: Mapping[str, tuple[str, Iterable[str]]]) -> list[str]:
-    """Of name -> (chosen, words)."""
+    """What is wrong with words, one line each.
+
+    choices  name -> (the word chosen, the words to choose from)
+    """
     return [
         f"{name} = {word!r}: must be one of {', '.join(map(repr, words))}"
         for name, (word, words) in choices.items()
@@ -205,7 +226,10 @@ def choice_problems(choices: Mapping[str, tuple[str, Iterable[str]]]) -> list[st
 
 
 def least_problems(options: SceneOptions, least: Mapping[str, float]) -> list[str]:
-    """Of name -> the smallest value it may have."""
+    """Which options are too small, one line each.
+
+    least  name -> the smallest value that it may have
+    """
     values = {name: getattr(options, name) for name in least}
     return [
         f"{name} = {value}: must be at least {least[name]}"
@@ -215,7 +239,7 @@ def least_problems(options: SceneOptions, least: Mapping[str, float]) -> list[st
 
 
 def scene_problems(options: SceneOptions, known: DoomNames) -> list[str]:
-    """What is wrong with options that every Doom game has."""
+    """What is wrong with the options that every Doom game has, one line each."""
     problems = least_problems(options, {"frame_skip": 1, "width": 1, "height": 1})
     if options.resolution not in known.resolutions:
         sizes = sorted(name.removeprefix("RES_").lower() for name in known.resolutions)
@@ -223,7 +247,7 @@ def scene_problems(options: SceneOptions, known: DoomNames) -> list[str]:
             f"screen = {options.screen!r}: ViZDoom does not render that; try "
             f"{', '.join(sizes[:4])} or another of its {len(sizes)}"
         )
-    own = sorted(path.stem for path in known.scenarios.glob("*.cfg"))
+    scenarios = sorted(path.stem for path in known.scenarios.glob("*.cfg"))
     if options.scenario.endswith(".cfg"):
         file = scenario_file(options, known)
         if not file.is_file():
@@ -231,27 +255,27 @@ def scene_problems(options: SceneOptions, known: DoomNames) -> list[str]:
                 f"scenario = {options.scenario!r}: no file {file}; paths are relative to the "
                 f"working directory, {Path.cwd()}"
             )
-    elif options.scenario not in own:
-        problems.append("scenario" + unlike("", options.scenario, own, "scenario"))
+    elif options.scenario not in scenarios:
+        problems.append("scenario" + unlike("", options.scenario, scenarios, "scenario"))
     if options.wad is not None and not (wad := Path(options.wad).expanduser()).is_file():
         found = "a folder; expected a WAD or a .pk3" if wad.is_dir() else "no such file"
         problems.append(
             f"wad = {options.wad!r}: {found}; paths are relative to the working directory, "
             f"{Path.cwd()}"
         )
-    named = [
+    variables = [
         (f"variables.{place}", name.upper()) for place, name in enumerate(options.variables or ())
     ]
-    named += [(f"terms.{term.name}.variable", term.variable) for term in options.terms]
+    variables += [(f"terms.{term.name}.variable", term.variable) for term in options.terms]
     return problems + [
         place + unlike("", name, sorted(known.variables), "game variable")
-        for place, name in named
+        for place, name in variables
         if name not in known.variables
     ]
 
 
 def unlike(place: str, word: str, words: Iterable[str], kind: str) -> str:
-    """That there is no such word, and which one may have been meant."""
+    """Says that there is no such word, and which one may have been meant."""
     close = difflib.get_close_matches(word, words := list(words), n=1, cutoff=0.5)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(words)}"
     return f"{place}: no such {kind}; {hint}" if place else f" = {word!r}: no such {kind}; {hint}"

@@ -1,8 +1,8 @@
-"""Ports for matches: taken by one match at a time, whatever processes they belong to.
+"""UDP ports for matches: each is taken by one match at a time, in whichever process it runs.
 
-An engine binds its port itself, so nobody else can hold it until then. What is held instead is a
-name that stands for the port: an abstract socket of Linux, which one process at a time can bind and
-which is gone with that process, however it ends.
+An engine binds its port itself, so this program cannot hold the port until then. It holds a name
+that stands for the port instead: an abstract socket of Linux, which one process at a time can bind,
+and which is gone with that process, however it ends.
 """
 
 import random
@@ -24,8 +24,9 @@ class Port:
 
 
 def take_port(candidates: Iterable[int] | None = None) -> Port:
-    """The first of `candidates` that nobody has; else of all, from a random one on. Raises:
-    OSError when there is none.
+    """Take the first free port of `candidates`, or of all ports from a random one on.
+
+    Raises: OSError when there is none.
     """
     if candidates is None:
         start = random.SystemRandom().randrange(len(PORTS))
@@ -43,9 +44,7 @@ def take_port(candidates: Iterable[int] | None = None) -> Port:
 
 
 def waiting_bytes(number: int) -> int:
-    """Of packets that have come to a UDP port and nobody has taken yet, as the kernel counts
-    them.
-    """
+    """Bytes of packets that have come to a UDP port and wait there, as the kernel counts them."""
     bound = f":{number:04X}"
     with open("/proc/self/net/udp", encoding="ascii") as sockets:
         rows = [line.split() for line in sockets]

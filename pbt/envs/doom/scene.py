@@ -1,4 +1,4 @@
-"""What every Doom game asks of an engine: scenario, map, screen."""
+"""Sets up what every Doom game asks of an engine: scenario, map and screen."""
 
 from functools import cache
 from pathlib import Path
@@ -9,17 +9,20 @@ from pbt.envs.doom.options import DoomNames, SceneOptions, scenario_file
 from pbt.envs.doom.wad import Starts, map_names, map_starts
 from pbt.errors import EnvError, EnvOptionsError
 
-# ViZDoom carries these; a scenario that names none plays the second.
+# The games that ViZDoom carries. A scenario that names none plays the second.
 _GAMES = ("freedoom1.wad", "freedoom2.wad")
-# What ViZDoom says where the .cfg file names no map, also of freedoom1, which has none of that
-# name.
+# ViZDoom's map where the .cfg file names none. It is the same for freedoom1, which has no map of
+# that name.
 _UNNAMED_MAP = "map01"
 _MOST_NAMED = 6
 
 
 @cache
 def known() -> DoomNames:
-    """What the installed ViZDoom has. Raises: EnvError without ViZDoom."""
+    """The names that the installed ViZDoom has.
+
+    Raises: EnvError without ViZDoom.
+    """
     vizdoom = load_vizdoom()
     names = (
         frozenset(kind.__members__)
@@ -29,15 +32,16 @@ def known() -> DoomNames:
 
 
 def game_file(name: str) -> Path:
-    """A game's own WAD that comes with ViZDoom."""
+    """The WAD of a game that comes with ViZDoom."""
     return Path(load_vizdoom().__file__).with_name(name)
 
 
 def configure_scene(game: Any, options: SceneOptions) -> None:
-    """game: a `vizdoom.DoomGame` that has not started.
+    """Set scenario, map and screen of a game.
 
-    Raises: EnvError when ViZDoom refuses the scenario, EnvOptionsError for a game, a WAD or a map
-    that cannot be played: engines do not refuse them, but play something else, or never start.
+    game  a `vizdoom.DoomGame` that has not started
+    Raises: EnvError when ViZDoom refuses the scenario; EnvOptionsError for a game, a WAD or a map
+    that cannot be played. Engines do not refuse those, but play something else, or never start.
     """
     vizdoom = load_vizdoom()
     try:
@@ -47,7 +51,7 @@ def configure_scene(game: Any, options: SceneOptions) -> None:
             f"scenario {options.scenario!r} does not load: {type(error).__name__}: {error}; "
             "mend its .cfg file"
         ) from error
-    # Arguments of the engine's command line, by which a file of somebody else's could write files.
+    # Arguments of the engine's command line. With them a foreign .cfg file could write files.
     game.clear_game_args()
     game.set_doom_game_path(str(_asked_game(game, options)))
     has_own_wad = bool(game.get_doom_scenario_path())
@@ -68,56 +72,62 @@ def configure_scene(game: Any, options: SceneOptions) -> None:
 
 
 def scene_starts(game: Any) -> Starts | None:
-    """Of the map of a game that was configured; None where it cannot be read."""
+    """The places to appear on the map of a configured game; None where it cannot be read."""
     wads = [Path(wad) for wad in (game.get_doom_scenario_path(), game.get_doom_game_path()) if wad]
     return next(
-        (found for wad in wads if (found := map_starts(wad, game.get_doom_map())) is not None), None
+        (starts for wad in wads if (starts := map_starts(wad, game.get_doom_map())) is not None),
+        None,
     )
 
 
 def _asked_game(game: Any, options: SceneOptions) -> Path:
-    """By the name of the file only, and always with its path: else whatever lies in the working
-    directory under such a name is played.
+    """The path of the game's WAD, found by the file's name only.
+
+    Without a path the engine would play any file of that name that lies in the working directory.
     """
     name = Path(game.get_doom_game_path()).name or _GAMES[-1]
     if name.lower() in _GAMES:
         return game_file(name.lower())
-    raise EnvOptionsError([
-        (f"scenario = {options.scenario!r}: its .cfg file asks for the game {name} "
-"(doom_game_path), which ViZDoom does not carry; expected "
-f'{" or ".join(_GAMES)}; take the scenario "freedoom1" or "freedoom2", or name one '
-'of these files, or none, in a .cfg file of your own')
-    ])  # fmt: skip
+    problem = (
+        f"scenario = {options.scenario!r}: its .cfg file asks for the game {name} "
+        f"(doom_game_path), which ViZDoom does not carry; expected {' or '.join(_GAMES)}; take the "
+        'scenario "freedoom1" or "freedoom2", or name one of these files, or none, in a .cfg file '
+        "of your own"
+    )
+    raise EnvOptionsError([problem])
 
 
 def _asked_map(game: Any, options: SceneOptions, has_own_wad: bool) -> str:
-    """has_own_wad: the .cfg file names one, so maps of the game are none of the scenario's."""
+    """The map to play.
+
+    has_own_wad  the .cfg file names a WAD, so maps of the game do not belong to the scenario
+    """
     wad, played = game.get_doom_scenario_path(), Path(game.get_doom_game_path())
-    asked: str = game.get_doom_map() if options.map is None else options.map
+    name: str = game.get_doom_map() if options.map is None else options.map
     own = _maps_of(Path(wad), options) if wad else []
-    if asked.upper() in own:
-        return asked
-    # Sounds and monsters, say, for the game's own maps.
+    if name.upper() in own:
+        return name
+    # The WAD has no maps: it may bring sounds or monsters for the game's own maps.
     of_game = not own and not has_own_wad
-    games = map_names(played)
-    if of_game and asked.upper() in games:
-        return asked
-    if of_game and options.map is None and asked == _UNNAMED_MAP:
-        return games[0]
-    there = games if of_game else own
-    names = (", ".join(there[:_MOST_NAMED]) or "none") + (
-        f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
+    game_maps = map_names(played)
+    if of_game and name.upper() in game_maps:
+        return name
+    if of_game and options.map is None and name == _UNNAMED_MAP:
+        return game_maps[0]
+    maps = game_maps if of_game else own
+    names = (", ".join(maps[:_MOST_NAMED]) or "none") + (
+        f" and {len(maps) - _MOST_NAMED} more" if len(maps) > _MOST_NAMED else ""
     )
     whose = (
         "" if options.map is not None else " (of the .cfg file, or ViZDoom's where that names none)"
     )
     found = (
-        f"map = {asked!r}{whose}: {played.name if of_game else Path(wad).name} has no "
+        f"map = {name!r}{whose}: {played.name if of_game else Path(wad).name} has no "
         f"such map; it has {names}"
     )
     elsewhere = (
-        f"; {played.name} has a {asked.upper()}, which is another game than this scenario"
-        if asked.upper() in games
+        f"; {played.name} has a {name.upper()}, which is another game than this scenario"
+        if name.upper() in game_maps
         else ""
     )
     raise EnvOptionsError([f"{found}{elsewhere}; say another map, or another wad"])

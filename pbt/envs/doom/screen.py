@@ -1,12 +1,13 @@
-"""From the rendered screen to what the network sees."""
+"""Samples the rendered screen down to the image that the network sees."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 class ScreenSampler:
-    """Nearest neighbour: pixel (y, x) shows pixel (y * H // h, x * W // w) of the screen. The
-    same as OpenCV's INTER_NEAREST.
+    """Nearest neighbour: pixel (y, x) shows pixel (y * H // h, x * W // w) of the screen.
+
+    This is the same as OpenCV's INTER_NEAREST.
     """
 
     def __init__(self, screen: tuple[int, int], sampled: tuple[int, int], channels: int) -> None:
@@ -20,14 +21,13 @@ class ScreenSampler:
 
     def sample(self, screen: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """[H, W, C] (or [H, W] with one channel), contiguous -> [h, w, C], a new array."""
-        # "clip" spares numpy the buffer it needs to take back a failed "raise".
+        # With "clip" numpy needs no buffer, which "raise" needs to undo a failed call.
         rows = np.take(screen.reshape(screen.shape[0], -1), self._rows, axis=0, mode="clip")
         if not self._run:
             return np.take(
                 rows.reshape(-1, self._width, self._channels), self._columns, axis=1, mode="clip"
             )
-        # Neighbouring pixels are copied as one item of so many bytes: four times as fast as pixel
-        # by pixel.
+        # Neighbouring pixels are copied as one item, four times as fast as pixel by pixel.
         item, height = np.dtype((np.void, self._run * self._channels)), self._size[0]
         count = self._size[1] // self._run
         strides = (self._width * self._channels, self._period * self._channels)
@@ -36,8 +36,9 @@ class ScreenSampler:
 
 
 def runs(columns: NDArray[np.int64]) -> tuple[int, int]:
-    """(run, period): of every `period` columns of the screen the first `run` are shown; (0, 0)
-    when it is not as regular as that.
+    """(run, period): of every `period` columns of the screen the first `run` are shown.
+
+    (0, 0) where the columns are not as regular as that.
     """
     for run in range(len(columns), 0, -1):
         if len(columns) % run:

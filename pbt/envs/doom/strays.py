@@ -1,10 +1,12 @@
-"""What engines leave behind when their process is killed while one of them starts: their folder,
-their names in /dev/shm, and perhaps themselves: an engine asks to end with its process as one of
-the first things it does, but one that was stopped before stays stopped.
+"""Removes what Doom engines leave behind when their process is killed while one of them starts.
 
-A process that starts engines has this module watch over it, as a small process of its own: `python
--I -S strays.py PID`, whose standard input ends with the watched process. Standard library only, and
-nothing of this package, so that it starts in milliseconds.
+That is their folder, their names in /dev/shm, and perhaps engines themselves: an engine asks to end
+with its process as one of the first things that it does, but an engine that was stopped before that
+stays stopped.
+
+A process that starts engines has this module watch over it. The watcher is a small process of its
+own, whose standard input ends with the watched process: `python -I -S strays.py`. It uses the
+standard library only, and nothing of this package, so that it starts in milliseconds.
 """
 
 import fcntl
@@ -22,22 +24,22 @@ from pathlib import Path
 SHARED = Path("/dev/shm")  # noqa: S108  where ViZDoom puts its names
 NAMES = ("ViZDoomSM", "ViZDoomMQCtr", "ViZDoomMQDoom")
 _NAMESPACE = "/proc/self/ns/pid"
-# Without a namespace: of versions that did not write it, and do not read it.
+# A name without a namespace is one of an earlier version.
 _FOLDER = re.compile(r"doom-engine-(?:ns(?P<namespace>\d+)-)?(?P<pid>\d+)-[^/]*")
 _STARTED = re.compile(rb"/doom-engine-(?:ns\d+-)?(?P<pid>\d+)-[^/]*/")
-# Between making a name and mapping it pass microseconds.
+# An engine maps a name microseconds after it made it.
 _YOUNG_S = 5.0
-# Engines of a process that was killed are killed right after it.
+# The kernel kills the engines of a killed process right after it.
 _LAST_ENGINES_S = 2.0
 
 
 def folder_prefix(pid: int) -> str:
-    """Of the folders of engines that a process starts."""
+    """How the names of the folders begin that engines of this process get."""
     return f"doom-engine-ns{_namespace()}-{pid}-"
 
 
 def _namespace() -> int:
-    """In which this process's numbers count; 0 where the system knows of none."""
+    """The namespace in which this process's pid counts; 0 where the system has none."""
     try:
         return os.stat(_NAMESPACE).st_ino
     except FileNotFoundError:
@@ -45,14 +47,17 @@ def _namespace() -> int:
 
 
 def remove_strays(young_s: float = _YOUNG_S) -> list[Path]:
-    """Remove folders of processes that are gone, and names older than `young_s` seconds that no
-    process has mapped. Returns them.
+    """End engines of processes that are gone, and remove what they left. Returns the paths removed.
 
-    Engines of processes that are gone are ended.
+    These are their folders, and names in /dev/shm that no process has mapped.
+
+    young_s  names younger than this many seconds stay: their engine may be starting
     """
     _end_orphans()
-    found = [path for path in Path(tempfile.gettempdir()).glob("doom-engine-*") if _is_orphan(path)]
-    for path in found:
+    folders = [
+        path for path in Path(tempfile.gettempdir()).glob("doom-engine-*") if _is_orphan(path)
+    ]
+    for path in folders:
         shutil.rmtree(path, ignore_errors=True)
     names = list(_own_names(young_s))
     if names:
@@ -60,10 +65,11 @@ def remove_strays(young_s: float = _YOUNG_S) -> list[Path]:
         names = [path for path in names if str(path) not in mapped and not _open_somewhere(path)]
     for path in names:
         path.unlink(missing_ok=True)
-    return found + names
+    return folders + names
 
 
 def _is_orphan(folder: Path) -> bool:
+    """Whether the process that this folder is named for is gone."""
     match = _FOLDER.fullmatch(folder.name)
     if match is None or match["namespace"] not in (None, str(_namespace())):
         return False
@@ -71,11 +77,12 @@ def _is_orphan(folder: Path) -> bool:
 
 
 def _end_orphans() -> None:
+    """Kill engines whose process is gone."""
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             command = (path / "cmdline").read_bytes()
             started = _STARTED.search(command) if b"\0+viz_instance_id\0" in command else None
-            # In a container a number means another process.
+            # In another container the same number means another process.
             if (
                 started
                 and not Path(f"/proc/{int(started['pid'])}").exists()
@@ -85,6 +92,7 @@ def _end_orphans() -> None:
 
 
 def _own_names(young_s: float) -> Iterator[Path]:
+    """Names in /dev/shm of this user's engines that are not younger than `young_s` seconds."""
     for path in SHARED.glob("ViZDoom*"):
         with suppress(FileNotFoundError):
             status = path.stat()
@@ -97,27 +105,27 @@ def _own_names(young_s: float) -> Iterator[Path]:
 
 
 def _mapped() -> set[str]:
-    """Everything in /dev/shm that some process has mapped, as far as one may look."""
-    found = set()
+    """Every file in /dev/shm that some process has mapped, as far as this one may look."""
+    paths = set()
     for maps in Path("/proc").glob("[0-9]*/maps"):
         with suppress(OSError):
-            found |= {
+            paths |= {
                 line.split(maxsplit=5)[5].rstrip()
                 for line in maps.read_text(errors="replace").splitlines()
                 if " /dev/shm/" in line
             }
-    return found
+    return paths
 
 
 def _open_somewhere(path: Path) -> bool:
-    """Whether any process, seen or not, has it open or mapped for writing, as ViZDoom and its
-    engines do: then nobody is given a lease to read.
+    """Whether any process, visible here or not, has the file open or mapped for writing.
 
-    fcntl(2), F_SETLEASE. False where the system has no leases.
+    ViZDoom and its engines do, and the kernel then refuses a read lease (fcntl(2), F_SETLEASE).
+    False where the system has no leases.
     """
     with suppress(OSError), path.open("rb") as file:
-        # Who opens it meanwhile is told by this signal, which is ignored, and waits until it is
-        # closed here.
+        # A process that opens the file meanwhile waits until it is closed here. The kernel sends
+        # this signal then, which is ignored.
         fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)
         try:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
@@ -127,9 +135,7 @@ def _open_somewhere(path: Path) -> bool:
 
 
 def watch() -> None:
-    """Wait for the end of the standard input, then look for strays until the last engines are
-    gone, too.
-    """
+    """Wait for the end of the standard input, then remove strays until the last engine is gone."""
     sys.stdin.buffer.read()
     deadline = time.monotonic() + _LAST_ENGINES_S
     while time.monotonic() < deadline:

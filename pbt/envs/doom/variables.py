@@ -1,12 +1,12 @@
-"""Doom's game variables as numbers a network can take."""
+"""Scales Doom's game variables to numbers that a network can take."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-# A variable's ordinary range, so that the network sees numbers around 1; those not named count
-# single things.
+# A variable's ordinary range, by which it is divided so that the network sees numbers around 1.
+# Variables not named here count single things.
 _UNITS = {
     "HEALTH": 100.0,
     "ARMOR": 100.0,
@@ -29,12 +29,12 @@ LARGEST = 10.0
 
 
 def scales(names: Sequence[str]) -> NDArray[np.float64]:
-    """[n], what the values are multiplied by."""
+    """[n], the factors that the values are multiplied by."""
     return np.array([1.0 / _UNITS.get(name, 1.0) for name in names])
 
 
 def scaled(values: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Between -LARGEST and LARGEST, a new array."""
+    """The scaled values, between -LARGEST and LARGEST, a new array."""
     result: NDArray[np.float32] = np.minimum(np.maximum(values * by, -LARGEST), LARGEST).astype(
         np.float32
     )

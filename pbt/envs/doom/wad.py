@@ -1,5 +1,6 @@
-"""Which maps a WAD file has, and where players may appear on them, in the formats of Doom, Hexen
-and UDMF (doomwiki.org: WAD, Thing, UDMF).
+"""Reads WAD files: which maps they have, and where players may appear on them.
+
+The formats are those of Doom, Hexen and UDMF (doomwiki.org: WAD, Thing, UDMF).
 """
 
 import re
@@ -14,11 +15,11 @@ _HEADER, _ENTRY = struct.Struct("<4sii"), struct.Struct("<ii8s")
 _MAGIC = (b"IWAD", b"PWAD")
 # A .pk3 is a ZIP file.
 _ZIP = b"PK\3\4"
-# Types of things; ZDoom has eight players.
+# Types of things: a start in a deathmatch, and those of the eight players that ZDoom has.
 _DEATHMATCH, _PLAYERS = 11, (1, 2, 3, 4, 4001, 4002, 4003, 4004)
-# Of a thing in Doom's format and in Hexen's: its size, and where its type stands in it.
+# (size, offset of the type) of a thing in Doom's format and in Hexen's, in bytes.
 _DOOM, _HEXEN = (10, 6), (20, 10)
-# What follows the name of a map, in Doom's format and in Hexen's; of UDMF's the first is enough.
+# Lumps that follow the name of a map in Doom's format and in Hexen's; of UDMF's the first one.
 _LUMPS = (
     b"TEXTMAP THINGS LINEDEFS SIDEDEFS VERTEXES SEGS SSECTORS NODES SECTORS REJECT BLOCKMAP "
     b"BEHAVIOR"
@@ -28,8 +29,10 @@ _TEXT_TYPE = re.compile(rb"\btype\s*=\s*(\d+)\s*;", re.IGNORECASE)
 
 
 class Starts(NamedTuple):
-    """How many places there are to appear: in a deathmatch, and for the numbered players of
-    other games.
+    """How many places there are to appear.
+
+    deathmatch  in a deathmatch
+    players     for the numbered players of other games
     """
 
     deathmatch: int
@@ -37,8 +40,11 @@ class Starts(NamedTuple):
 
 
 def map_names(wad: Path) -> list[str]:
-    """In upper case, sorted. Of a .pk3 those of its folder `maps` and of the WADs beside that.
-    Raises: ValueError for what is neither, OSError.
+    """Names of the maps, in upper case, sorted.
+
+    Of a .pk3 they are those of its folder `maps` and of the WADs beside that.
+
+    Raises: ValueError for a file that is neither, OSError.
     """
     try:
         with wad.open("rb") as file:
@@ -53,7 +59,7 @@ def map_names(wad: Path) -> list[str]:
 
 
 def map_starts(wad: Path, map_name: str) -> Starts | None:
-    """None where the file has no such map, or cannot be read."""
+    """The places to appear on a map; None where the file has no such map, or cannot be read."""
     try:
         with wad.open("rb") as file:
             types = _thing_types(_map_lumps(file, map_name.upper().encode()))
@@ -88,7 +94,10 @@ def _wad_maps(file: BinaryIO) -> set[str]:
 
 
 def _pk3_maps(file: BinaryIO) -> set[str]:
-    """The engine finds a map by its file's name in `maps`, or within a WAD at the top."""
+    """Names of the maps of a .pk3.
+
+    The engine finds a map by its file's name in `maps`, or within a WAD at the top.
+    """
     names: set[str] = set()
     with zipfile.ZipFile(file) as pk3:
         for name in pk3.namelist():
@@ -101,7 +110,10 @@ def _pk3_maps(file: BinaryIO) -> set[str]:
 
 
 def _entries(file: BinaryIO) -> list[tuple[int, int, bytes]]:
-    """Position, size, name in upper case. Raises: ValueError, struct.error where it is no WAD."""
+    """(position, size, name in upper case) of every lump.
+
+    Raises: ValueError, struct.error where the file is no WAD.
+    """
     header = file.read(_HEADER.size)
     if header[:4] not in _MAGIC:
         raise ValueError(
@@ -119,8 +131,9 @@ def _entries(file: BinaryIO) -> list[tuple[int, int, bytes]]:
 
 
 def _map_lumps(file: BinaryIO, map_name: bytes) -> dict[bytes, bytes]:
-    """By name. The last map of that name counts, as in the engine. Raises: ValueError,
-    struct.error where it is no WAD.
+    """The lumps of a map by name. The last map of that name counts, as in the engine.
+
+    Raises: ValueError, struct.error where the file is no WAD.
     """
     entries = _entries(file)
     first = max(

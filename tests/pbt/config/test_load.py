@@ -1,6 +1,4 @@
-"""Reading configs: each malformed one gives one clear line per problem, all at once, naming
-place and fix.
-"""
+"""Reading configs: a malformed one gives one line per problem, with place and fix, all at once."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -366,7 +364,7 @@ def test_shipped_configs_load_and_describe_themselves() -> None:
 
 
 def test_a_stored_config_of_an_earlier_version_goes_on_by_its_rules() -> None:
-    """Whole sections without a later key come from there; what a person wrote gets the defaults."""
+    """A whole section without a later key is a stored one; a person's section gets the defaults."""
     stored = load_config("demo").model_copy(update={"pbt": PbtConfig()}).model_dump(mode="json")
     del stored["pbt"]["opponents"], stored["pbt"]["copy_significance"]
     assert config_from_table(stored, "stored").pbt.opponents == "all"

@@ -1,6 +1,4 @@
-"""Schedules of single members: what holds at which frames, what is refused, and that a dumped
-one reads back.
-"""
+"""Schedules of members: what holds at which frames, what is refused, how one is read back."""
 
 import pytest
 

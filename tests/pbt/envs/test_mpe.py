@@ -1,6 +1,4 @@
-"""The games of mpe2: scenarios by name, their options, and agents of different sizes in one
-role.
-"""
+"""The games of mpe2: scenarios by name, their options, agents of different sizes in one role."""
 
 import sys
 from importlib import import_module

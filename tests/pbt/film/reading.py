@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Found:
-    """duration_s: that the file names;  pictures: each [height, width, 3];  times_s: when each
-    appears
+    """A decoded video.
+
+    duration_s  as the file says
+    pictures    each [height, width, 3]
+    times_s     when each picture appears
     """
 
     width: int

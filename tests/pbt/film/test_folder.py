@@ -1,4 +1,4 @@
-"""Films are found by their games, the newest are kept, and what a killed process had begun goes."""
+"""Films are found by their games, the newest stay, and files of killed processes go."""
 
 import os
 import subprocess
@@ -72,7 +72,7 @@ def test_a_folder_that_is_not_there_has_no_films(tmp_path: Path) -> None:
     folder = FilmFolder(tmp_path / "none")
     folder.tidy(1, 1)
     folder.remove_leftovers()
-    folder.note_problem("nobody can read it")
+    folder.note_problem("no folder for this text")
     assert folder.films() == [] and folder.problem() is None
 
 

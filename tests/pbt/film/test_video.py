@@ -1,6 +1,4 @@
-"""Videos are read again as they were written, and stand under their name only when they are
-whole.
-"""
+"""Videos read back as they were written, and have their name only when they are whole."""
 
 import os
 import subprocess
@@ -94,9 +92,7 @@ def test_without_a_picture_there_is_no_video(tmp_path: Path) -> None:
 
 
 def test_pictures_are_not_kept(tmp_path: Path) -> None:
-    """A long game must not stand in memory: the encoder looks ahead by tens of pictures, not
-    hundreds.
-    """
+    """A long game is not held in memory: the encoder looks ahead by tens of pictures."""
     path, rng = tmp_path / "a.mp4", np.random.default_rng(1)
     with VideoWriter(path, SIZE, Fraction(35)) as video:
         for tick in range(300):

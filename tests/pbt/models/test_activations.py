@@ -1,5 +1,6 @@
-"""Our ELU for bfloat16 against torch's in float32. Where there is no C compiler the same tests
-hold torch's own.
+"""Our ELU for bfloat16 against torch's in float32.
+
+Where there is no C compiler the same tests check torch's own.
 """
 
 import ctypes

@@ -1,6 +1,4 @@
-"""Flattened images: the same numbers as torch's flatten, and a gradient that lies in memory as
-the images do.
-"""
+"""Flattened images: torch's numbers, and a gradient that lies in memory as the images do."""
 
 import pytest
 import torch

@@ -1,6 +1,4 @@
-"""Pixels in blocks and by our own kernel, against torch and against the convolution as it is
-written down.
-"""
+"""Pixels in blocks and by our own kernel, against torch and against the plain convolution."""
 
 import ctypes
 from collections.abc import Callable
@@ -55,8 +53,9 @@ def torch_alone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 @pytest.fixture(params=["the best loop", "the plain loop"])
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel as this machine runs it, and as one without vector instructions does. Where it
-    was not built torch is held against itself.
+    """The kernel as this machine runs it, and as a machine without vector instructions does.
+
+    Where it was not built torch is compared with itself.
     """
     best = native.pixel_blocks_bf16()
     if best is not None and request.param == "the plain loop":

@@ -116,9 +116,7 @@ def test_shapes_dtypes_and_a_nearly_uniform_start(case: tuple[RoleLayout, ModelC
 def test_trap_acting_step_by_step_equals_unrolling_the_slot(
     case: tuple[RoleLayout, ModelConfig],
 ) -> None:
-    """Recurrent state stored at row 0 plus episode starts inside give the learner the states
-    that acted.
-    """
+    """The state at row 0 and the episode starts give the learner the states that acted."""
     space_layout, _ = case
     model = build_model(*case, seed=2)
     torch.nn.init.normal_(model.heads.weight, std=0.5, generator=torch.Generator().manual_seed(0))

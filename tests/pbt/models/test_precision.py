@@ -88,8 +88,9 @@ def test_channels_may_come_first() -> None:
 
 
 def decided(dtype: torch.dtype) -> PolicyModel:
-    """A model with opinions: a fresh one finds all actions almost equally likely, which hides
-    every difference.
+    """A model that prefers some actions.
+
+    A fresh one finds all actions almost equally likely, which hides every difference.
     """
     model = build_model(SCREEN, CONFIG, 1, dtype)
     with torch.no_grad():
@@ -98,8 +99,9 @@ def decided(dtype: torch.dtype) -> PolicyModel:
 
 
 def rows() -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
-    """(observations, mask, episode_start, state) of ROWS rows of SLOTS slots; an episode begins
-    in the middle of one.
+    """(observations, mask, episode_start, state) of ROWS rows of SLOTS slots.
+
+    An episode begins in the middle of one slot.
     """
     rng = torch.Generator().manual_seed(2)
     screens = torch.randint(0, 256, (ROWS, SLOTS, 36, 48, 3), generator=rng, dtype=torch.uint8)

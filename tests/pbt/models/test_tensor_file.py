@@ -1,6 +1,4 @@
-"""Headers of safetensors files: what the library writes is read alike, what lies is refused
-before anything is allocated.
-"""
+"""Headers of safetensors files: those of the library are read, false ones are refused at once."""
 
 import json
 import tracemalloc

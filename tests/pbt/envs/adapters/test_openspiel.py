@@ -25,9 +25,7 @@ def game_of(name: str, **options: Any) -> OpenSpielGame:
     [("leduc_poker", {"players": 3}), ("kuhn_poker", {}), ("connect_four", {}), ("2048", {})],
 )
 def test_every_turn_is_what_openspiel_says(name: str, options: dict[str, Any]) -> None:
-    """Observation, mask, rewards and ranking, against a second state that is walked beside the
-    first.
-    """
+    """Observation, mask, rewards and ranking agree with a second state, walked beside the first."""
     game, rng = game_of(name, **options), generator(1, "test")
     for seed in range(30):
         turns = game.reset(seed)
@@ -56,8 +54,9 @@ def test_every_turn_is_what_openspiel_says(name: str, options: dict[str, Any]) -
 
 
 def test_cards_fall_as_often_as_openspiel_says() -> None:
-    """Leduc's first two cards: 30 equally likely deals. Chi-square over 6 000 seeds: 29 degrees
-    of freedom, 58.3 is the 0.1 % point.
+    """Leduc's first two cards: 30 equally likely deals.
+
+    Chi-square over 6 000 seeds: 29 degrees of freedom, 58.3 is the 0.1 % point.
     """
     game = game_of("leduc_poker")
     deals = np.zeros((6, 6))

@@ -1,5 +1,6 @@
-"""The AEC adapter against PettingZoo's own loop, and against scripted games that die, pay late,
-and show masks in odd places.
+"""The AEC adapter against PettingZoo's own loop and against scripted games.
+
+Their agents die, are paid late, and show masks in odd places.
 """
 
 from typing import Any
@@ -52,8 +53,9 @@ def test_same_turns_as_pettingzoos_own_loop(seed: int, build: Any) -> None:
 
 
 class Scripted(AECEnv):
-    """Agents act in order. `script(step, agent, action) -> {agent: (reward, terminated,
-    truncated)}` says what each action causes.
+    """Agents act in order, and `script` says what each action causes.
+
+    script  (step, agent, action) -> {agent: (reward, terminated, truncated)}
     """
 
     metadata = {"name": "scripted"}
@@ -143,7 +145,7 @@ def test_reward_after_the_opponents_move_belongs_to_ones_own_last_action() -> No
 
 def test_agent_that_dies_while_another_moves_gets_all_its_rewards_and_the_others_play_on() -> None:
     def script(step: int, agent: str, action: int) -> Any:
-        if step == 4:  # a's second move kills c, who had 0.5 pending from b's move... and pays both
+        if step == 4:  # a's second move kills c, which had 0.5 pending from b's move, and pays both
             return {"c": (-3.0, True, False), "a": (2.0, False, False)}
         return (
             {"c": (0.5, False, False)}

@@ -16,8 +16,10 @@ SEEN = spaces.Box(0, 100, (1,), np.float32)
 
 
 class Table(ParallelEnv):
-    """`script(step) -> {agent: (reward, terminated, truncated)}` for the agents at the table;
-    `joins[step]` sit down then.
+    """Agents act at once.
+
+    script  step -> {agent: (reward, terminated, truncated)} for the agents at the table
+    joins   step -> agents that sit down then
     """
 
     metadata = {"name": "table"}
@@ -171,8 +173,9 @@ def test_errors_and_wrong_seats() -> None:
 
 
 class Counter(gymnasium.Env):
-    """Truncates after three steps; action 1 of a shifted space is rewarded; counts on after the
-    end, so that a reset view would show.
+    """Truncates after three steps and rewards action 1 of a shifted space.
+
+    It counts on after the end, so that an observation taken after a reset would show.
     """
 
     observation_space = SEEN

@@ -1,5 +1,6 @@
-"""The one-ply player against brute force: play every column on a copy of the real game and look
-who won.
+"""The one-ply player against brute force.
+
+Brute force plays every column on a copy of the real game and looks whether it won.
 """
 
 import numpy as np

@@ -42,8 +42,9 @@ def wad_of(path: Path, lumps: list[tuple[str, bytes]]) -> Path:
 
 
 def ending_wad(path: Path, scenario: str, tics: int) -> Path:
-    """A scenario's WAD whose map ends by itself after so many tics, by a script as compilers
-    make it (zdoom.org/wiki: ACS0 object format).
+    """A scenario's WAD whose map ends by itself after a number of tics.
+
+    A script ends it, as compilers make it (zdoom.org/wiki: ACS0 object format).
     """
     delay, call, exit_normal, terminate = 56, 9, 243, 1
     code = struct.pack("<6i", delay, tics, call, exit_normal, 0, terminate)

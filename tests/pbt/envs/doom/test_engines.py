@@ -57,7 +57,7 @@ def test_an_engine_holds_none_of_our_descriptors_and_nothing_stays_in_the_file_s
     (engine,) = engines(os.getpid())
     os.close(write)
     os.set_blocking(read, False)
-    assert os.read(read, 1) == b""  # end of file: nobody else holds the other end
+    assert os.read(read, 1) == b""  # end of file: no process holds the other end
     os.close(read)
     instance = engine.cmdline()[engine.cmdline().index("+viz_instance_id") + 1]
     assert not [path for path in SHARED.iterdir() if instance in path.name]
@@ -152,8 +152,9 @@ def test_nothing_stays_of_a_process_killed_while_an_engine_starts(tmp_path: Path
 
 
 class _NeverStarts:
-    """A DoomGame whose engine ends at once, told as ViZDoom tells it: after that not even its
-    number can be asked for.
+    """A DoomGame whose engine ends at once, with ViZDoom's error.
+
+    After that not even the engine's number can be asked for.
     """
 
     def init(self) -> None:
@@ -204,8 +205,10 @@ for game in games:
 
 @pytest.mark.slow
 def test_engines_start_beside_each_other() -> None:
-    """Where a start wrote what another one's fork held open, init ended the process within the
-    minute: one in two.
+    """Threads start engines at the same time.
+
+    When a start wrote a file that the fork of another start held open, init ended the process
+    within a minute, in one run of two.
     """
     for _ in range(3):
         processes = [subprocess.Popen([sys.executable, "-c", MANY]) for _ in range(4)]

@@ -1,6 +1,4 @@
-"""Matches of Doom: in step, told from the same numbers on every side, with and without the
-library in the engines.
-"""
+"""Matches of Doom: engines stay in step and agree, with and without the library in them."""
 
 import hashlib
 import os
@@ -147,8 +145,10 @@ def test_a_match_whose_process_was_started_before_is_the_same(matches: Matches) 
 
 @SLOW
 def test_equal_games_with_the_library_and_without(matches: Matches) -> None:
-    """The first game of RUNS of each, 20 in a campaign (bench/doom_in_step.py); with the library
-    the second one, too.
+    """Equal seeds and actions make equal games, over RUNS matches of each kind.
+
+    With the library that holds for the second game of a match, too. A campaign makes 20 runs
+    (bench/doom_in_step.py).
 
     Other work on the machine stirs the order in which engines run. Without the library that order
     decides what a map's change has left behind.
@@ -202,8 +202,9 @@ def test_engines_that_draw_apart_end_the_match(matches: Matches) -> None:
 
 
 def test_players_who_count_different_frags_end_the_match(matches: Matches) -> None:
-    """At the end of every game; within it a frag may be known to one engine a moment before the
-    other.
+    """The counts agree at the end of every game.
+
+    Within a game one engine may know of a frag a moment before the other.
     """
     match = matches(max_tics=20)
     match.reset(1)
@@ -226,8 +227,10 @@ def test_players_who_count_different_frags_end_the_match(matches: Matches) -> No
 def test_a_game_begins_when_everybody_has_lived(
     matches: Matches, monkeypatch: pytest.MonkeyPatch, dead: tuple[int, ...], came: int | None
 ) -> None:
-    """dead: seats that are dead at every look, two of the same in turns;  came: how many are
-    there, None: all.
+    """A game begins when every player has been alive.
+
+    dead  seats that are dead at every look, two of the same in turns
+    came  how many players are there; None: all
     """
     monkeypatch.setattr("pbt.envs.doom.match._LONGEST_WARMUP_TICS", 30)
     match, looks = matches(max_tics=20), count()
@@ -242,9 +245,7 @@ def test_a_game_begins_when_everybody_has_lived(
     monkeypatch.setattr(match, "_measure", measure)
     if came is None:
         assert len(match.reset(1)) == 2
-        assert match.engine_tics()[0] >= 40, (
-            "as long as somebody is dead it waits for a better moment"
-        )
+        assert match.engine_tics()[0] >= 40, "while a player is dead it waits for a better moment"
     else:
         with pytest.raises(EnvCrash, match=rf"{came} of 2 players and bots came within 40 tics"):
             match.reset(1)
@@ -267,7 +268,7 @@ def test_both_see_the_room_and_their_own_numbers(matches: Matches) -> None:
 
 
 def test_health_is_never_below_zero(matches: Matches) -> None:
-    """The engine says -999900 of who was torn apart by somebody who appeared on the same spot."""
+    """The engine says -999900 of a player that another one tore apart by appearing on the spot."""
     match = matches(max_tics=20)
     match.reset(1)
     link = match._link
@@ -301,8 +302,8 @@ def test_frags_are_points_and_decide_the_ranking(matches: Matches) -> None:
         assert [row[table[int(row[number])]] for row in match._measured] == match._column(
             "FRAGCOUNT"
         )
-        # Nobody is in the room but two who shoot about them with rockets: each death is a frag of
-        # the other's or a suicide.
+        # Only two players are in the room, and they shoot around with rockets: each death is a frag
+        # of the other one or a suicide.
         assert returns[:, 1].sum() > 0
         assert abs(returns[:, 0].sum()) <= returns[:, 1].sum()
 
@@ -354,9 +355,7 @@ def test_other_maps(matches: Matches, options: dict[str, Any]) -> None:
 
 @SLOW
 def test_a_map_from_a_file_of_ones_own(matches: Matches, tmp_path: Path) -> None:
-    """What is played is the file, not the scenario's own: there are no fifty rockets to begin
-    with.
-    """
+    """The file is played, not the scenario's own map: there are no fifty rockets to begin with."""
     wad = tmp_path / "mine.wad"
     wad.write_bytes((known().scenarios / "cig.wad").read_bytes())
     turns = play(matches(wad=str(wad), max_tics=30, variables=["AMMO5"]), 1)

@@ -1,6 +1,4 @@
-"""What goes wrong with engines of a match ends the match within its deadline, all of it, and
-nothing stays behind.
-"""
+"""An error in an engine ends the whole match within its deadline, and nothing stays behind."""
 
 import gc
 import os
@@ -56,8 +54,9 @@ def stopped(process: psutil.Process) -> bool:
 def crash(
     match: DoomMatch, hurt: Callable[[psutil.Process], None], seat: int
 ) -> tuple[EnvCrash, float]:
-    """A game in which that happens to an engine; returns what it raised and after how many
-    seconds. All engines are gone then.
+    """Play a game in which that happens to an engine, after which all engines are gone.
+
+    Returns the error raised, and after how many seconds.
     """
     match.reset(1)
     running = engines(os.getpid())

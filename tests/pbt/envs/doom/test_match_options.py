@@ -1,4 +1,4 @@
-"""Options of a match of Doom: what is wrong with them is said before anything starts."""
+"""Options of a match of Doom: what is wrong with them is reported before anything starts."""
 
 import zipfile
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_seven_heads_of_twelve_thousand_actions() -> None:
     [
         ({"player": 2}, "player: no such option; did you mean players?"),
         ({"players": "two"}, "players = 'two': must be a whole number"),
-        ({"players": 1}, "nobody to meet"),
+        ({"players": 1}, "no opponent"),
         ({"players": 12, "bots": 5}, "players + bots = 17: Doom has room for 16"),
         ({"bot_skill": 101}, "must be at most 100"),
         ({"bots": -1}, "bots = -1: must be at least 0"),

@@ -1,6 +1,4 @@
-"""The library in the engines of matches, by itself: what it does with packets that matches
-seldom or never have.
-"""
+"""The library in the engines of matches, by itself, with packets that matches seldom have."""
 
 import subprocess
 import sys

@@ -1,6 +1,4 @@
-"""Which game and which map a scenario plays: those it names, or an error before any engine
-starts.
-"""
+"""A scenario plays the game and the map that it names, or fails before any engine starts."""
 
 import struct
 import zipfile

@@ -1,5 +1,6 @@
-"""What engines leave behind is removed, and nothing of those who live where one cannot look: in
-another container that shares the folder.
+"""Removes what engines leave behind, and nothing of engines in another container.
+
+Such a container shares the folder, but its processes cannot be seen.
 """
 
 import mmap
@@ -28,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def gone() -> int:
-    """The pid of a process that was."""
+    """The pid of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid
@@ -45,7 +46,7 @@ def test_folders_of_the_dead_go_and_those_of_the_living_stay(place: Path, gone: 
 
 
 def test_folders_of_another_container_stay(place: Path, gone: int) -> None:
-    """There, the number may be that of somebody who lives."""
+    """There the number may be that of a live process."""
     other = folder(f"doom-engine-ns{ELSEWHERE}-{gone}-")
     assert remove_strays() == [] and other.exists()
 
@@ -56,7 +57,7 @@ def test_names_of_folders_of_older_versions_are_read(place: Path, gone: int) -> 
 
 
 def test_older_versions_leave_folders_alone(gone: int) -> None:
-    """They know of no containers, and remove what they can read."""
+    """Older versions know of no containers, and remove what they can read."""
     assert not folder_prefix(gone).removeprefix("doom-engine-")[0].isdigit()
 
 
