@@ -1,15 +1,22 @@
-/* Loaded into the Doom engines of a network game (pbt/envs/doom/launcher.py): lock-step without a busy wait.
+/* Lock-step without a busy wait: this library is loaded into the Doom engines of a network game
+(pbt/envs/doom/launcher.py).
 
-In ViZDoom's synchronous mode tic t runs when the commands of all players for tic t are there. The engine as it is
-- spins on recvfrom until they are: with more engines than cores, spinners take the time their peers need;
-- lets a guest that sees the host's packet early run two tics for one request, so that players count different tics and wait for each other for
-  ever, unless whoever drives them holds a barrier after every tic;
-- asks for packets dozens of times while it draws, sleeps 100 ms at a time while players meet, and compresses packets of a few bytes.
-Here a packet is handed over only when its tic is due, the process sleeps until there is one, and nobody asks the kernel for what is known. Nor does
-anybody hear what comes from another machine.
+In ViZDoom's synchronous mode tic t runs when the commands of all players for tic t are there. The
+engine as it is
+- spins on recvfrom until they are: with more engines than cores, spinning engines take the time
+  that their peers need;
+- lets a guest that sees the host's packet early run two tics for one request. Players then count
+  different tics and wait for each other for ever, unless the program that drives them holds a
+  barrier after every tic;
+- asks for packets dozens of times while it draws, sleeps 100 ms at a time while players meet, and
+  compresses packets of a few bytes.
+With this library an engine gets a packet only when its tic is due, sleeps until there is one, and
+does not ask the kernel for what is known. It hears nothing from other machines.
 
-A packet of a running game: byte 0 flags and the number of tics it carries, byte 1 the low byte of the first of them, then one byte if it asks for
-a repetition and one if it carries more than two tics. Its tics can be read only where it is not compressed, so in a running game none is. */
+A packet of a running game: byte 0 holds flags and the number of tics that it carries, byte 1 the
+low byte of the first of them, then one byte if it asks for a repetition and one if it carries more
+than two tics. Its tics can be read only where it is not compressed, so none is in a running
+game. */
 #ifdef __linux__
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,13 +29,14 @@ a repetition and one if it carries more than two tics. Its tics can be read only
 #include <unistd.h>
 
 enum { EXIT = 0x80, REPEAT = 0x40, SETUP = 0x20, COMPRESSED = 0x04, TICS = 0x03 };
-/* LARGEST_PACKET: MAX_MSGLEN of the engine's d_net.h, which it takes and sends as one datagram. */
+/* LARGEST_PACKET is MAX_MSGLEN of the engine's d_net.h: it takes and sends that as one datagram. */
 enum { MOST_PEERS = 16, MOST_HELD = 64, LARGEST_PACKET = 14000 };
-enum { WAIT_MS = 20, ENGINE_NAP_US = 100000, NAP_US = 5000, WORTH_COMPRESSING = 256, Z_BUF_ERROR = -5 };
+enum { WAIT_MS = 20, ENGINE_NAP_US = 100000, NAP_US = 5000 };
+enum { WORTH_COMPRESSING = 256, Z_BUF_ERROR = -5 };
 
 struct peer {
     struct sockaddr_in address;
-    uint8_t tics; /* low byte of the number of tics we have handed over */
+    uint8_t tics; /* low byte of the number of tics handed to the engine */
     int gone;
 };
 
@@ -40,9 +48,9 @@ struct packet {
 
 static struct peer peers[MOST_PEERS];
 static int peer_count;
-static struct packet held[MOST_HELD]; /* of tics we have not come to, in order of arrival */
+static struct packet held[MOST_HELD]; /* of later tics, in order of arrival */
 static int held_count;
-static uint8_t own_tics; /* low byte of the number of tics we have sent commands for */
+static uint8_t own_tics; /* low byte of the number of tics whose commands were sent */
 static int running;      /* the players have met */
 static int just_sent;
 
@@ -60,7 +68,7 @@ __attribute__((constructor)) static void find_real_functions(void) {
     *(void **)&real_compress2 = dlsym(RTLD_NEXT, "compress2");
 }
 
-/* End the engine. Its last words are told to the table, which starts another match. */
+/* End the engine. The table gets this text, and starts another match. */
 __attribute__((noreturn)) static void give_up(const char *found, unsigned flags, ssize_t size) {
     dprintf(STDERR_FILENO, "doom_preload: %s (flags 0x%02x, %zd bytes)\n", found, flags, size);
     _exit(1);
@@ -78,19 +86,23 @@ static uint8_t end_of(const uint8_t *bytes, ssize_t size) {
 
 static struct peer *peer_at(const struct sockaddr_in *address) {
     for (int i = 0; i < peer_count; i++) {
-        if (peers[i].address.sin_addr.s_addr == address->sin_addr.s_addr && peers[i].address.sin_port == address->sin_port) {
+        const struct sockaddr_in *known = &peers[i].address;
+        if (known->sin_addr.s_addr == address->sin_addr.s_addr &&
+            known->sin_port == address->sin_port) {
             return &peers[i];
         }
     }
     return NULL;
 }
 
-ssize_t sendto(int fd, const void *buffer, size_t size, int flags, const struct sockaddr *to, socklen_t length) {
+ssize_t sendto(int fd, const void *buffer, size_t size, int flags, const struct sockaddr *to,
+               socklen_t length) {
     const uint8_t *bytes = buffer;
     const struct sockaddr_in *address = (const struct sockaddr_in *)to;
     if (size >= 2 && !(bytes[0] & (EXIT | SETUP))) {
         if (bytes[0] & COMPRESSED) {
-            give_up("a tic's commands are about to be sent compressed, and nobody could tell which tic's", bytes[0], (ssize_t)size);
+            give_up("a tic's commands are about to be sent compressed, so no peer can tell the tic",
+                    bytes[0], (ssize_t)size);
         }
         own_tics = end_of(bytes, (ssize_t)size);
         just_sent = running = 1;
@@ -101,7 +113,7 @@ ssize_t sendto(int fd, const void *buffer, size_t size, int flags, const struct 
     return real_sendto(fd, buffer, size, flags, to, length);
 }
 
-/* Whether the engine may have a packet now. What it then learns of a peer is noted. */
+/* Whether the engine may have a packet now. Notes what the engine then learns of the peer. */
 static int is_due(const struct packet *packet) {
     struct peer *peer = peer_at(&packet->from);
     uint8_t flags = packet->bytes[0];
@@ -113,7 +125,7 @@ static int is_due(const struct packet *packet) {
         return 1;
     }
     if (flags & COMPRESSED) {
-        give_up("a tic's commands came compressed, and nobody can tell which tic's", flags, packet->size);
+        give_up("a tic's commands came compressed, so the tic cannot be told", flags, packet->size);
     }
     if (packet->size > LARGEST_PACKET) {
         give_up("a packet came that is larger than the engine's largest", flags, packet->size);
@@ -126,7 +138,8 @@ static int is_due(const struct packet *packet) {
     return 1;
 }
 
-static ssize_t hand_over(const struct packet *packet, void *buffer, size_t size, struct sockaddr *from, socklen_t *length) {
+static ssize_t hand_over(const struct packet *packet, void *buffer, size_t size,
+                         struct sockaddr *from, socklen_t *length) {
     size_t copied = (size_t)packet->size < size ? (size_t)packet->size : size;
     memcpy(buffer, packet->bytes, copied);
     if (from && length && *length >= sizeof packet->from) {
@@ -150,11 +163,14 @@ static ssize_t nothing_there(void) {
     return -1;
 }
 
-ssize_t recvfrom(int fd, void *buffer, size_t size, int flags, struct sockaddr *from, socklen_t *length) {
+ssize_t recvfrom(int fd, void *buffer, size_t size, int flags, struct sockaddr *from,
+                 socklen_t *length) {
     if (!running) {
         return real_recvfrom(fd, buffer, size, flags, from, length);
     }
-    if (just_sent) { /* a guest that asks right after sending compares its clock with the host's: it is to find itself in step */
+    /* A guest that asks right after sending compares its clock with the host's. It has to find
+    itself in step. */
+    if (just_sent) {
         just_sent = 0;
         return nothing_there();
     }
@@ -168,7 +184,8 @@ ssize_t recvfrom(int fd, void *buffer, size_t size, int flags, struct sockaddr *
     for (int waited = 0; !every_peer_is_here() && held_count < MOST_HELD;) {
         struct packet *next = &held[held_count];
         socklen_t room = sizeof next->from;
-        next->size = real_recvfrom(fd, next->bytes, sizeof next->bytes, flags | MSG_TRUNC, (struct sockaddr *)&next->from, &room);
+        next->size = real_recvfrom(fd, next->bytes, sizeof next->bytes, flags | MSG_TRUNC,
+                                   (struct sockaddr *)&next->from, &room);
         if (next->size >= 0) {
             if (is_due(next)) {
                 return hand_over(next, buffer, size, from, length);
@@ -185,7 +202,8 @@ ssize_t recvfrom(int fd, void *buffer, size_t size, int flags, struct sockaddr *
     return nothing_there();
 }
 
-/* On every address, says the engine. All players are on this machine, and nobody else is to speak to them. */
+/* The engine binds every address. All players are on this machine, so this binds its loopback only,
+and no other machine can reach them. */
 int bind(int fd, const struct sockaddr *address, socklen_t length) {
     struct sockaddr_in own;
     if (address->sa_family != AF_INET || length < sizeof own) {
@@ -196,13 +214,16 @@ int bind(int fd, const struct sockaddr *address, socklen_t length) {
     return real_bind(fd, (const struct sockaddr *)&own, sizeof own);
 }
 
-/* While players meet. Each then writes to every other after each nap: of shorter ones eight players have more to read than they can. */
+/* Shorter naps while players meet. Each player writes to every other one after each nap, so with
+even shorter ones eight players would have more to read than they can. */
 int usleep(useconds_t us) {
     return real_usleep(us == ENGINE_NAP_US ? NAP_US : us);
 }
 
-/* Refused, the engine sends the packet as it is: any fits a datagram of this machine. While players meet it crashes where a large one is refused. */
+/* Refuses to compress: the engine then sends the packet as it is, and any packet fits a datagram of
+this machine. While players meet the engine crashes where a large one is refused. */
 int compress2(void *to, unsigned long *to_size, const void *from, unsigned long size, int level) {
-    return running || size < WORTH_COMPRESSING ? Z_BUF_ERROR : real_compress2(to, to_size, from, size, level);
+    return running || size < WORTH_COMPRESSING ? Z_BUF_ERROR
+                                               : real_compress2(to, to_size, from, size, level);
 }
 #endif

@@ -1,18 +1,24 @@
-/* ELU with alpha = 1 over bfloat16, computed in float32: x > 0 ? x : expm1(x). One loop without branches or calls. */
+/* ELU with alpha = 1 over bfloat16, computed in float32: x > 0 ? x : expm1(x). One loop without
+branches or calls. */
 #include "bf16.h"
 
-/* x = n ln 2 + r with |r| <= ln(2) / 2, and expm1(x) = 2^n expm1(r) + (2^n - 1). Near zero n = 0, so nothing cancels and tiny x stay x. */
+/* x = n ln 2 + r with |r| <= ln(2) / 2, and expm1(x) = 2^n expm1(r) + (2^n - 1). Near zero n = 0,
+so nothing cancels and tiny x stay x. */
 INLINE uint16_t elu_one(uint16_t value) {
-    const float round = 12582912.0f; /* 1.5 * 2^23: what is added to it is rounded to an integer, which stands in its low bits */
+    /* 1.5 * 2^23: a number added to it is rounded to an integer, which stands in the low bits. */
+    const float round = 12582912.0f;
     const uint32_t sign = UINT32_C(0x8000), minus_infinity = UINT32_C(0xff80);
     uint32_t bits = value;
     float given = widened(value);
-    float x = given < -32.0f ? -32.0f : given; /* expm1 is -1 long before; 2^n stays a normal number */
+    /* expm1 is -1 long before -32; 2^n stays a normal number. */
+    float x = given < -32.0f ? -32.0f : given;
     float shifted = x * 1.44269504f + round;
     float n = shifted - round;
-    float r = x - n * 0.693147181f; /* ln 2 to 2^-25 is enough: where n is large, the result is nearly -1 */
+    /* ln 2 to 2^-25 is enough: where n is large, the result is nearly -1. */
+    float r = x - n * 0.693147181f;
     float scale = float_of((bits_of(shifted) + 127) << 23);
-    /* Taylor to r^5; r^6 / 720 is spread over r^2 and r^4 (Chebyshev). An error of 7e-7, bfloat16 rounds at 2e-3. */
+    /* Taylor to r^5; r^6 / 720 is spread over r^2 and r^4 (Chebyshev). The error is 7e-7, and
+    bfloat16 rounds at 2e-3. */
     float p = 0.0418751911f + r * (1.0f / 120.0f);
     p = 1.0f / 6.0f + r * p;
     p = 0.499993738f + r * p;

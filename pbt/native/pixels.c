@@ -5,22 +5,26 @@
 
 enum { LINE = 2048 };
 
-/* Items of `run` values, from one after the other to `stride` values apart. */
-INLINE void spread(const uint16_t *restrict from, uint16_t *restrict to, int64_t items, int64_t run, int64_t stride) {
+/* Copies items of `run` values that lie side by side to places that are `stride` values apart. */
+INLINE void spread(const uint16_t *restrict from, uint16_t *restrict to, int64_t items, int64_t run,
+                   int64_t stride) {
     for (int64_t item = 0; item < items; item++) {
         memcpy(to + item * stride, from + item * run, (size_t)run * sizeof(uint16_t));
     }
 }
 
-/* images [count, height, row] bytes -> [count, height / block, row / run, block, run] bfloat16: pixels that a convolution with so large a stride takes
- * together lie together.
+/* images [count, height, row] bytes -> [count, height / block, row / run, block, run] bfloat16. The
+ * pixels that a convolution with stride `block` takes together lie together.
  *
- * factor, shift [height, row]: image * factor + shift, cut at +-limit; where factor is 0 the bytes as they are. block divides height, run <= LINE
- * divides row. Rows of all images in turn, so that their factors stay at hand.
+ * factor, shift [height, row]: the result is image * factor + shift, clipped at +-limit. Where
+ * factor is a null pointer it is the bytes as they are. block divides height, and run <= LINE
+ * divides row. The rows of one height are done for all images in turn, so that their factors
+ * stay in the cache.
  */
 INLINE void pixel_blocks_bf16_loop(
-    const uint8_t *restrict images, const float *restrict factor, const float *restrict shift, float limit, uint16_t *restrict to,
-    int64_t count, int64_t height, int64_t row, int64_t block, int64_t run) {
+    const uint8_t *restrict images, const float *restrict factor, const float *restrict shift,
+    float limit, uint16_t *restrict to, int64_t count, int64_t height, int64_t row, int64_t block,
+    int64_t run) {
     uint16_t line[LINE];
     const int64_t items = LINE / run;
     for (int64_t top = 0; top < height; top += block) {
@@ -55,6 +59,6 @@ INLINE void pixel_blocks_bf16_loop(
 
 FOR_EACH_CPU(
     pixel_blocks_bf16,
-    (const uint8_t *images, const float *factor, const float *shift, float limit, uint16_t *to, int64_t count, int64_t height, int64_t row, int64_t block,
-     int64_t run),
+    (const uint8_t *images, const float *factor, const float *shift, float limit, uint16_t *to,
+     int64_t count, int64_t height, int64_t row, int64_t block, int64_t run),
     (images, factor, shift, limit, to, count, height, row, block, run))
