@@ -140,7 +140,10 @@ def _parse_file(path: Path) -> Table:
 
 
 def _syntax_problem(text: str, message: str) -> str:
-    """`line 3, column 7: found "gamma 0.9"; expected '=' after a key; ...`"""
+    """The problem with its place and what stands there.
+
+    Such as `line 3, column 7: found "gamma 0.9"; expected '=' after a key; ...`.
+    """
     place = _SYNTAX_PLACE.search(message)
     reason = _SYNTAX_PLACE.sub("", message)
     reason = reason[:1].lower() + reason[1:]

@@ -119,10 +119,10 @@ def _describe(detail: ErrorDetails, loc: Loc, given: Any) -> str:
     place = _dotted(loc)
     if detail["type"] == "missing":
         return f"{place}: missing; must be {expected}; add it{_missing_hint(loc)}"
-    found = given
+    value = given
     for name in loc:
-        found = found[name]
-    return f"{place} = {_shown(found)}: must be {expected}; {_advice(found, schema, loc)}"
+        value = value[name]
+    return f"{place} = {_shown(value)}: must be {expected}; {_advice(value, schema, loc)}"
 
 
 def _missing_hint(loc: Loc) -> str:
@@ -165,9 +165,9 @@ def _reads_as(text: str, kinds: set[Any]) -> bool:
 
 def _unknown_key(loc: Loc) -> str:
     *section, name = loc
-    known = list(_schema_at(tuple(section)).get("properties", {}))
+    keys = list(_schema_at(tuple(section)).get("properties", {}))
     place = _dotted(loc)
-    if guess := did_you_mean(str(name), known):
+    if guess := did_you_mean(str(name), keys):
         return f"{place}: unknown key; did you mean {guess}?"
     home = next(
         (
@@ -179,7 +179,7 @@ def _unknown_key(loc: Loc) -> str:
     )
     if home:
         return f"{place}: unknown key; did you mean {home}?"
-    return f"{place}: unknown key; remove it, or use one of: {', '.join(known)}"
+    return f"{place}: unknown key; remove it, or use one of: {', '.join(keys)}"
 
 
 def _dotted(loc: Loc) -> str:
@@ -238,7 +238,7 @@ def _schema_at(loc: Loc) -> Schema:
     schema = _definition(_root())
     for name in loc:
         inner = next(
-            (found for branch in _branches(schema) if (found := _inside(branch, name)) is not None),
+            (part for branch in _branches(schema) if (part := _inside(branch, name)) is not None),
             None,
         )
         if inner is None:
@@ -252,8 +252,8 @@ def _inside(schema: Schema, name: str | int) -> Schema | None:
         prefix = schema.get("prefixItems", [])
         items = prefix[name] if name < len(prefix) else schema.get("items")
         return items if isinstance(items, Mapping) else None
-    found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
-    return found if isinstance(found, Mapping) else None
+    part = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+    return part if isinstance(part, Mapping) else None
 
 
 def _expected(schema: Schema) -> str:

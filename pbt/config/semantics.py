@@ -98,20 +98,20 @@ def _limit_problems(config: RunConfig, game: GameShape) -> list[str]:
     problems = []
     resident, seats = config.matchmaking.resident, len(game.seat_roles)
     if resident != "auto" and resident < seats:
-        found = (
+        problem = (
             f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen "
             "players at once"
         )
-        problems.append(f'{found}; make it {seats} or more, or "auto"')
+        problems.append(f'{problem}; make it {seats} or more, or "auto"')
     # For a game that has deadlines of its own, `pbt.envs.contract.Deadlined`.
     longest_s = getattr(game, "longest_wait_s", 0.0)
     if config.env.timeout_s <= longest_s and config.runtime.placement != "serial":
-        found = (
+        problem = (
             f"env.timeout_s = {config.env.timeout_s:g}: this game itself ends what does "
             f"not answer for up to {longest_s:g} s"
         )
         problems.append(
-            f"{found}; make it longer, say {max(60.0, 2 * longest_s):g}, or one that hangs "
+            f"{problem}; make it longer, say {max(60.0, 2 * longest_s):g}, or one that hangs "
             "costs all games of its worker"
         )
     return problems
@@ -120,16 +120,16 @@ def _limit_problems(config: RunConfig, game: GameShape) -> list[str]:
 def _role_problems(counts: int | Mapping[str, int], roles: Sequence[str]) -> list[str]:
     if isinstance(counts, int):
         return []
-    named = ", ".join(roles)
+    role_names = ", ".join(roles)
     unknown = [
-        _unknown(f"population.members.{role}", role, "role", roles, named)
+        _unknown(f"population.members.{role}", role, "role", roles, role_names)
         for role in counts
         if role not in roles
     ]
     missing = [
         (
             f"population.members.{role}: missing; every role needs members; add {role} = 4 "
-            f"(roles: {named})"
+            f"(roles: {role_names})"
         )
         for role in roles
         if role not in counts

@@ -193,12 +193,12 @@ class OneRole:
         return self._env.action_space(agent)
 
     def reset(self, seed: int | None = None, options: Any = None) -> tuple[Any, Any]:
-        seen, infos = self._env.reset(seed=seed, options=options)
-        return self._filled(seen), infos
+        observations, infos = self._env.reset(seed=seed, options=options)
+        return self._filled(observations), infos
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Any]:
-        seen, rewards, terminations, truncations, infos = self._env.step(actions)
-        return self._filled(seen), rewards, terminations, truncations, infos
+        observations, rewards, terminations, truncations, infos = self._env.step(actions)
+        return self._filled(observations), rewards, terminations, truncations, infos
 
     def close(self) -> None:
         self._env.close()

@@ -79,14 +79,14 @@ class Eyes:
             seat for seat, role in enumerate(game.seat_roles) if images[role] is not None
         )
         if not self.seats:
-            found = ", ".join(
+            leaves = ", ".join(
                 f"{leaf.name} {leaf.dtype} {list(leaf.shape)}"
                 for codec in self._codecs
                 for leaf in codec.leaves
             )
             boards = "boards and moves of a stored game are shown by `arena replay match:1:0`"
             raise FilmError(
-                f"{env_name}: no seat sees an image, found {found}; expected uint8 [height, "
+                f"{env_name}: no seat sees an image, found {leaves}; expected uint8 [height, "
                 f"width, 1, 3 or 4]; {boards}"
             )
         shapes = [
@@ -163,8 +163,8 @@ class Camera:
         if started:
             self._tick += max(turn.tics for turn in turns) if self._pace.tics else 1
         for turn in turns:
-            seen = self._eyes.see(turn)
-            self._images[turn.seat] = self._images[turn.seat] if seen is None else seen
+            image = self._eyes.see(turn)
+            self._images[turn.seat] = self._images[turn.seat] if image is None else image
             self._returns[turn.seat] += turn.rewards[0]
         self._points = points
         self._show([self._score(seat) for seat in range(len(self._names))], "")

@@ -185,7 +185,7 @@ class VideoWriter:
                 if full
                 else "install the extra again: pip install 'pbt-arena[video]'"
             )
-            found = str(error) if full else f"{type(error).__name__}: {error}"
+            problem = str(error) if full else f"{type(error).__name__}: {error}"
             raise FilmError(
-                f"{self.path}: the video could not be written: {found}; {advice}"
+                f"{self.path}: the video could not be written: {problem}; {advice}"
             ) from error

@@ -205,13 +205,13 @@ class ConvEncoder(nn.Module):
 
 def _too_small(layer: int, height: int, width: int, leaf: Leaf) -> ConfigError:
     """The error for a convolution that leaves nothing of its image."""
-    found = (
+    problem = (
         f"layer {layer} leaves {height} x {width} of observation leaf {leaf.name} with shape "
         f"{leaf.shape}"
     )
     return ConfigError(
         "model",
-        [f"model.conv: {found}; expected at least 1 x 1; use smaller kernels or padding"],
+        [f"model.conv: {problem}; expected at least 1 x 1; use smaller kernels or padding"],
     )
 
 

@@ -117,8 +117,8 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _tensor(place: str, entry: Any) -> TensorInfo:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        found = sorted(entry) if isinstance(entry, dict) else type(entry).__name__
-        raise _refusal(place, f"{str(found)[:80]}", "dtype, shape and data_offsets")
+        keys = sorted(entry) if isinstance(entry, dict) else type(entry).__name__
+        raise _refusal(place, f"{str(keys)[:80]}", "dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in ITEM_BYTES:
         raise _refusal(place, f"dtype {str(dtype)[:40]!r}", f"one of {', '.join(ITEM_BYTES)}")

@@ -46,10 +46,10 @@ class GymnasiumGame:
         self._seed, self._steps = seed, 0
         self._score.start()
         try:
-            seen, info = self._env.reset(seed=seed)
+            raw, info = self._env.reset(seed=seed)
         except Exception as error:
             raise env_error(self._name, seed, 0, "player", error) from error
-        observation, mask = self._read(seen, info)
+        observation, mask = self._read(raw, info)
         return [SeatTurn(0, observation, mask, self._score.rewards(0, 0.0, {}), False, False, 0)]
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
@@ -61,11 +61,11 @@ class GymnasiumGame:
             )
         self._steps += 1
         try:
-            seen, reward, terminated, truncated, info = self._env.step(self._decode(actions[0]))
+            raw, reward, terminated, truncated, info = self._env.step(self._decode(actions[0]))
         except Exception as error:
             raise env_error(self._name, self._seed, self._steps, "player", error) from error
         rewards = self._score.rewards(0, reward, info)
-        observation, mask = self._read(seen, info)
+        observation, mask = self._read(raw, info)
         if terminated or truncated:
             self._score.end(0, info, bool(truncated) and not terminated)
             mask = self._over_mask

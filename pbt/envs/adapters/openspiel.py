@@ -79,9 +79,14 @@ class OpenSpielGame:
         self._seats = game.num_players()
         self.seat_names = tuple(f"player_{seat}" for seat in range(self._seats))
         self.seat_roles = (0,) * self._seats
-        seen = spaces.Box(-np.inf, np.inf, self._shape, np.float32)
+        observation_space = spaces.Box(-np.inf, np.inf, self._shape, np.float32)
         self.roles = (
-            Role("player", seen, spaces.Discrete(game.num_distinct_actions()), masked=True),
+            Role(
+                "player",
+                observation_space,
+                spaces.Discrete(game.num_distinct_actions()),
+                masked=True,
+            ),
         )
 
     def reset(self, seed: int) -> list[SeatTurn]:
@@ -111,8 +116,8 @@ class OpenSpielGame:
                 for seat in range(self._seats)
             ]
         seat = state.current_player()
-        seen = np.asarray(getattr(state, self._sees)(seat), np.float32).reshape(self._shape)
-        return [self._turn(seat, seen, np.asarray(state.legal_actions_mask(seat), np.bool_))]
+        observation = np.asarray(getattr(state, self._sees)(seat), np.float32).reshape(self._shape)
+        return [self._turn(seat, observation, np.asarray(state.legal_actions_mask(seat), np.bool_))]
 
     def _turn(
         self,
@@ -170,12 +175,12 @@ def _pyspiel(name: str) -> Any:
 
 
 def _load(spiel: Any, kind: Any, name: str, options: Mapping[str, Any]) -> Any:
-    known, dynamics = kind.parameter_specification, spiel.GameType.Dynamics
+    specification, dynamics = kind.parameter_specification, spiel.GameType.Dynamics
     parameters = {key: value for key, value in options.items() if key != TURN_BASED}
     if wrong := [
-        f"{key}: no parameter of {name}; it has {', '.join(sorted(known)) or 'none'}"
+        f"{key}: no parameter of {name}; it has {', '.join(sorted(specification)) or 'none'}"
         for key in parameters
-        if key not in known
+        if key not in specification
     ]:
         raise EnvOptionsError(wrong)
     if kind.dynamics == dynamics.MEAN_FIELD:

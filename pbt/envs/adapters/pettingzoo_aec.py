@@ -31,12 +31,12 @@ class PettingZooAEC:
         self._due: int | None = None
         try:
             env.reset(seed=0)
-            seen = [env.observation_space(agent) for agent in agents]
-            acted = [env.action_space(agent) for agent in agents]
+            observation_spaces = [env.observation_space(agent) for agent in agents]
+            action_spaces = [env.action_space(agent) for agent in agents]
             infos = dict(env.infos)
         except Exception as error:
             raise env_error(self._name, 0, 0, "-", error) from error
-        seating = EnvSeats(self._name, agents, seen, acted, infos)
+        seating = EnvSeats(self._name, agents, observation_spaces, action_spaces, infos)
         self.roles, self.seat_names, self.seat_roles = (
             seating.roles,
             seating.seat_names,

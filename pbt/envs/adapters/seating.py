@@ -60,20 +60,18 @@ class EnvSeats:
             )
         groups = _seat_groups(observation_spaces, action_spaces)
         self.seat_names = tuple(str(agent) for agent in agents)
-        role_names = _role_names(
-            [[self.seat_names[seat] for seat in seats] for _, _, seats in groups]
-        )
+        members = [[self.seat_names[seat] for seat in seats] for _, _, seats in groups]
+        role_names = _role_names(members)
         self.roles: tuple[Role, ...] = ()
         readers: dict[int, Reader] = {}
         seat_roles = [0] * len(agents)
         codecs: dict[int, ActionCodec] = {}
-        for index, (seen, acted, seats) in enumerate(groups):
-            codec = ActionCodec(acted)
+        for index, (observation_space, action_space, seats) in enumerate(groups):
+            codec = ActionCodec(action_space)
             in_info = any("action_mask" in (first_infos.get(agents[seat]) or {}) for seat in seats)
-            space, masked, reader = _reader(
-                f"game {game!r}, role {role_names[index]!r}", seen, codec.head_sizes, in_info
-            )
-            self.roles += (Role(role_names[index], space, acted, masked),)
+            where = f"game {game!r}, role {role_names[index]!r}"
+            space, masked, reader = _reader(where, observation_space, codec.head_sizes, in_info)
+            self.roles += (Role(role_names[index], space, action_space, masked),)
             for seat in seats:
                 seat_roles[seat], readers[seat], codecs[seat] = index, reader, codec
         self.readers = [readers[seat] for seat in range(len(agents))]
@@ -94,13 +92,15 @@ def _seat_groups(
 ) -> list[tuple[gymnasium.Space[Any], gymnasium.Space[Any], list[int]]]:
     """(observation space, action space, seats) of every role, in the order of first seats."""
     groups: list[tuple[gymnasium.Space[Any], gymnasium.Space[Any], list[int]]] = []
-    for seat, (seen, acted) in enumerate(zip(observation_spaces, action_spaces, strict=True)):
+    for seat, (observation_space, action_space) in enumerate(
+        zip(observation_spaces, action_spaces, strict=True)
+    ):
         for group_seen, group_acted, seats in groups:
-            if group_seen == seen and group_acted == acted:
+            if group_seen == observation_space and group_acted == action_space:
                 seats.append(seat)
                 break
         else:
-            groups.append((seen, acted, [seat]))
+            groups.append((observation_space, action_space, [seat]))
     return groups
 
 
@@ -137,10 +137,8 @@ def _reader(
     if in_info:
 
         def read_info(seen: Any, info: Info) -> tuple[Any, Mask]:
-            given = info.get("action_mask")
-            return seen, np.ones(total, np.bool_) if given is None else flat_mask(
-                where, given, total
-            )
+            mask = info.get("action_mask")
+            return seen, np.ones(total, np.bool_) if mask is None else flat_mask(where, mask, total)
 
         return space, True, read_info
 
@@ -278,8 +276,8 @@ class Scoreboard:
 
 def declared_terms(env: Any) -> tuple[str, ...]:
     """The game's reward terms: "reward", then those that the environment's `reward_terms` names."""
-    named = tuple(str(term) for term in getattr(env, "reward_terms", ()) if term != "reward")
-    return ("reward", *named)
+    terms = tuple(str(term) for term in getattr(env, "reward_terms", ()) if term != "reward")
+    return ("reward", *terms)
 
 
 def possible_agents(env: Any, name: str) -> list[Any]:

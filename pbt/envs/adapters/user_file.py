@@ -29,8 +29,8 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
     """The game of "path.py:function". Runs the file; the path is relative to the working directory.
 
     measured  (replayable, chance), where they were measured before; None: measure them now
-    Raises: EnvNameError when there is no such file or function; EnvError for code that raises (with
-    its traceback) and for a return value that is no environment.
+    Raises: EnvNameError when there is no such file or function; EnvError for code that raises, with
+    its traceback, and for a result that is no environment.
     """
     path_text, _, function_name = name.rpartition(":")
     if not path_text or not function_name:
@@ -58,14 +58,8 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
 
     replayable, chance = measured or _measure(make, name)
     winners = "places the game declares (info['place']), else the ranking of summed rewards"
-    return EnvSpec(
-        name,
-        make,
-        chance,
-        replayable,
-        winners,
-        inspect.getdoc(function) or f"{function_name} of {path.name}",
-    )
+    description = inspect.getdoc(function) or f"{function_name} of {path.name}"
+    return EnvSpec(name, make, chance, replayable, winners, description)
 
 
 def adapt(env: Any, name: str) -> Game:
@@ -126,13 +120,13 @@ def _function(name: str, module: ModuleType, function_name: str) -> Any:
         and not key.startswith("_")
         and getattr(value, "__module__", None) == module.__name__
     ]
-    there = f"it has {', '.join(own)}" if own else "it defines none"
+    contents = f"it has {', '.join(own)}" if own else "it defines none"
     what = (
         f"no function {function_name!r}"
         if function is None
         else f"{function_name!r} is a {type(function).__name__}, not a function"
     )
-    raise EnvNameError(f"env {name!r}: {what}; expected a function of the file: {there}")
+    raise EnvNameError(f"env {name!r}: {what}; expected a function of the file: {contents}")
 
 
 def _user_traceback(error: BaseException) -> str:

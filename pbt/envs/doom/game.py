@@ -201,9 +201,9 @@ class DoomGame:
             raise self._crashed(error) from error
 
     def _crashed(self, error: Exception) -> EnvCrash:
-        found = f"{type(error).__name__}: {error}"
+        problem = f"{type(error).__name__}: {error}"
         return EnvCrash(
-            f"the Doom engine of scenario {self._options.scenario!r} ended: {found}; the "
+            f"the Doom engine of scenario {self._options.scenario!r} ended: {problem}; the "
             "table gets another one"
         )
 

@@ -243,15 +243,15 @@ class DoomMatch:
 
     def _turns(self, rewards: list[list[float]], tics: int, over: bool) -> list[SeatTurn]:
         screens = self._memory.screens.copy()
-        seen: list[Any] = list(screens)
+        observations: list[Any] = list(screens)
         if count := len(self._scales):
             variables = scaled(self._memory.measured[:, :count], self._scales)
-            seen = [
+            observations = [
                 {"screen": screen, "variables": row}
                 for screen, row in zip(screens, variables, strict=True)
             ]
         return [
-            SeatTurn(seat, seen[seat], None, row, terminated=over, tics=tics)
+            SeatTurn(seat, observations[seat], None, row, terminated=over, tics=tics)
             for seat, row in enumerate(rewards)
         ]
 

@@ -40,15 +40,14 @@ _STARTING = threading.Lock()
 class MatchLink:
     """A match, running from `start` on.
 
+    options   those of the match
+    measured  names of game variables, in the order of `memory.measured`
     Raises: EnvCrash when it is made, and by `start` and `finish`; the match and all its engines are
     gone then.
     """
 
     def __init__(self, options: MatchOptions, measured: Sequence[str]) -> None:
-        """Start the process that will start the engines.
-
-        measured  names of game variables, in the order of `memory.measured`
-        """
+        """Start the process that will start the engines."""
         self._options, self.started = options, False
         self._logs: dict[str, BinaryIO] = {}
         # A match that was ended in its start leaves names in /dev/shm. The youngest cannot be told

@@ -156,6 +156,16 @@ def read_match_options(given: Mapping[str, Any], known: DoomNames) -> MatchOptio
             'lock_step = "helper": not compiled here; install a C compiler and then '
             'pbt-arena again, or say "auto", which is slower'
         )
+    problems += _player_problems(options)
+    problems += _button_problems(options, known) + scene_problems(options, known)
+    if problems:
+        raise EnvOptionsError(problems)
+    return options
+
+
+def _player_problems(options: MatchOptions) -> list[str]:
+    """What is wrong with the numbers of players and bots and their skill, one line each."""
+    problems = []
     if options.players + options.bots > MOST_PLAYERS:
         problems.append(
             f"players + bots = {options.players + options.bots}: Doom has room for {MOST_PLAYERS}"
@@ -167,10 +177,7 @@ def read_match_options(given: Mapping[str, Any], known: DoomNames) -> MatchOptio
         )
     if options.bot_skill is not None and options.bot_skill > 100:
         problems.append(f"bot_skill = {options.bot_skill}: must be at most 100")
-    problems += _button_problems(options, known) + scene_problems(options, known)
-    if problems:
-        raise EnvOptionsError(problems)
-    return options
+    return problems
 
 
 def _button_problems(options: MatchOptions, known: DoomNames) -> list[str]:

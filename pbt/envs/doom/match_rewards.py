@@ -66,22 +66,26 @@ class MatchRewards:
         now     by seat, the variables in order, after the step
         before  the same before it
         """
-        everybody = (
+        all_frags = (
             sum(now[0][column] - before[0][column] for column in self.scores) if self._lead else 0.0
         )
         return [
-            self._of_seat(after, earlier, everybody)
+            self._of_seat(after, earlier, all_frags)
             for after, earlier in zip(now, before, strict=True)
         ]
 
     def _of_seat(
-        self, now: Sequence[float], before: Sequence[float], everybody: float
+        self, now: Sequence[float], before: Sequence[float], all_frags: float
     ) -> list[float]:
+        """The game's own reward and the terms of one seat.
+
+        all_frags  the change of the frags of all players and bots
+        """
         own = now[self._frags] - before[self._frags]
         # The death may have come within the step.
         died = before[self._dead] or now[self._deaths] > before[self._deaths]
         reborn = died and not now[self._dead]
-        worth = [own - (everybody - own) / self._others if self._lead else own]
+        worth = [own - (all_frags - own) / self._others if self._lead else own]
         for column, gain, loss, most, belonging in self._terms:
             change = (
                 0.0 if reborn and belonging else max(-most, min(most, now[column] - before[column]))

@@ -258,9 +258,9 @@ def scene_problems(options: SceneOptions, known: DoomNames) -> list[str]:
     elif options.scenario not in scenarios:
         problems.append("scenario" + unlike("", options.scenario, scenarios, "scenario"))
     if options.wad is not None and not (wad := Path(options.wad).expanduser()).is_file():
-        found = "a folder; expected a WAD or a .pk3" if wad.is_dir() else "no such file"
+        problem = "a folder; expected a WAD or a .pk3" if wad.is_dir() else "no such file"
         problems.append(
-            f"wad = {options.wad!r}: {found}; paths are relative to the working directory, "
+            f"wad = {options.wad!r}: {problem}; paths are relative to the working directory, "
             f"{Path.cwd()}"
         )
     variables = [

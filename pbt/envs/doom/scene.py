@@ -121,7 +121,7 @@ def _asked_map(game: Any, options: SceneOptions, has_own_wad: bool) -> str:
     whose = (
         "" if options.map is not None else " (of the .cfg file, or ViZDoom's where that names none)"
     )
-    found = (
+    problem = (
         f"map = {name!r}{whose}: {played.name if of_game else Path(wad).name} has no "
         f"such map; it has {names}"
     )
@@ -130,7 +130,7 @@ def _asked_map(game: Any, options: SceneOptions, has_own_wad: bool) -> str:
         if name.upper() in game_maps
         else ""
     )
-    raise EnvOptionsError([f"{found}{elsewhere}; say another map, or another wad"])
+    raise EnvOptionsError([f"{problem}{elsewhere}; say another map, or another wad"])
 
 
 def _maps_of(wad: Path, options: SceneOptions) -> list[str]:

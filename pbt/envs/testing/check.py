@@ -154,7 +154,7 @@ def _found(game: Playthrough, max_steps: int) -> list[str]:
     if not game.ended:
         return [
             f"seed {game.seed}: no end after {max_steps} steps; expected every game to end; "
-            "truncate it in the game, or check it with a higher limit if it is meant to be so long"
+            "truncate it in the game, or check it with a higher limit if it is meant to last"
         ]
     return []
 

@@ -5,25 +5,20 @@
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
-from numpy.typing import NDArray
 
-from pbt.envs.contract import Game, Outcome, Role, SeatTurn, env_error, ranking_from_scores
+from pbt.envs.contract import Game, Outcome, SeatTurn, env_error, ranking_from_scores
 from pbt.envs.scripted import random_act
 from pbt.envs.spaces import ActionCodec, ObservationCodec
+from pbt.envs.testing.turn_problems import mask_problems, observation_problems, reward_problems
 from pbt.errors import EnvError
 from pbt.seeding import generator
 
-# What to do about an observation that does not fit.
-_FITTING = (
-    "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
-)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -111,9 +106,9 @@ class Referee:
             return [f"{seat}: a turn after its episode ended; expected none until the next reset"]
         index = self.game.seat_roles[turn.seat]
         role = self.game.roles[index]
-        problems = _observation_problems(seat, role, turn)
-        problems += _mask_problems(seat, role, self.heads[index], turn)
-        problems += _reward_problems(seat, self.game.reward_terms, turn, first)
+        problems = observation_problems(seat, role, turn)
+        problems += mask_problems(seat, role, self.heads[index], turn)
+        problems += reward_problems(seat, self.game.reward_terms, turn, first)
         if turn.seat in self._acted and not turn.tics > 0:
             problems.append(
                 f"{seat}: tics {turn.tics} after an action; expected at least 1; say how "
@@ -190,18 +185,15 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
     outcome: Outcome | None = None
     acting = "-"
     try:
-        began = time.perf_counter()
-        turns = game.reset(seed)
-        step_s += time.perf_counter() - began
+        turns, step_s = _timed(game.reset, seed)
         due = referee.judge(turns, first=True)
         while due and steps < max_steps:
             actions = referee.act(due, rng)
             acting = ", ".join(game.seat_names[seat] for seat in actions)
             steps += 1
             decisions += len(actions)
-            began = time.perf_counter()
-            turns = game.step(actions)
-            step_s += time.perf_counter() - began
+            turns, seconds = _timed(game.step, actions)
+            step_s += seconds
             due = referee.judge(turns, first=False)
         if not due:
             outcome = game.outcome()
@@ -229,122 +221,8 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
     )
 
 
-def _observation_problems(seat: str, role: Role, turn: SeatTurn) -> list[str]:
-    if turn.observation is None:
-        return (
-            []
-            if turn.over
-            else [
-                (
-                    f"{seat}: observation None while it must act; expected an element of "
-                    f"{role.observation_space}"
-                )
-            ]
-        )
-    misfit = _misfit(role.observation_space, turn.observation, "observation")
-    return [f"{seat}: {misfit}"] if misfit else []
-
-
-def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
-    """What is wrong with the value, at the innermost place that shows it; None: it fits."""
-    if isinstance(space, spaces.Box) and not isinstance(value, np.ndarray | np.generic):
-        kind = type(value).__name__
-        return f"{where} is a {kind}; expected a numpy array of {space}; {_FITTING}"
-    if space.contains(value):
-        return None
-    parts = (
-        list(space.spaces.items())
-        if isinstance(space, spaces.Dict)
-        else list(enumerate(space.spaces))
-        if isinstance(space, spaces.Tuple)
-        else []
-    )
-    for key, sub in parts:
-        try:
-            inner = _misfit(sub, value[key], f"{where}[{key!r}]")
-        except (KeyError, IndexError, TypeError):
-            return f"{where} has no entry {key!r}; expected {space}"
-        if inner:
-            return inner
-    if isinstance(space, spaces.Box):
-        return _box_misfit(space, value, where)
-    return f"{where} is {value!r:.80}; expected an element of {space}; {_FITTING}"
-
-
-def _box_misfit(space: spaces.Box, value: NDArray[Any], where: str) -> str:
-    """What is wrong with an array that does not fit the space."""
-    if value.shape != space.shape or not np.can_cast(value.dtype, space.dtype):
-        return (
-            f"{where} has shape {value.shape} and dtype {value.dtype}; expected "
-            f"{space.shape} and {space.dtype}; {_FITTING}"
-        )
-    bad = np.count_nonzero(~np.isfinite(value))
-    span = (
-        f"{bad} values that are not finite"
-        if bad
-        else f"values from {value.min()} to {value.max()}"
-    )
-    return (
-        f"{where} has {span}; expected {float(np.min(space.low))} to "
-        f"{float(np.max(space.high))}; {_FITTING}"
-    )
-
-
-def _mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn) -> list[str]:
-    mask, total = turn.mask, sum(heads)
-    if not role.masked:
-        return (
-            []
-            if mask is None
-            else [
-                (
-                    f"{seat}: a mask, though role {role.name!r} is not masked; expected None, or "
-                    "masked=True in the Role"
-                )
-            ]
-        )
-    if turn.over and mask is None:
-        return []
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (total,):
-        found = (
-            f"shape {mask.shape}, dtype {mask.dtype}"
-            if isinstance(mask, np.ndarray)
-            else type(mask).__name__
-        )
-        return [
-            (
-                f"{seat}: mask with {found}; expected a numpy array of shape ({total},), dtype "
-                "bool: one entry per choice, heads side by side"
-            )
-        ]
-    empty = _empty_heads(mask, heads)
-    if empty and not turn.over:
-        return [
-            (
-                f"{seat}: no legal choice in head {empty[0]} of the mask; expected at least one; "
-                "give a pass action, or end the episode"
-            )
-        ]
-    return []
-
-
-def _empty_heads(mask: NDArray[np.bool_], heads: tuple[int, ...]) -> list[int]:
-    """Indices of the heads without a legal choice."""
-    stops = np.cumsum(heads)
-    return [
-        head
-        for head, (stop, size) in enumerate(zip(stops, heads, strict=True))
-        if not mask[stop - size : stop].any()
-    ]
-
-
-def _reward_problems(seat: str, terms: tuple[str, ...], turn: SeatTurn, first: bool) -> list[str]:
-    if len(turn.rewards) != len(terms):
-        return [f"{seat}: {len(turn.rewards)} rewards; expected {len(terms)}, one per term {terms}"]
-    if not np.isfinite(np.asarray(turn.rewards, dtype=np.float64)).all():
-        return [f"{seat}: rewards {list(turn.rewards)}; expected finite numbers"]
-    if first and any(turn.rewards):
-        return [
-            f"{seat}: rewards {list(turn.rewards)} at reset; expected zeros: nothing was played yet"
-        ]
-    return []
+def _timed(call: Callable[[T], list[SeatTurn]], argument: T) -> tuple[list[SeatTurn], float]:
+    """(what the game returns, seconds that it took)."""
+    began = time.perf_counter()
+    turns = call(argument)
+    return turns, time.perf_counter() - began

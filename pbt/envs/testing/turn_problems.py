@@ -1,0 +1,146 @@
+"""Judges one turn: what is wrong with its observation, its mask and its rewards."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from pbt.envs.contract import Role, SeatTurn
+
+# What to do about an observation that does not fit.
+_FITTING = (
+    "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
+)
+
+
+def observation_problems(seat: str, role: Role, turn: SeatTurn) -> list[str]:
+    """What is wrong with the observation of a turn; empty: nothing."""
+    if turn.observation is None:
+        return (
+            []
+            if turn.over
+            else [
+                (
+                    f"{seat}: observation None while it must act; expected an element of "
+                    f"{role.observation_space}"
+                )
+            ]
+        )
+    misfit = _misfit(role.observation_space, turn.observation, "observation")
+    return [f"{seat}: {misfit}"] if misfit else []
+
+
+def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
+    """What is wrong with the value, at the innermost place that shows it; None: it fits."""
+    if isinstance(space, spaces.Box) and not isinstance(value, np.ndarray | np.generic):
+        kind = type(value).__name__
+        return f"{where} is a {kind}; expected a numpy array of {space}; {_FITTING}"
+    if space.contains(value):
+        return None
+    parts = (
+        list(space.spaces.items())
+        if isinstance(space, spaces.Dict)
+        else list(enumerate(space.spaces))
+        if isinstance(space, spaces.Tuple)
+        else []
+    )
+    for key, sub in parts:
+        try:
+            inner = _misfit(sub, value[key], f"{where}[{key!r}]")
+        except (KeyError, IndexError, TypeError):
+            return f"{where} has no entry {key!r}; expected {space}"
+        if inner:
+            return inner
+    if isinstance(space, spaces.Box):
+        return _box_misfit(space, value, where)
+    return f"{where} is {value!r:.80}; expected an element of {space}; {_FITTING}"
+
+
+def _box_misfit(space: spaces.Box, value: NDArray[Any], where: str) -> str:
+    """What is wrong with an array that does not fit the space."""
+    if value.shape != space.shape or not np.can_cast(value.dtype, space.dtype):
+        return (
+            f"{where} has shape {value.shape} and dtype {value.dtype}; expected "
+            f"{space.shape} and {space.dtype}; {_FITTING}"
+        )
+    bad = np.count_nonzero(~np.isfinite(value))
+    span = (
+        f"{bad} values that are not finite"
+        if bad
+        else f"values from {value.min()} to {value.max()}"
+    )
+    return (
+        f"{where} has {span}; expected {float(np.min(space.low))} to "
+        f"{float(np.max(space.high))}; {_FITTING}"
+    )
+
+
+def mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn) -> list[str]:
+    """What is wrong with the mask of a turn; empty: nothing.
+
+    heads  the sizes of the role's action heads
+    """
+    mask, total = turn.mask, sum(heads)
+    if not role.masked:
+        return (
+            []
+            if mask is None
+            else [
+                (
+                    f"{seat}: a mask, though role {role.name!r} is not masked; expected None, or "
+                    "masked=True in the Role"
+                )
+            ]
+        )
+    if turn.over and mask is None:
+        return []
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (total,):
+        form = (
+            f"shape {mask.shape}, dtype {mask.dtype}"
+            if isinstance(mask, np.ndarray)
+            else type(mask).__name__
+        )
+        return [
+            (
+                f"{seat}: mask with {form}; expected a numpy array of shape ({total},), dtype "
+                "bool: one entry per choice, heads side by side"
+            )
+        ]
+    empty = _empty_heads(mask, heads)
+    if empty and not turn.over:
+        return [
+            (
+                f"{seat}: no legal choice in head {empty[0]} of the mask; expected at least one; "
+                "give a pass action, or end the episode"
+            )
+        ]
+    return []
+
+
+def _empty_heads(mask: NDArray[np.bool_], heads: tuple[int, ...]) -> list[int]:
+    """Indices of the heads without a legal choice."""
+    stops = np.cumsum(heads)
+    return [
+        head
+        for head, (stop, size) in enumerate(zip(stops, heads, strict=True))
+        if not mask[stop - size : stop].any()
+    ]
+
+
+def reward_problems(seat: str, terms: tuple[str, ...], turn: SeatTurn, first: bool) -> list[str]:
+    """What is wrong with the rewards of a turn; empty: nothing.
+
+    terms  names of the game's reward terms
+    first  the turn comes from a reset
+    """
+    if len(turn.rewards) != len(terms):
+        return [f"{seat}: {len(turn.rewards)} rewards; expected {len(terms)}, one per term {terms}"]
+    if not np.isfinite(np.asarray(turn.rewards, dtype=np.float64)).all():
+        return [f"{seat}: rewards {list(turn.rewards)}; expected finite numbers"]
+    if first and any(turn.rewards):
+        return [
+            f"{seat}: rewards {list(turn.rewards)} at reset; expected zeros: nothing was played yet"
+        ]
+    return []
