@@ -69,7 +69,9 @@ PIECES: dict[str, Piece] = {
             "return 1",
         )
     ),
-    "unpacked": Piece(edit=("pbt/models/packing.py", "return known and", "return False and")),
+    "unpacked": Piece(
+        edit=("pbt/models/packing.py", "return native_bfloat16 and", "return False and")
+    ),
     "fresh_memory": Piece(
         edit=("pbt/runtime/process.py", "        keep_freed_memory()\n", "        pass\n")
     ),

@@ -51,7 +51,7 @@ def test_what_runs_in_a_copy_is_the_copy(tmp_path: Path) -> None:
     tree = tree_without(PIECES["no_blocks"], tmp_path)
     code = (
         "import pbt, arena; from pbt.models.pixels import block_side as b; from "
-        "pbt.config.schema import ConvLayer as L; "
+        "pbt.config.learning import ConvLayer as L; "
     )
     assert (
         said(tree, code + "print(pbt.__file__, arena.__file__)")
