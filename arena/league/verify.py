@@ -9,7 +9,8 @@ from arena.league.database import League
 from arena.league.game_rows import folded_through, training_score
 from arena.league.queries import StoredRound, list_rounds
 from pbt.errors import EngineError
-from pbt.population.decide import PbtRules, replay
+from pbt.population.decide import replay
+from pbt.population.rules import PbtRules
 from pbt.population.scores import Detail, Objective
 from pbt.records import MemberScore
 

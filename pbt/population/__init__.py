@@ -1,3 +1,1 @@
-"""Population-based training: the decision (pure), the controller, and the ports through which
-the engine speaks.
-"""
+"""Population-based training: scores, rounds, and the controller that puts them in force."""

@@ -1,10 +1,12 @@
-"""How far one member is ahead of another, pure: over opponents that both met, so that nobody gains
-by meeting weak ones.
+"""The gap between two members' results over the opponents that both met, as pure functions.
 
-With n_a and n_b games and rates p_a and p_b against each common opponent the gap is sum w (p_a -
-p_b) / sum w, w = n_a n_b / (n_a + n_b) (Cochran 1954). Its significance is Welch's t, one-sided
-(Jaderberg et al. 2017, section 4.1.1, compare returns by it), each opponent bringing two samples;
-the variance of a rate is that of (wins + 1) / (games + 2) (Agresti & Caffo 2000), so it is never 0.
+Only common opponents count, so a member gains nothing by meeting weak ones.
+
+With n_a and n_b games and rates p_a and p_b against each common opponent the gap is
+sum w (p_a - p_b) / sum w, where w = n_a n_b / (n_a + n_b) (Cochran 1954). Its significance is
+Welch's t, one-sided (Jaderberg et al. 2017, section 4.1.1, compare returns by it), with two samples
+for each opponent. The variance of a rate is that of (wins + 1) / (games + 2) (Agresti & Caffo
+2000), so it is never 0.
 """
 
 import math
@@ -19,8 +21,11 @@ from pbt.records import MemberScore
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Games of one member: how many, their mean, and the variance of that mean (inf where
-    unknown).
+    """Games of one member.
+
+    games     how many they are
+    mean      of their results
+    variance  of that mean, inf where unknown
     """
 
     games: int
@@ -30,8 +35,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """ahead: the difference of the means;  p: of a gap as large by chance, one-sided;
-    opponents: how many were common, 0: compared on all games
+    """How far one member is ahead of another.
+
+    ahead      the difference of their means
+    p          probability of a gap as large by chance, one-sided
+    opponents  how many common opponents were compared, 0 where all games were
     """
 
     ahead: float
@@ -40,10 +48,12 @@ class Gap:
 
 
 def compare(a: MemberScore, b: MemberScore, objective: Objective) -> Gap:
-    """How far a is ahead of b, over their common opponents, or over all games where they have
-    none (or none were kept apart).
+    """Return how far a is ahead of b over their common opponents.
+
+    All games are compared where the two have no common opponent, or where the scores do not keep
+    opponents apart.
     """
-    mine, theirs = ({found.opponent: found for found in score.against} for score in (a, b))
+    mine, theirs = ({games.opponent: games for games in score.against} for score in (a, b))
     common = [
         (_rate(mine[name].games, mine[name].points), _rate(theirs[name].games, theirs[name].points))
         for name in mine
@@ -69,7 +79,7 @@ def compare(a: MemberScore, b: MemberScore, objective: Objective) -> Gap:
 
 
 def standings(scores: Sequence[MemberScore], objective: Objective) -> dict[str, float]:
-    """Member -> its mean gap to the others, 0 without others."""
+    """Return each member's mean gap to the others, 0 for a member alone."""
     others = max(1, len(scores) - 1)
     return {
         own.member: math.fsum(
@@ -86,7 +96,7 @@ def _rate(games: int, wins: float) -> Sample:
 
 
 def _whole(score: MemberScore, objective: Objective) -> Sample:
-    """All games of a member. Without their squares the variance of returns is unknown."""
+    """Return all games of a member; without sums of squares the variance of returns is unknown."""
     if objective == "wins" and score.games:
         return _rate(score.games, score.objective * score.games)
     if score.squares is None or score.games < 2:
@@ -95,8 +105,10 @@ def _whole(score: MemberScore, objective: Objective) -> Sample:
 
 
 def _chance(ahead: float, samples: Sequence[tuple[float, Sample]]) -> float:
-    """P(T >= ahead / error), T of Student's law with Welch's and Satterthwaite's degrees of
-    freedom. samples: each with its weight in the gap.
+    """Return P(T >= ahead / error), where T has Student's distribution.
+
+    Its degrees of freedom are Welch's and Satterthwaite's. samples: each with its weight in the
+    gap.
     """
     parts = [
         (weight * weight * sample.variance, max(1, sample.games - 1)) for weight, sample in samples
@@ -106,6 +118,6 @@ def _chance(ahead: float, samples: Sequence[tuple[float, Sample]]) -> float:
         return 0.5
     if variance == 0.0:
         return 0.0 if ahead > 0.0 else 1.0
-    # As shares of the variance, whose squares are no smaller than floats can be.
+    # The parts are divided by the variance first: the squares of small parts would underflow.
     freedom = 1.0 / math.fsum((part / variance) ** 2 / free for part, free in parts)
     return float(stdtr(freedom, -ahead / math.sqrt(variance)))

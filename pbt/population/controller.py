@@ -1,38 +1,37 @@
-"""The controller: counts every member's frames, scores its games, and at each period asks `decide`
-what happens to it.
+"""The controller of a population: it scores games, takes snapshots and holds the members' rounds.
 
-Driven by counts, never by clocks. What it does to a learner goes through `MemberLearner`; what the
-outside should know goes into the `RunSink`.
+It acts on counts of frames and games, never on time, so that equal runs decide equally. It reads
+learners through `MemberLearner`, seats opponents through `Matchmaker` and reports to the `RunSink`.
 """
 
-import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from torch import Tensor
 
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
-from pbt.hyperparams import scheduled_hyperparams
 from pbt.learning.statistics import UpdateStats
-from pbt.matchmaking.payoffs import payoff_source
 from pbt.matchmaking.seats import SnapshotEntry
-from pbt.models.weights import MODEL_PREFIX
-from pbt.population.decide import Decision, PbtRules, decide, next_due
+from pbt.population.curves import TrainingCurves
+from pbt.population.decide import Decision, decide, next_due
+from pbt.population.freezing import policy_tensors, store_snapshot
 from pbt.population.members import Member
+from pbt.population.payoff_reports import PayoffReports
 from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
+from pbt.population.rules import PbtRules
+from pbt.population.schedules import schedule_text, scheduled_directive
 from pbt.population.scores import ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord, is_voided
 from pbt.transport.messages import GameEnd, JsonState
 
-# So often is the matchmaker told what members may expect of the past, in games that tell something
-# of it.
-PAYOFFS_EVERY_GAMES = 100
-
 
 class Controller:
-    """Owns the members' clocks, scores and rounds."""
+    """Decides what happens to the members of one population, and when.
+
+    members  by name
+    window   the members' scores over their newest games
+    games    games that ended so far; a game's number is the count before it
+    """
 
     def __init__(
         self,
@@ -45,64 +44,47 @@ class Controller:
         store: SnapshotStore,
     ) -> None:
         self._config, self._rules = config, rules
-        self._learners, self._matchmaker, self._sink, self._store = (
-            learners,
-            matchmaker,
-            sink,
-            store,
-        )
+        self._learners, self._matchmaker = learners, matchmaker
+        self._sink, self._store = sink, store
         self.members = {member.name: member for member in members}
         self.window = ScoreWindow(rules.objective, config.pbt.score_games, rules.detail)
-        self._payoffs, self._untold = payoff_source(config.matchmaking), 0
+        self._payoffs = PayoffReports(config.matchmaking, matchmaker)
+        self._curves = TrainingCurves()
         self.games = 0
-        # since the member's last update, for its curves
-        self._returns, self._points = (
-            defaultdict[str, list[float]](list),
-            defaultdict[str, list[float]](list),
-        )
         self._set_due()
 
     # --- what happens -----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Before the first frame: every member's untrained weights are its first snapshot."""
+        """Take every member's first snapshot, of its untrained weights, before the first frame."""
         for member in self.members.values():
             self._snapshot(member, "initial")
 
     def on_game(self, end: GameEnd) -> None:
-        """A game ended: number it, score it, record it."""
+        """Number, score and record a game that ended."""
         record = end.record(self.games)
         self.games += 1
         self.window.add(record)
-        if self._payoffs is not None and self._payoffs.add(record):
-            self._untold += 1
-            self._tell_payoffs(PAYOFFS_EVERY_GAMES)
+        self._payoffs.add(record)
         voided = is_voided(end.reason)
         if record.kind == "training" and not voided:
-            for seat in record.seats:
-                if seat.player.kind == "member":
-                    self._returns[seat.player.name].append(seat.returns)
-                    if seat.points is not None:
-                        self._points[seat.player.name].append(seat.points)
+            self._curves.add(record)
         self._sink.game(record)
         if voided:
-            self._sink.event(
-                Event(
-                    "warning",
-                    None,
-                    max(learner.frames for learner in self._learners.values()),
-                    end.reason,
-                )
-            )
+            frames = max(learner.frames for learner in self._learners.values())
+            self._sink.event(Event("warning", None, frames, end.reason))
 
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
-        """A learner finished an update: curves, snapshots on schedule, and its round when one is
-        due. The directive is for the caller to apply.
+        """Record an update of a member's learner, and do what its frame count has made due.
+
+        A snapshot may be due, the member's end, a change of its schedule, or its round. Returns the
+        directive for the caller to apply; `applied` is called when it is in force.
         """
         member, learner = self.members[name], self._learners[name]
         if member.failed:
             return None
-        self._sink.series(name, learner.frames, self._curves(member, stats))
+        point = self._curves.point(member, stats, self._win_rate(member))
+        self._sink.series(name, learner.frames, point)
         if learner.frames >= self._next_snapshot[name]:
             self._next_snapshot[name] = next_due(
                 learner.frames, self._config.snapshots.every_frames
@@ -118,34 +100,26 @@ class Controller:
             return self._round(member)
         return None
 
-    def _tell_payoffs(self, least: int = 0) -> None:
-        """Unless fewer games than `least` were added since the last time."""
-        if self._payoffs is not None and self._untold >= least:
-            self._untold = 0
-            self._matchmaker.set_win_rates(self._payoffs.win_rates())
+    def _win_rate(self, member: Member) -> float | None:
+        """The member's win rate, None where wins are not the objective or no game counts yet."""
+        score = self.window.score(member.name)
+        return score.objective if score.games and self._rules.objective == "wins" else None
 
     def _scheduled(self, member: Member, frames: int) -> Directive | None:
-        """What the member's schedule asks for now, unless it is in force already."""
-        override = self._config.members.get(member.name)
-        if override is None or not override.schedule:
-            return None
-        wanted = scheduled_hyperparams(
-            self._config, member.name, tuple(member.typed_hyperparams.shaping), frames
-        ).flat()
-        changed = tuple(name for name, value in wanted.items() if value != member.hyperparams[name])
-        if not changed:
-            return None
-        moves = (f"{name} {member.hyperparams[name]:.6g} -> {wanted[name]:.6g}" for name in changed)
-        member.last_event = f"schedule: {', '.join(moves)}"
-        self._sink.event(Event("schedule", member.name, frames, member.last_event))
-        return Directive(member.name, member.round, None, None, wanted, changed)
+        """Return what the member's schedule asks for now, after recording it as an event."""
+        directive = scheduled_directive(self._config, member, frames)
+        if directive is not None:
+            member.last_event = schedule_text(member, directive)
+            self._sink.event(Event("schedule", member.name, frames, member.last_event))
+        return directive
 
     def _round_due(self, frames: int) -> int:
         return next_due(frames, self._config.pbt.period_frames, self._config.pbt.warmup_frames)
 
     def _set_due(self) -> None:
-        """What is due next follows from the clocks and the configuration in force, so a period
-        edited at a resume holds from there on.
+        """Set each member's next round and snapshot from its clock and the present configuration.
+
+        A period that was edited while the run was stopped holds from then on.
         """
         frames = {name: learner.frames for name, learner in self._learners.items()}
         self._next_round = {name: self._round_due(count) for name, count in frames.items()}
@@ -154,21 +128,8 @@ class Controller:
             for name, count in frames.items()
         }
 
-    def _curves(self, member: Member, stats: UpdateStats) -> dict[str, float]:
-        """What the update, the games since the last one, and the member's hyperparameters say."""
-        curves = {**asdict(stats), **member.hyperparams}
-        # The clock is the row's own key.
-        del curves["frames"]
-        score = self.window.score(member.name)
-        if score.games and self._rules.objective == "wins":
-            curves["win_rate"] = score.objective
-        for name, by_member in (("return", self._returns), ("points", self._points)):
-            if values := by_member.pop(member.name, []):
-                curves[name] = math.fsum(values) / len(values)
-        return curves
-
     def applied(self, directive: Directive) -> None:
-        """The caller applied a directive: weights, moments and hyperparameters are in force."""
+        """Note that a directive's weights, optimiser moments and hyperparameters are in force."""
         member = self.members[directive.member]
         member.hyperparams = dict(directive.hyperparams)
         if directive.copy_from is not None:
@@ -177,12 +138,11 @@ class Controller:
             member.newest_snapshot = directive.copy_snapshot
             self.window.restart(member.name, member.generation)
             self._matchmaker.set_generation(member.name, member.generation)
-            if self._payoffs is not None:
-                self._payoffs.copied(member.name, directive.copy_from, member.generation)
-                self._tell_payoffs()
+            self._payoffs.copied(member.name, directive.copy_from, member.generation)
+            self._payoffs.report()
 
     def edit_hyperparams(self, values: Mapping[str, float]) -> None:
-        """A person sets values for every member; PBT goes on from there."""
+        """Set values that a person edited, for every member; PBT goes on from them."""
         for member in self.members.values():
             member.hyperparams = {
                 **member.hyperparams,
@@ -190,8 +150,9 @@ class Controller:
             }
 
     def edit(self, config: RunConfig) -> None:
-        """What a person edited while training goes on (`pbt.config.resume.LIVE`); one that had
-        reached an earlier stop learns again. Only at rest.
+        """Go on with another configuration, which differs in `pbt.config.resume.LIVE` alone.
+
+        A member that had reached an earlier stop learns again. Call it only at rest.
         """
         self._config = config
         self._set_due()
@@ -201,20 +162,23 @@ class Controller:
                 self._resume(member)
 
     def welcome(self, name: str, donor: str | None, text: str) -> None:
-        """A member that joined is known to everybody. Before `run`, behind `load`. donor: the
-        member whose weights it has;  text: how it came.
+        """Introduce a member that joined: seat it, take its snapshot, and record the event.
+
+        Call it after `load` and before `run`. donor: the member whose weights it has, None for its
+        own; text: how it came, for the event.
         """
         member = self.members[name]
         member.last_event = "joined"
         self._matchmaker.set_learning(name, True)
-        if self._payoffs is not None and donor is not None:
+        if donor is not None:
             self._payoffs.copied(name, donor, member.generation)
         self._snapshot(member, "initial")
         self._sink.event(Event("join", name, self._learners[name].frames, text))
 
     def fail(self, name: str, text: str) -> None:
-        """The member's learner is lost for good: it sits as a frozen opponent, is ranked no
-        more, and the others go on. text: why.
+        """Give up a member whose learner is lost for good. text: why.
+
+        It plays on as a frozen opponent and is no longer ranked; the other members go on.
         """
         member = self.members[name]
         if not member.learning:
@@ -233,14 +197,15 @@ class Controller:
 
     @property
     def finished(self) -> bool:
-        """Nobody learns any more."""
+        """Whether no member learns any more."""
         return not any(member.learning for member in self.members.values())
 
     # --- rounds and snapshots ---------------------------------------------------------------------
 
     def _round(self, member: Member) -> Directive | None:
-        """Decide one round and record it with everything it was decided from. Returns what is to
-        be applied, if anything changes.
+        """Decide one round and record it with everything that the decision was computed from.
+
+        Returns the directive to apply, None where the member keeps everything.
         """
         peers = [
             peer for peer in self.members.values() if peer.role == member.role and not peer.failed
@@ -286,31 +251,24 @@ class Controller:
             member.last_event = f"round {number}: kept"
 
     def _snapshot(self, member: Member, reason: str) -> None:
-        """Freeze what acts of a member, for others to play against. Unchanged weights are the
-        same snapshot, recorded once.
-        """
+        """Freeze a member's policy as an opponent; unchanged weights are recorded only once."""
         state = self._learners[member.name].state()
-        record = self._store_snapshot(
-            member,
-            reason,
-            {name: tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)},
-        )
+        record = self._store_snapshot(member, reason, policy_tensors(state))
         if record.snapshot_id != member.newest_snapshot:
             member.newest_snapshot = record.snapshot_id
             self.add_opponent(record)
 
     def add_opponent(self, record: SnapshotRecord) -> None:
-        """There is a new snapshot, which others may meet from now on."""
+        """Record a new snapshot, which the matchmaker may seat from now on."""
         self._sink.snapshot(record)
         entry = SnapshotEntry(record.snapshot_id, record.member, record.role)
         self._matchmaker.add_snapshot(entry)
-        if self._payoffs is not None:
-            self._payoffs.add_snapshot(entry)
-            self._tell_payoffs()
+        self._payoffs.add_snapshot(entry)
 
     def _donor_snapshot(self, donor: Member) -> str:
-        """Freeze a winner with its optimiser moments, for a loser to copy; it is not seated, its
-        weights alone play under their own id.
+        """Freeze a donor with its optimiser moments, for another member to copy.
+
+        This snapshot is never seated: opponents are snapshots of weights alone, with other ids.
         """
         record = self._store_snapshot(donor, "round", self._learners[donor.name].state())
         self._sink.snapshot(record)
@@ -319,13 +277,10 @@ class Controller:
     def _store_snapshot(
         self, member: Member, reason: str, tensors: Mapping[str, Tensor]
     ) -> SnapshotRecord:
+        """tensors: read from the learner just now, so that its clocks are those of the weights."""
         learner = self._learners[member.name]
-        snapshot_id, size = self._store.put(
-            tensors, member.snapshot_metadata(learner.frames, learner.version)
-        )
-        clock = (member.generation, learner.version, learner.frames)
-        return SnapshotRecord(
-            snapshot_id, member.name, member.role, *clock, reason, member.newest_snapshot, size
+        return store_snapshot(
+            self._store, member, reason, tensors, frames=learner.frames, version=learner.version
         )
 
     def _finish(self, member: Member) -> None:
@@ -346,38 +301,24 @@ class Controller:
 
     def state(self) -> JsonState:
         members = [member.state() for member in self.members.values()]
-        waiting = {"returns": dict(self._returns), "points": dict(self._points)}
-        payoffs = (
-            None
-            if self._payoffs is None
-            else {
-                "kind": self._payoffs.kind,
-                "untold": self._untold,
-                "source": self._payoffs.state(),
-            }
-        )
         return {
             "games": self.games,
             "members": members,
             "window": self.window.state(),
-            "payoffs": payoffs,
-            **waiting,
+            "payoffs": self._payoffs.state(),
+            **self._curves.state(),
         }
 
     def load(self, state: JsonState) -> None:
-        """Take over a checkpoint; a member that had reached an earlier stop goes on when the
-        stop was moved, one that had failed tries again.
+        """Take over a checkpoint's state.
+
+        A member that had reached an earlier stop goes on if the stop was moved, and one that had
+        failed tries again. Raises: EngineError when the checkpoint holds other members.
         """
         self.games = state["games"]
         self.window.load(state["window"])
-        self._returns = defaultdict(
-            list, {member: list(returns) for member, returns in state["returns"].items()}
-        )
-        # Older checkpoints know of no points.
-        self._points = defaultdict(
-            list, {member: list(points) for member, points in state.get("points", {}).items()}
-        )
-        self._load_payoffs(state.get("payoffs"))
+        self._curves.load(state)
+        self._payoffs.load(state.get("payoffs"))
         self._set_due()
         stored = {entry["name"]: Member.load(entry) for entry in state["members"]}
         if set(stored) != set(self.members):
@@ -388,18 +329,6 @@ class Controller:
         self.members = stored
         for member in self.members.values():
             self._resume(member)
-
-    def _load_payoffs(self, stored: JsonState | None) -> None:
-        """Older checkpoints have none, and those of another mode none of this kind: then
-        everything is unknown again.
-        """
-        if self._payoffs is None:
-            return
-        if stored is not None and stored["kind"] == self._payoffs.kind:
-            self._untold = stored["untold"]
-            self._payoffs.load(stored["source"])
-        else:
-            self._matchmaker.set_win_rates({})
 
     def _resume(self, member: Member) -> None:
         frames = self._learners[member.name].frames

@@ -1,129 +1,41 @@
-"""One PBT decision, pure: who copies whom, and what mutates (Jaderberg et al. 2017; Petrenko et al.
-2020, section A.3.1).
+"""One PBT decision, as a pure function: which member is copied, and which values mutate.
+
+The rules follow Jaderberg et al. 2017 and Petrenko et al. 2020, section A.3.1.
 
 Randomness comes from generator(run seed, "pbt", member, round) alone, in one fixed order: one
-number for the donor, then two for each value (does it mutate; up or down), the values in the order
+number for the donor, then two for each value (whether it mutates; up or down), in the order
 learning_rate, entropy_coef, adam_beta1, shaping terms by name. All are drawn, used or not, so what
-happens to one value never depends on another. Every number is a plain float: a decision replayed
-from stored JSON is the same to the last bit.
+happens to one value never depends on another. Every number is a plain float, so a decision that is
+computed again from stored JSON is the same to the last bit.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
 
 import numpy as np
 
-from pbt.config.population import Opponents, PbtConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import SHAPING_PREFIX
 from pbt.population.comparison import compare, standings
-from pbt.population.scores import Detail, Objective, as_objective
+from pbt.population.rules import PbtRules
+from pbt.population.scores import Objective
 from pbt.records import Directive, MemberScore, RoundRecord
 from pbt.seeding import generator
 
 FIRST_VALUES = ("learning_rate", "entropy_coef", "adam_beta1")
-SELF_PLAY_COPY_GAP = 0.35
-# What rounds went by that were decided before there was a choice; 1.0: any gap is significant
-# enough.
-EARLIER_RULES: Mapping[str, float | str] = {"opponents": "all", "copy_significance": 1.0}
 OBJECTIVE_WORDS: Mapping[Objective, str] = {"wins": "win rate", "return": "return"}
 
 
 @dataclass(frozen=True)
-class PbtRules:
-    """The rules of one round, flat so that they can be stored beside it. copy_gap is resolved;
-    *_low and *_high bound what mutation may reach.
-
-    opponents: "all" where the objective is the return;  copy_significance: 1.0 without a gate
-    """
-
-    objective: Objective
-    opponents: Opponents
-    min_games: int
-    top_share: float
-    copy_gap: float
-    mutation_probability: float
-    mutation_factor: float
-    learning_rate_low: float
-    learning_rate_high: float
-    entropy_coef_low: float
-    entropy_coef_high: float
-    one_minus_adam_beta1_low: float
-    one_minus_adam_beta1_high: float
-    shaping_low: float
-    shaping_high: float
-    copy_significance: float
-
-    @property
-    def detail(self) -> Detail:
-        """What a score must hold for these rules."""
-        if self.opponents == "common":
-            return "against"
-        return "squares" if self.objective == "return" and self.copy_significance < 1.0 else "plain"
-
-    @classmethod
-    def from_config(cls, config: PbtConfig, objective: Objective) -> Self:
-        gap = config.copy_gap
-        if gap is None:
-            gap = SELF_PLAY_COPY_GAP if objective == "wins" else 0.0
-        bounds = (
-            config.learning_rate_bounds,
-            config.entropy_coef_bounds,
-            config.one_minus_adam_beta1_bounds,
-            config.shaping_bounds,
-        )
-        significance = 1.0 if config.copy_significance is None else config.copy_significance
-        opponents: Opponents = config.opponents if objective == "wins" else "all"
-        plain = (
-            config.top_share,
-            gap,
-            config.mutation_probability,
-            config.mutation_factor,
-            *(end for pair in bounds for end in pair),
-            significance,
-        )
-        return cls(objective, opponents, config.min_games, *map(float, plain))
-
-    def to_mapping(self) -> dict[str, float | int | str | bool | list[str]]:
-        """For RoundRecord.rules."""
-        return asdict(self)
-
-    @classmethod
-    def from_mapping(cls, stored: Mapping[str, object]) -> Self:
-        """Raises: EngineError naming what is missing, unknown or no number."""
-        stored = {**EARLIER_RULES, **stored}
-        names = [field.name for field in fields(cls)]
-        if set(stored) != set(names):
-            raise EngineError(
-                f"rules: missing {sorted(set(names) - set(stored))}, unknown "
-                f"{sorted(set(stored) - set(names))}"
-            )
-        numbers: list[float] = []
-        for name in names[3:]:
-            value = stored[name]
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | float)
-                or not math.isfinite(value)
-            ):
-                raise EngineError(f"rules.{name} = {value!r}: expected a finite number")
-            numbers.append(float(value))
-        games = stored["min_games"]
-        if isinstance(games, bool) or not isinstance(games, int):
-            raise EngineError(f"rules.min_games = {games!r}: expected an integer")
-        opponents = stored["opponents"]
-        if opponents != "all" and opponents != "common":
-            raise EngineError(f'rules.opponents = {opponents!r}: expected "all" or "common"')
-        return cls(as_objective(stored["objective"]), opponents, games, *numbers)
-
-
-@dataclass(frozen=True)
 class Decision:
-    """copy_from: whose weights to take, None to keep one's own; hyperparams: the full flat set
-    afterwards; mutated: what mutation changed of it.
+    """What one member does at one round.
+
+    copy_from    the member whose weights it takes, None where it keeps its own
+    hyperparams  the full flat set afterwards
+    mutated      names of the hyperparameters that mutation changed
+    verdict      the decision and its reasons in words, for people
     """
 
     copy_from: str | None
@@ -132,8 +44,10 @@ class Decision:
     verdict: str
 
     def directive(self, member: str, round: int, copy_snapshot: str | None) -> Directive:
-        """copy_snapshot: the stored snapshot of `copy_from` (the caller knows it), None without
-        a copy.
+        """Return the directive that puts the decision in force.
+
+        copy_snapshot: the id of the snapshot that the caller stored of `copy_from`, None without a
+        copy. Raises: EngineError when one of the two is there without the other.
         """
         if (copy_snapshot is None) != (self.copy_from is None):
             raise EngineError(
@@ -146,22 +60,25 @@ class Decision:
 
 
 def next_due(frames: int, period_frames: int, warmup_frames: int = 0) -> int:
-    """The clock at which the next round is due: the first multiple of the period behind
-    `frames`, and at or behind the warm-up.
+    """Return the frame count at which the next round is due.
+
+    It is the first multiple of the period after `frames` that is not before the end of the warm-up.
     """
     return period_frames * max(frames // period_frames + 1, -(-warmup_frames // period_frames))
 
 
 def top_count(ranked: int, top_share: float) -> int:
-    """k: ceil(top_share x ranked), at most half. Exact decimal arithmetic: 0.07 x 100 is 7, not
-    7.000000000000001.
+    """Return k = ceil(top_share x ranked), at most half of the ranked members.
+
+    The arithmetic is exact and decimal: 0.07 x 100 is 7, not 7.000000000000001.
     """
     return min(math.ceil(Fraction(repr(top_share)) * ranked), ranked // 2)
 
 
 def rank(scores: Sequence[MemberScore], rules: PbtRules) -> list[MemberScore]:
-    """Members with enough games, best first, by objective or by their mean gap to the others
-    over common opponents; equals are ordered by name.
+    """Return the scores of the members with enough games, best first; equals by name.
+
+    They are ordered by objective, or by their mean gap to the others over common opponents.
     """
     enough = [score for score in scores if score.games >= rules.min_games]
     worth = (
@@ -181,16 +98,16 @@ def decide(
     rules: PbtRules,
     seed: int,
 ) -> Decision:
-    """What `member` does at its round.
+    """Decide what `member` does at its round.
 
-    frames       the member's clock, stated in the verdict
-    scores       of every member of the member's role, itself included;  hyperparams: of the same
-                 members, flat
+    frames       the member's clock, which the verdict names
+    scores       of every member of its role, itself included
+    hyperparams  of the same members, flat
     seed         the run seed
 
-    Ranked members in the top k keep everything, the others mutate; those in the bottom k first copy
-    a random one of the top k if it is ahead by at least `copy_gap`. Fewer than 3 ranked: nobody
-    copies. Raises: EngineError when the inputs contradict each other.
+    Ranked members in the top k keep everything, the others mutate. Those in the bottom k first copy
+    a random member of the top k if it is ahead by at least `copy_gap`. With fewer than 3 ranked
+    members none copies. Raises: EngineError when the inputs contradict each other.
     """
     own = _checked(member, scores, hyperparams)
     if own.games < rules.min_games:
@@ -202,32 +119,34 @@ def decide(
         )
     ranked = rank(scores, rules)
     place, top = ranked.index(own), top_count(len(ranked), rules.top_share)
-    objective = f"{OBJECTIVE_WORDS[rules.objective]} {own.objective:.6g} over {own.games} games"
-    if rules.opponents == "common":
-        objective += f", {standings(ranked, rules.objective)[member]:+.6g} on common opponents"
-    standing = f"rank {place + 1} of {len(ranked)} at {frames} frames, {objective}"
+    standing = (
+        f"rank {place + 1} of {len(ranked)} at {frames} frames, {_result(own, ranked, rules)}"
+    )
     if place < top:
-        return Decision(
-            None, _plain(hyperparams[member]), (), f"{standing}: among the top {top}, kept as it is"
-        )
+        verdict = f"{standing}: among the top {top}, kept as it is"
+        return Decision(None, _plain(hyperparams[member]), (), verdict)
     rng = generator(seed, "pbt", member, round)
     donor, reason = _donor(ranked, place, top, rules, rng.random())
     before = _plain(hyperparams[donor or member])
     after = _mutate(before, rules, rng)
     mutated = tuple(name for name in _in_order(before) if after[name] != before[name])
     changes = ", ".join(f"{name} {before[name]:.6g} -> {after[name]:.6g}" for name in mutated)
-    return Decision(
-        donor,
-        after,
-        mutated,
-        f"{standing}: {reason}; " + (f"mutates {changes}" if mutated else "nothing mutates"),
-    )
+    mutation = f"mutates {changes}" if mutated else "nothing mutates"
+    return Decision(donor, after, mutated, f"{standing}: {reason}; {mutation}")
+
+
+def _result(own: MemberScore, ranked: Sequence[MemberScore], rules: PbtRules) -> str:
+    """A ranked member's objective in words."""
+    text = f"{OBJECTIVE_WORDS[rules.objective]} {own.objective:.6g} over {own.games} games"
+    if rules.opponents == "common":
+        text += f", {standings(ranked, rules.objective)[own.member]:+.6g} on common opponents"
+    return text
 
 
 def _donor(
     ranked: Sequence[MemberScore], place: int, top: int, rules: PbtRules, draw: float
 ) -> tuple[str | None, str]:
-    """Whom the member at `place` copies (None: nobody) and why; draw: uniform in [0, 1)."""
+    """Which member the one at `place` copies, None for none, and why. draw: uniform in [0, 1)."""
     if len(ranked) < 3:
         return None, "too few ranked to copy"
     if place < len(ranked) - top:
@@ -260,7 +179,7 @@ def _donor(
 
 
 def replay(round: RoundRecord) -> list[str]:
-    """Decide again from what a round stored; every difference in words, [] when it agrees."""
+    """Decide a stored round again; returns every difference in words, [] where there is none."""
     try:
         rules = PbtRules.from_mapping(round.rules)
         again = decide(
@@ -289,16 +208,16 @@ def replay(round: RoundRecord) -> list[str]:
         for name in names
     ]
     return [
-        f"{name}: stored {found!r}, replayed {expected!r}"
-        for name, found, expected in pairs
-        if found != expected
+        f"{name}: stored {before!r}, replayed {now!r}"
+        for name, before, now in pairs
+        if before != now
     ]
 
 
 def _checked(
     member: str, scores: Sequence[MemberScore], hyperparams: Mapping[str, Mapping[str, float]]
 ) -> MemberScore:
-    """The member's own score, after checking that every score is usable."""
+    """Return the member's own score, after checking that every score is usable."""
     by_name = {score.member: score for score in scores}
     if len(by_name) != len(scores) or member not in by_name:
         raise EngineError(
@@ -322,8 +241,9 @@ def _plain(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _in_order(values: Mapping[str, float]) -> list[str]:
-    """Names in the order in which randomness is drawn. Raises: EngineError on a name without a
-    mutation rule.
+    """Return the names in the order in which random numbers are drawn for them.
+
+    Raises: EngineError on a name without a mutation rule.
     """
     shaping = sorted(name for name in values if name.startswith(SHAPING_PREFIX))
     first = [name for name in FIRST_VALUES if name in values]
@@ -348,8 +268,9 @@ def _mutate(
 
 
 def _scaled(name: str, value: float, up: bool, rules: PbtRules) -> float:
-    """The value times or divided by the factor, inside its bounds. Zero means "switched off" and
-    stays; a negative weight keeps its sign.
+    """Return the value times or divided by the factor, inside its bounds.
+
+    Zero means "switched off" and stays zero; a negative weight keeps its sign.
     """
     if value == 0.0:
         return value

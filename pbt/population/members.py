@@ -1,4 +1,4 @@
-"""What the controller knows of one member."""
+"""One member of the population as the controller keeps it."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
@@ -8,12 +8,18 @@ from pbt.hyperparams import Hyperparams
 
 @dataclass
 class Member:
-    """One policy of the population. policy: its index in the policy table.
+    """One policy that learns, with its place in PBT.
 
-    generation   raised by every copy;  round: rounds decided so far
-    failed  it cannot learn any more in this start of the run
-    newest_snapshot  id of its newest playable one, or of the one it copied since
-    last_event   the newest PBT event in words, for people
+    role             name of the role whose seats it plays
+    policy           its index in the policy table
+    hyperparams      the values in force, flat
+    generation       raised by every copy
+    round            rounds decided so far
+    newest_snapshot  id of its newest playable snapshot, or of the one it copied since
+    finished         it reached its stop
+    copies           how often it copied another member
+    last_event       the newest PBT event in words, for people
+    failed           its learner is lost until the run is resumed
     """
 
     name: str
@@ -34,7 +40,7 @@ class Member:
 
     @property
     def refused(self) -> str:
-        """Why its rows are not trained on, empty while they are."""
+        """The reason why its rows are not trained on, empty while they are."""
         return "failed" if self.failed else "finished" if self.finished else ""
 
     @property
@@ -42,7 +48,7 @@ class Member:
         return Hyperparams.from_flat(self.hyperparams)
 
     def snapshot_metadata(self, frames: int, version: int) -> dict[str, str]:
-        """What a file of its weights says. frames, version: its learner's clocks."""
+        """Return the metadata of a file of its weights. frames, version: its learner's clocks."""
         facts = {
             "member": self.name,
             "role": self.role,
@@ -57,7 +63,7 @@ class Member:
 
     @classmethod
     def load(cls, state: dict[str, Any]) -> Self:
-        """Older checkpoints know of no failing."""
+        """Read what `state` returned; checkpoints from before `failed` existed lack it."""
         return cls(
             **{f.name: state[f.name] for f in fields(cls) if f.name in state or f.name != "failed"}
         )

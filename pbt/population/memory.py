@@ -1,4 +1,4 @@
-"""The ports without a disk: for tests, benchmarks and experiments that need no league."""
+"""The ports of `ports.py` in memory, for tests, benchmarks and experiments without a league."""
 
 import hashlib
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class MemorySink:
         self.points.append((member, frames, values))
 
     def drain(self, timeout_s: float) -> None:
-        """Everything is where it belongs already."""
+        """Return at once: everything is in the lists already."""
 
 
 class MemoryStore:

@@ -1,5 +1,6 @@
-"""What the controller and the engine speak to, as protocols. Results go outside: `arena` takes
-them, tests use dictionaries.
+"""The protocols through which the controller and the engine reach what surrounds them.
+
+The package `arena` stores results in its league; tests and benchmarks use `memory.py`.
 """
 
 from collections.abc import Mapping
@@ -14,8 +15,10 @@ from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
 
 
 class RunSink(Protocol):
-    """Where results go. Every call returns at once; the rows are committed soon after (at most 1
-    s or 1000 games later), in the order given.
+    """Takes the results of a run.
+
+    Every call returns at once. The rows are committed in the order of the calls, at most 1 s or
+    1000 games later.
     """
 
     def game(self, record: GameRecord) -> None: ...
@@ -27,74 +30,78 @@ class RunSink(Protocol):
     def event(self, event: Event) -> None: ...
 
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
-        """Points of training curves; they go to the population's metrics file, not into the
-        league.
+        """Take a point of a member's training curves.
+
+        It goes into the population's metrics file, not into the league.
         """
 
     @property
     def backlog(self) -> int:
-        """Games not yet committed; training pauses while it is too large."""
+        """Games not yet committed; training pauses while they are too many."""
 
     def drain(self, timeout_s: float) -> None:
-        """Return when everything given so far is committed. Raises: PbtError naming the cause
-        when that takes longer than timeout_s.
+        """Return when everything taken so far is committed.
+
+        Raises: PbtError naming the cause when that takes longer than timeout_s.
         """
 
 
 class SnapshotStore(Protocol):
-    """Frozen weights by content."""
+    """Stores frozen weights under an id that follows from their content."""
 
     def put(self, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> tuple[str, int]:
-        """Store weights; returns (snapshot id = SHA-256 of the file, size in bytes). Equal
-        weights and metadata give the same id.
+        """Store weights; returns (snapshot id, size in bytes).
+
+        The id is the SHA-256 of the file, so equal weights and metadata give the same id.
         """
 
     def load(self, snapshot_id: str) -> dict[str, Tensor]:
-        """Raises: SnapshotError when missing or damaged."""
+        """Return the weights of a snapshot. Raises: SnapshotError when missing or damaged."""
 
 
 class MemberLearner(Protocol):
-    """The learner of one member, wherever it lives."""
+    """The learner of one member, in this process or in another."""
 
     @property
     def version(self) -> int:
-        """Of its weights: batches that changed them."""
+        """The version of its weights: how many batches have changed them."""
 
     @property
     def frames(self) -> int:
         """Frames consumed: the member's own clock."""
 
     def state(self) -> dict[str, Tensor]:
-        """Everything it needs to continue; tensors named "model.*" are what acts."""
+        """Return everything that it needs to go on; the tensors named "model.*" are what acts."""
 
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
-        """Take over weights, normaliser and moments of another member's `state()`; the clocks
-        stay.
+        """Take over weights, normaliser and optimiser moments of another member's `state()`.
+
+        The clocks stay.
         """
 
     def set_hyperparams(self, hyperparams: Hyperparams) -> None: ...
 
 
 class Matchmaker(Protocol):
-    """Who seats the games, wherever that happens."""
+    """Seats the games, in this process or in the workers."""
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
-        """There is a new opponent."""
+        """Add an opponent."""
 
     def set_generation(self, member: str, generation: int) -> None:
-        """The member's weights were replaced."""
+        """Note that a member's weights were replaced."""
 
     def set_learning(self, member: str, learning: bool) -> None:
-        """The member learns (again), or sits as a frozen opponent from now on."""
+        """Let the member learn (again), or seat it as a frozen opponent from now on."""
 
     def set_win_rates(self, win_rates: WinRates) -> None:
-        """What members may expect against snapshots has changed."""
+        """Take the new win rates of members against snapshots."""
 
     def set_evaluation_share(self, share: float) -> None:
-        """So many of the games from now on are played between frozen snapshots."""
+        """Play this share of the games from now on between frozen players only."""
 
 
 class ControlSource(Protocol):
-    """What people ask of a running training."""
+    """Requests of people to a running training."""
 
     def stop_requested(self) -> bool: ...

@@ -1,5 +1,6 @@
-"""What PBT ranks: points per training game over a member's newest games since its last copy.
-Pure; the same from live records and stored rows.
+"""Scores that PBT ranks: points per training game over a member's newest games since its copy.
+
+The functions are pure: live records and stored rows of the same games give the same score.
 """
 
 import math
@@ -14,11 +15,12 @@ Objective = Literal["wins", "return"]
 Detail = Literal["plain", "against", "squares"]
 """What a score holds besides its mean: nothing, its games by opponent, or its sum of squares."""
 
+# The opponent of games with several other players, or with none.
 SEVERAL = "several"
 
 
 def as_objective(word: object) -> Objective:
-    """Raises: EngineError on any other word than "wins" and "return"."""
+    """Return the word as an objective. Raises: EngineError unless it is "wins" or "return"."""
     for objective in get_args(Objective):
         if word == objective:
             return objective  # type: ignore[no-any-return]
@@ -26,11 +28,13 @@ def as_objective(word: object) -> Objective:
 
 
 def game_points(record: GameRecord, member: str, objective: Objective) -> float | None:
-    """Points of one game for a live member, None where the game does not count for it.
+    """Return a live member's points of one game, None where the game does not count for it.
 
-    "wins": 1.0 if the member's best seat came first and no other player shared the first place,
-    else 0.0; games without another player do not count. "return": the mean unshaped return over the
-    member's seats. Raises: EnvError when that is not a finite number.
+    "wins"    1.0 if the member's best seat came first and no other player shared the first place,
+              else 0.0; games without another player do not count
+    "return"  the mean unshaped return over the member's seats
+
+    Raises: EnvError when the mean return is not a finite number.
     """
     if record.kind != "training" or is_voided(record.end_reason):
         return None
@@ -57,8 +61,9 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
 
 
 def opponent_of(record: GameRecord, member: str) -> str:
-    """The one other player of a game, a live one with the generation it began in; "several"
-    where there is more than one (or none) of them.
+    """Return the one other player of a game, SEVERAL where there are more or none.
+
+    A live player is named with the generation in which it began the game.
     """
     own = PlayerRef("member", member)
     others = {seat.player: seat.generation for seat in record.seats if seat.player != own}
@@ -69,8 +74,11 @@ def opponent_of(record: GameRecord, member: str) -> str:
 
 
 class Counted(NamedTuple):
-    """A game that counts for a member. opponent: as `opponent_of`, empty where nobody asks for
-    it.
+    """A game that counts for a member.
+
+    number    of the game
+    points    of the member
+    opponent  as `opponent_of` returns it, empty where scores do not keep opponents apart
     """
 
     number: int
@@ -79,8 +87,9 @@ class Counted(NamedTuple):
 
 
 def score_points(member: str, counted: Iterable[Counted], detail: Detail = "plain") -> MemberScore:
-    """The score over games, numbers ascending. Sums are exact before their one rounding: the
-    same bits in whatever order.
+    """Return the score over games whose numbers ascend.
+
+    Sums are exact before they are rounded once, so their order does not change a bit.
     """
     games = list(counted)
     if not games:
@@ -100,18 +109,17 @@ def _by_opponent(games: Iterable[Counted]) -> tuple[Against, ...]:
     for game in games:
         points.setdefault(game.opponent, []).append(game.points)
     return tuple(
-        Against(opponent, len(found), math.fsum(found))
-        for opponent, found in sorted(points.items())
+        Against(opponent, len(own), math.fsum(own)) for opponent, own in sorted(points.items())
     )
 
 
 def score_games(
     member: str, records: Iterable[GameRecord], objective: Objective, detail: Detail = "plain"
 ) -> MemberScore:
-    """A member's score over game records (any order).
+    """Return a member's score over game records, which may come in any order.
 
-    Only games of one generation count, that of the earliest: the others were begun by weights that
-    a copy replaced.
+    Only the games of one generation count, that of the earliest game: those of another were begun
+    with other weights, since a copy lies between them.
     """
     counted = sorted(
         (
@@ -129,16 +137,20 @@ def score_games(
 
 
 def generation_of(record: GameRecord, member: str) -> int:
-    """The generation in which a member began a game it sat in."""
+    """Return the generation in which a member began a game that it played."""
     player = PlayerRef("member", member)
     return next(seat.generation for seat in record.seats if seat.player == player)
 
 
 class ScoreWindow:
-    """Per member its newest counted games since its last copy, at most `score_games`.
+    """Each member's newest games that count, since its last copy.
 
-    A window is always every counted game of one generation in one range of game numbers, which is
-    why its two ends are enough to recompute it.
+    objective    what a game's points are
+    detail       what a score holds besides its mean
+    score_games  how many games a window holds at most
+
+    A window holds every counted game of one generation in one range of game numbers, so its two
+    ends are enough to compute it again.
     """
 
     def __init__(self, objective: Objective, score_games: int, detail: Detail = "plain") -> None:
@@ -149,6 +161,7 @@ class ScoreWindow:
 
     def add(self, record: GameRecord) -> None:
         """Count a finished game for every live member that began it in its present generation.
+
         Raises: EngineError unless numbers ascend.
         """
         for member in {seat.player.name for seat in record.seats if seat.player.kind == "member"}:
@@ -170,8 +183,9 @@ class ScoreWindow:
             )
 
     def restart(self, member: str, generation: int) -> None:
-        """Forget the member's games, those still running included: they were begun by the
-        weights that a copy replaced.
+        """Forget the member's games, because a copy replaced the weights that played them.
+
+        Games that still run were begun by the replaced weights, so they will not count either.
         """
         self._windows.pop(member, None)
         self._generations[member] = generation
@@ -180,8 +194,9 @@ class ScoreWindow:
         return score_points(member, self._windows.get(member, ()), self.detail)
 
     def state(self) -> dict[str, Any]:
-        """For a checkpoint; JSON-able. Each game names its opponent by its place in a list of
-        them.
+        """Return the windows as JSON, for a checkpoint.
+
+        Each game names its opponent by an index into the list of opponents.
         """
         places: dict[str, int] = {}
         games = {
@@ -194,10 +209,10 @@ class ScoreWindow:
         return {"games": games, "opponents": list(places), "generations": dict(self._generations)}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state` returned; a smaller `score_games` than then keeps the newest.
+        """Take over what `state` returned; with a smaller `score_games` the newest games stay.
 
-        Games whose opponents were not kept (in older checkpoints, and where nobody asked) count no
-        more where opponents are asked for now.
+        Games whose opponents were not kept no longer count where scores keep opponents apart now.
+        That is the case of older checkpoints, and of a `detail` that needed no opponents.
         """
         self._generations = {
             member: int(generation) for member, generation in state["generations"].items()

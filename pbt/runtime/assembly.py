@@ -23,9 +23,9 @@ from pbt.matchmaking.seats import MemberEntry
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX, load_model_weights
 from pbt.population.controller import Controller
-from pbt.population.decide import PbtRules
 from pbt.population.members import Member
 from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
+from pbt.population.rules import PbtRules
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import (
     Blueprint,

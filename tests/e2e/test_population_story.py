@@ -11,7 +11,7 @@ from arena.cli.app import run
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.queries import list_rounds, list_snapshots
-from pbt.population.decide import SELF_PLAY_COPY_GAP
+from pbt.population.rules import SELF_PLAY_COPY_GAP
 
 # Three members: two are compared by their games against the third, so the gap is at most that of
 # the better one and the untrained one against the other that learns: it takes some learning to be

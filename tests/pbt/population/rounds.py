@@ -4,7 +4,9 @@ import json
 from dataclasses import asdict, replace
 
 from pbt.config.population import PbtConfig
+from pbt.config.schema import PbtConfig
 from pbt.population.decide import PbtRules, decide
+from pbt.population.rules import PbtRules
 from pbt.records import Against, Directive, MemberScore, RoundRecord
 
 RULES = PbtRules.from_config(PbtConfig(opponents="all"), "wins")

@@ -17,9 +17,9 @@ from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.controller import Controller
-from pbt.population.decide import PbtRules
 from pbt.population.members import Member
 from pbt.population.memory import MemorySink, MemoryStore
+from pbt.population.rules import PbtRules
 from pbt.records import Directive, GameKind, PlayerRef, SeatRecord
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 

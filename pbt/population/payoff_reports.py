@@ -1,0 +1,71 @@
+"""Reports of payoffs: the matchmaker is told what win rates members may expect against snapshots.
+
+Only some modes of matchmaking ask for payoffs. In the others every call here does nothing.
+"""
+
+from pbt.config.schema import MatchmakingConfig
+from pbt.matchmaking.payoffs import payoff_source
+from pbt.matchmaking.seats import SnapshotEntry
+from pbt.population.ports import Matchmaker
+from pbt.records import GameRecord
+from pbt.transport.messages import JsonState
+
+# The matchmaker is told new win rates after this many games that changed one.
+REPORT_EVERY_GAMES = 100
+
+
+class PayoffReports:
+    """Feeds games to the payoff source of the matchmaking mode and reports its win rates."""
+
+    def __init__(self, config: MatchmakingConfig, matchmaker: Matchmaker) -> None:
+        self._source, self._matchmaker = payoff_source(config), matchmaker
+        # Games since the last report that changed a win rate.
+        self._unreported = 0
+
+    def add(self, record: GameRecord) -> None:
+        """Count a finished game, and report when enough games have changed a win rate."""
+        if self._source is not None and self._source.add(record):
+            self._unreported += 1
+            if self._unreported >= REPORT_EVERY_GAMES:
+                self.report()
+
+    def add_snapshot(self, entry: SnapshotEntry) -> None:
+        """Add an opponent, and report."""
+        if self._source is not None:
+            self._source.add_snapshot(entry)
+            self.report()
+
+    def copied(self, member: str, donor: str, generation: int) -> None:
+        """Give a member the donor's win rates from this generation on; the caller reports."""
+        if self._source is not None:
+            self._source.copied(member, donor, generation)
+
+    def report(self) -> None:
+        """Tell the matchmaker the present win rates."""
+        if self._source is not None:
+            self._unreported = 0
+            self._matchmaker.set_win_rates(self._source.win_rates())
+
+    def state(self) -> JsonState | None:
+        """Return the payoffs for a checkpoint, None where the mode has none."""
+        if self._source is None:
+            return None
+        return {
+            "kind": self._source.kind,
+            "untold": self._unreported,
+            "source": self._source.state(),
+        }
+
+    def load(self, state: JsonState | None) -> None:
+        """Take over what `state` returned.
+
+        Payoffs of another kind, and a checkpoint from before payoffs existed, say nothing about
+        this mode: every win rate is unknown again.
+        """
+        if self._source is None:
+            return
+        if state is not None and state["kind"] == self._source.kind:
+            self._unreported = state["untold"]
+            self._source.load(state["source"])
+        else:
+            self._matchmaker.set_win_rates({})

@@ -1,0 +1,114 @@
+"""The rules of a PBT round, as the configuration sets them and as a stored round keeps them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Self
+
+from pbt.config.population import Opponents
+from pbt.config.schema import PbtConfig
+from pbt.errors import EngineError
+from pbt.population.scores import Detail, Objective, as_objective
+
+# The win rate by which a donor must be ahead unless the configuration says otherwise.
+SELF_PLAY_COPY_GAP = 0.35
+# The rules of stored rounds that were decided before these two could be chosen.
+EARLIER_RULES: Mapping[str, float | str] = {"opponents": "all", "copy_significance": 1.0}
+
+
+@dataclass(frozen=True)
+class PbtRules:
+    """The rules of one round, flat so that they can be stored beside it.
+
+    objective              what members are ranked by
+    opponents              whose games are compared: "all", or those against "common" opponents;
+                           always "all" where the objective is the return
+    min_games              games that a member needs to be ranked
+    top_share              share of the ranked members that nothing changes, and of those that copy
+    copy_gap               the least difference of objectives at which a member copies
+    mutation_probability   of each value
+    mutation_factor        a value is multiplied or divided by it
+    *_low, *_high          bounds of what mutation may reach
+    copy_significance      the largest p value of a gap at which a member copies; 1.0: any
+    """
+
+    objective: Objective
+    opponents: Opponents
+    min_games: int
+    top_share: float
+    copy_gap: float
+    mutation_probability: float
+    mutation_factor: float
+    learning_rate_low: float
+    learning_rate_high: float
+    entropy_coef_low: float
+    entropy_coef_high: float
+    one_minus_adam_beta1_low: float
+    one_minus_adam_beta1_high: float
+    shaping_low: float
+    shaping_high: float
+    copy_significance: float
+
+    @property
+    def detail(self) -> Detail:
+        """What a score must hold besides its mean for these rules."""
+        if self.opponents == "common":
+            return "against"
+        return "squares" if self.objective == "return" and self.copy_significance < 1.0 else "plain"
+
+    @classmethod
+    def from_config(cls, config: PbtConfig, objective: Objective) -> Self:
+        """Return the rules of a configuration, its open choices resolved for the objective."""
+        gap = config.copy_gap
+        if gap is None:
+            gap = SELF_PLAY_COPY_GAP if objective == "wins" else 0.0
+        bounds = (
+            config.learning_rate_bounds,
+            config.entropy_coef_bounds,
+            config.one_minus_adam_beta1_bounds,
+            config.shaping_bounds,
+        )
+        significance = 1.0 if config.copy_significance is None else config.copy_significance
+        opponents: Opponents = config.opponents if objective == "wins" else "all"
+        plain = (
+            config.top_share,
+            gap,
+            config.mutation_probability,
+            config.mutation_factor,
+            *(end for pair in bounds for end in pair),
+            significance,
+        )
+        return cls(objective, opponents, config.min_games, *map(float, plain))
+
+    def to_mapping(self) -> dict[str, float | int | str | bool | list[str]]:
+        """Return the rules as `RoundRecord.rules` stores them."""
+        return asdict(self)
+
+    @classmethod
+    def from_mapping(cls, stored: Mapping[str, object]) -> Self:
+        """Read stored rules. Raises: EngineError naming what is missing, unknown or no number."""
+        stored = {**EARLIER_RULES, **stored}
+        names = [field.name for field in fields(cls)]
+        if set(stored) != set(names):
+            raise EngineError(
+                f"rules: missing {sorted(set(names) - set(stored))}, unknown "
+                f"{sorted(set(stored) - set(names))}"
+            )
+        # The first three are no plain numbers.
+        numbers: list[float] = []
+        for name in names[3:]:
+            value = stored[name]
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not math.isfinite(value)
+            ):
+                raise EngineError(f"rules.{name} = {value!r}: expected a finite number")
+            numbers.append(float(value))
+        games = stored["min_games"]
+        if isinstance(games, bool) or not isinstance(games, int):
+            raise EngineError(f"rules.min_games = {games!r}: expected an integer")
+        opponents = stored["opponents"]
+        if opponents != "all" and opponents != "common":
+            raise EngineError(f'rules.opponents = {opponents!r}: expected "all" or "common"')
+        return cls(as_objective(stored["objective"]), opponents, games, *numbers)
