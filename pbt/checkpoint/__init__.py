@@ -1,1 +1,1 @@
-"""Checkpoints: the state of a whole run, in one form for every placement, and its files on disk."""
+"""Checkpoints: the state of a whole run, in one form for all placements, and its files on disk."""

@@ -1,8 +1,9 @@
-"""One cut of a whole population: everything needed to go on as if nothing had happened.
+"""The checkpoint state of a run: everything that is needed to go on as if nothing had happened.
 
-A cut has one form, that of a population in one process, whatever the placement it was taken in:
-worker and planner states are merged, and slots keep their numbers. Whoever resumes splits it over
-shares of its own, in which slots get new numbers.
+It is a cut through all components at one moment at which nothing is in motion. It has one form for
+all placements, that of a population in one process: the states of workers and planners are merged
+when it is taken, and slots keep their numbers. A resume splits it over partitions of its own, in
+which slots get new numbers.
 """
 
 import hashlib
@@ -30,7 +31,13 @@ def cut_state(
     worker: JsonState,
     batchers: Mapping[str, JsonState],
 ) -> JsonState:
-    """The part that is JSON. planner, worker: of the whole run, merged;  batchers: by member."""
+    """Return the part of the state that is JSON.
+
+    engine    the engine's own counts
+    planner   of the whole run, merged
+    worker    of the whole run, merged
+    batchers  by member
+    """
     return {
         "config": config.model_dump(mode="json"),
         "engine": engine,
@@ -44,8 +51,11 @@ def cut_state(
 def cut_tensors(
     learners: Mapping[str, Mapping[str, Tensor]], slabs: Sequence[Slab], worker: JsonState
 ) -> dict[str, dict[str, Tensor]]:
-    """The other part. learners: each member's whole state;  worker: merged; what it calls free
-    is left out.
+    """Return the part of the state that is tensors, by file.
+
+    learners  each member's whole learner state
+    slabs     by role, as they stand
+    worker    merged; the slots that it calls free are left out
     """
     tensors = {learner_part(name): dict(state) for name, state in learners.items()}
     for role, (slab, filler) in enumerate(zip(slabs, worker["fillers"], strict=True)):
@@ -54,12 +64,16 @@ def cut_tensors(
 
 
 def learner_part(member: str) -> str:
-    """Where a checkpoint keeps a member's learner."""
+    """Return the name under which a checkpoint keeps a member's learner."""
     return f"learner-{member}"
 
 
 class SplitCut(NamedTuple):
-    """What each share's worker is to load, and each member's batcher."""
+    """A checkpoint state for other partitions.
+
+    workers   the state that the worker of each partition loads
+    batchers  the state that each member's batcher loads
+    """
 
     workers: list[JsonState]
     batchers: dict[str, JsonState]
@@ -68,11 +82,11 @@ class SplitCut(NamedTuple):
 def split_cut(
     checkpoint: Checkpoint, slabs: Sequence[Slab], shares: Sequence[Partition]
 ) -> SplitCut:
-    """Spread a cut over shares of these slabs, which are filled. What waits for its batch and finds
-    no room is dropped, and counted as "no room".
+    """Spread a checkpoint over partitions of these slabs, and fill the slabs.
 
-    Raises: EngineError when there is no room for the open games either, CheckpointError when the
-    game changed since.
+    Slots that wait for their batch are dropped where there is no room for them, and their rows are
+    counted as "no room". Raises: EngineError when there is no room for the open games either,
+    CheckpointError when the game changed since.
     """
     trainees = checkpoint.state["trainees"]
     queues = {member: batcher["queue"] for member, batcher in trainees.items()}
@@ -89,12 +103,10 @@ def split_cut(
     return SplitCut(split.workers, batchers)
 
 
-# --- a population in one process ------------------------------------------------------------------
-
-
 def digest_of(models: Iterable[Mapping[str, Tensor]]) -> str:
-    """SHA-256 over every member's weights, in order: equal runs have equal digests. Names are
-    those of the model, without a prefix.
+    """Return a SHA-256 over every member's weights, in order; equal runs have equal digests.
+
+    models: tensors by the model's own names, without a prefix.
     """
     digest = hashlib.sha256()
     for model in models:

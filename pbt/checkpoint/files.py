@@ -1,8 +1,8 @@
-"""Checkpoints on disk: one cut of a whole population, or nothing.
+"""Checkpoints on disk: each is there as a whole or not at all.
 
-A checkpoint is a folder: safetensors files, `state.json`, and `manifest.json` with the SHA-256 of
-each. It is written aside, every file and the folder fsynced, then renamed; what is damaged fails
-its hash and the one before is used.
+A checkpoint is a folder of safetensors files, `state.json`, and `manifest.json` with the SHA-256 of
+each. It is written under another name, every file and the folder are fsynced, then it is renamed. A
+damaged file does not match its hash, and the checkpoint before is used.
 """
 
 import hashlib
@@ -26,7 +26,12 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """number: ascending; state: JSON; tensors: file name -> tensor name -> tensor."""
+    """The state of a run, with its place among the run's checkpoints.
+
+    number   ascending
+    state    the part that is JSON
+    tensors  file name -> tensor name -> tensor
+    """
 
     number: int
     state: dict[str, Any]
@@ -34,8 +39,9 @@ class Checkpoint:
 
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
-    """Write a checkpoint and remove all but the newest `keep`. Raises: CheckpointError when the
-    disk refuses; the older ones stay.
+    """Write a checkpoint and remove all but the newest `keep`; returns its folder.
+
+    Raises: CheckpointError when the disk refuses; the older ones stay.
     """
     target = folder / f"{checkpoint.number:08d}"
     aside = folder / f".{target.name}.partial"
@@ -62,15 +68,16 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
 
 
 def checkpoint_folders(folder: Path) -> list[Path]:
-    """Complete checkpoints, oldest first."""
+    """Return the complete checkpoints, oldest first."""
     return (
         sorted(path for path in folder.glob("[0-9]*") if path.is_dir()) if folder.is_dir() else []
     )
 
 
 def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
-    """The newest intact checkpoint and, in words, what was wrong with newer ones. Raises:
-    CheckpointError when none is usable.
+    """Return the newest intact checkpoint and, in words, what is wrong with newer ones.
+
+    Raises: CheckpointError when none is usable.
     """
     damaged: list[str] = []
     for path in reversed(checkpoint_folders(folder)):
@@ -78,14 +85,17 @@ def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
             return read_checkpoint(path), damaged
         except CheckpointError as error:
             damaged.append(str(error))
-    found = "\n".join(["no usable checkpoint", *damaged]) if damaged else "no checkpoint yet"
+    problem = "\n".join(["no usable checkpoint", *damaged]) if damaged else "no checkpoint yet"
     raise CheckpointError(
-        f"{folder}: {found}; start the training again under another name, or delete this one"
+        f"{folder}: {problem}; start the training again under another name, or delete this one"
     )
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Raises: CheckpointError naming the file whose content does not match the manifest."""
+    """Read one checkpoint.
+
+    Raises: CheckpointError naming the file whose content does not match the manifest.
+    """
     try:
         manifest: Mapping[str, Any] = json.loads((path / MANIFEST).read_bytes())
         expected: Mapping[str, str] = manifest["sha256"]
@@ -112,8 +122,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def _contents(checkpoint: Checkpoint) -> Iterator[tuple[str, bytes]]:
-    """Name and content of every file but the manifest, one at a time: together they are as large
-    as all weights and slots.
+    """Yield name and content of every file but the manifest.
+
+    They come one at a time, because together they are as large as all weights and slots.
     """
     for name, tensors in checkpoint.tensors.items():
         yield f"{name}.safetensors", save_tensors(tensors)

@@ -1,5 +1,6 @@
-"""The states of all workers of a run merge into one, as if one worker had played at all tables,
-which splits again over any number of workers.
+"""Resharding: the states of all workers merge into one, which splits over any number of workers.
+
+The merged state is that of a single worker which played at all tables.
 """
 
 from collections import Counter
@@ -17,11 +18,13 @@ _Queues = Mapping[str, Sequence[Sequence[int]]]
 
 
 class Split(NamedTuple):
-    """workers: what each share's worker is to load;  queues: as given, slots under their new
-    numbers;  places: by role.
+    """A merged state, divided.
 
-    lost: by member, the slots (old numbers) of the youngest messages of the queues, for which there
-    was no room
+    workers  the state that the worker of each partition loads
+    queues   the members' queues, slots under their new numbers
+    places   by role, the new number of each slot
+    lost     by member, the slots (old numbers) of the youngest entries of the queues, for which
+             there was no room
     """
 
     workers: list[JsonState]
@@ -31,7 +34,7 @@ class Split(NamedTuple):
 
 
 def merge_workers(states: Sequence[JsonState]) -> JsonState:
-    """The states of all workers of a run as that of one with all tables and all slots."""
+    """Return the states of all workers of a run as that of one with all tables and all slots."""
     tables = {
         number: table
         for state in states
@@ -40,8 +43,7 @@ def merge_workers(states: Sequence[JsonState]) -> JsonState:
     return {
         "tables": [tables[number] for number in sorted(tables)],
         "idle": [number for state in states for number in state["idle"]],
-        # One entry per worker even for equal policies: frozen players' places differ from worker to
-        # worker.
+        # Entries of equal policies stay apart: workers keep frozen players at different indices.
         "waiting": [entry for state in states for entry in state["waiting"]],
         "fillers": [
             _merge_fillers(fillers)
@@ -65,12 +67,13 @@ def _merge_fillers(fillers: Sequence[JsonState]) -> JsonState:
 
 
 def split_worker(state: JsonState, queues: _Queues, shares: Sequence[Partition]) -> Split:
-    """Divide a merged state. queues: by member, the SlotFull messages of slots that wait for their
-    batch, as lists.
+    """Divide a merged state over partitions of tables and slots.
 
-    A table's open slots go to its share; PARKED and waiting ones are spread. One share of exactly
-    the state's slots gets the state as it is. Raises: EngineError when the tables differ, or there
-    is not even room for what is OPEN and PARKED.
+    queues: by member, the SlotFull messages of slots that wait for their batch, as lists.
+
+    A table's open slots go to its partition; PARKED and waiting ones are spread. One partition of
+    exactly the state's slots gets the state as it is. Raises: EngineError when the tables differ,
+    or when there is no room for the OPEN and PARKED slots.
     """
     numbers = sorted(number for share in shares for number in share.tables)
     if numbers != list(range(len(state["tables"]))):
@@ -93,22 +96,26 @@ def split_worker(state: JsonState, queues: _Queues, shares: Sequence[Partition])
     for part in spread:
         part.place_all()
     places = [part.places for part in spread]
+    workers = [_part(state, share, index, spread) for index, share in enumerate(shares)]
+    moved, lost = _moved_queues(queues, places)
+    return Split(workers, moved, places, lost)
+
+
+def _moved_queues(
+    queues: _Queues, places: Sequence[Places]
+) -> tuple[dict[str, list[list[int]]], dict[str, list[int]]]:
+    """Return the queues under new slot numbers, and the slots that found no place."""
     moved, lost = dict[str, list[list[int]]](), dict[str, list[int]]()
     for member, queue in queues.items():
         moved[member] = [
             [*full[:-1], places[full[0]][full[-1]]] for full in queue if full[-1] in places[full[0]]
         ]
         lost[member] = [full[-1] for full in queue if full[-1] not in places[full[0]]]
-    return Split(
-        [_part(state, share, index, spread) for index, share in enumerate(shares)],
-        moved,
-        places,
-        lost,
-    )
+    return moved, lost
 
 
 def _part(state: JsonState, share: Partition, index: int, spread: "Sequence[Spread]") -> JsonState:
-    """A share's part of a merged state."""
+    """Return a partition's part of a merged state. index: of the partition."""
     own = set(share.tables)
     waiting = [
         [*key, [entry for entry in asking if entry[0] in own]] for *key, asking in state["waiting"]
@@ -123,7 +130,7 @@ def _part(state: JsonState, share: Partition, index: int, spread: "Sequence[Spre
 
 
 def _moved(table: JsonState | None, spread: "Sequence[Spread]") -> JsonState | None:
-    """A saved table, its seats' slots under their new numbers."""
+    """Return a saved table with its seats' slots under their new numbers."""
     if table is None:
         return None
     seats = [
@@ -136,7 +143,11 @@ def _moved(table: JsonState | None, spread: "Sequence[Spread]") -> JsonState | N
 
 
 class Spread:
-    """One role's slots on their way to their new places."""
+    """Gives the slots of one role their places in the partitions.
+
+    slots   old numbers of all slots of the state
+    places  old number -> new number, of the slots that have been placed
+    """
 
     def __init__(
         self,
@@ -172,10 +183,11 @@ class Spread:
 
     @property
     def same(self) -> bool:
-        """The one share has exactly the slots of the state."""
+        """Whether the first partition has exactly the slots of the state."""
         return self.slots == list(self._shares[0].slots[self._role])
 
     def place_all(self) -> None:
+        """Place OPEN slots with their tables, then PARKED and waiting ones where there is room."""
         owner = {
             number: index for index, share in enumerate(self._shares) for number in share.tables
         }
@@ -192,8 +204,9 @@ class Spread:
                 self._place(slot, roomiest)
 
     def _least_parked(self, policy: str) -> int:
-        """The share with room whose tables have the fewest PARKED slots of the policy each: no
-        worker ever parks more of it than it has seats.
+        """Return the partition with room that has the fewest PARKED slots of the policy per table.
+
+        No worker ever parks more of them than it has seats.
         """
         roomy = [index for index, free in enumerate(self._free) if free] or [0]
         return min(
@@ -216,7 +229,7 @@ class Spread:
         self.places[slot] = self._free[index].pop()
 
     def filler(self, index: int) -> JsonState:
-        """A share's part. What was counted so far goes to the first one."""
+        """Return a partition's part; the counts so far all go to the first one."""
         counted: JsonState = self._filler if index == 0 else {"produced": 0, "dropped": {}}
         pool = {"free": self._free[index], "parked": self._parked[index]}
         return {"pool": pool, "produced": counted["produced"], "dropped": dict(counted["dropped"])}

@@ -1,5 +1,6 @@
-"""A rollout worker's state as plain data, and back: open games are rebuilt by replaying their
-actions, or voided where a game cannot be replayed.
+"""A rollout worker's state as plain data, and back.
+
+Open games are rebuilt by replaying their actions, and voided where a game cannot be replayed.
 """
 
 from collections.abc import Sequence
@@ -24,8 +25,9 @@ Places = dict[int, int]
 
 
 def save_worker(worker: RolloutWorker) -> JsonState:
-    """Everything but the slabs. Only between two turns of the crank: no action on its way, no
-    table waiting to be stepped.
+    """Return a worker's state without its slabs.
+
+    Raises: EngineError within a turn, when an action is on its way or a table is to be stepped.
     """
     if worker.in_motion:
         raise EngineError("the worker was asked for its state in the middle of a turn")
@@ -48,21 +50,19 @@ class Reseater(Protocol):
     """Finds places for the frozen players of games that go on."""
 
     def reseat(self, plan: GamePlan) -> GamePlan:
-        """The same game; policies of frozen players may differ."""
+        """Return the plan of the same game; its frozen players may have other policy indices."""
 
     def gone(self, plan: GamePlan) -> str:
-        """A live player of the game that has left the population meanwhile, empty where none
-        has.
-        """
+        """Return a live player of the game that has left the population, empty where none has."""
 
 
 def load_worker(
     worker: RolloutWorker, state: JsonState, planner: Reseater, *, replayable: bool
 ) -> int:
-    """Put a fresh worker into a saved state; the slabs are filled already.
+    """Put a fresh worker into a saved state, after its slabs were filled.
 
-    Returns how many open games were voided: those of players that have left, and unless
-    `replayable` all.
+    Returns how many open games were voided: those of players that have left the population, those
+    that did not replay, and all of them unless `replayable`.
     """
     for filler, saved in zip(worker.fillers, state["fillers"], strict=True):
         filler.pool.load(saved["pool"])
@@ -76,7 +76,7 @@ def load_worker(
         for number, index in asking:
             table = worker.table[number]
             seat = table.seats[index]
-            # A frozen player may have got another policy slot than it had.
+            # A frozen player may have another policy index than it had.
             worker.waiting.setdefault((seat.policy, role, greedy), []).append((table, seat))
     lost = 0
     for table in worker.tables:
@@ -90,9 +90,7 @@ def load_worker(
 
 
 def _void_abandoned(worker: RolloutWorker, table: Table, gone: str) -> None:
-    """Void a game, one of whose players has left; what stands of earlier games in that player's
-    slots goes, too.
-    """
+    """Void a game of a player that has left, and drop what that player's slots hold."""
     seats = [seat for seat in table.seats if seat.player == PlayerRef("member", gone)]
     worker.void(table, f"voided: {gone} left the population")
     for seat in seats:
@@ -140,8 +138,9 @@ def _load_table(table: Table, saved: JsonState, planner: Reseater) -> None:
 
 
 def _replays(worker: RolloutWorker, table: Table) -> bool:
-    """Bring a fresh game to where the saved one stood; False when it does not get there, or
-    shows a waiting seat something else than it saw.
+    """Replay a saved game in a fresh one; returns whether it got to where the saved one stood.
+
+    It did not when a waiting seat sees anything else than what its slot holds.
     """
     heads = tuple(
         len(ActionCodec(table.game.roles[role].action_space).head_sizes)
@@ -177,7 +176,7 @@ def _acting(turns: list[SeatTurn]) -> int:
 
 
 def save_slab(slab: Slab, free: set[int]) -> dict[str, Tensor]:
-    """The slots that are not free, and their numbers."""
+    """Return the contents of the slots that are not free, and their numbers."""
     used = np.array([slot for slot in range(slab.slots) if slot not in free], dtype=np.int64)
     return {
         "slots": torch.from_numpy(used),
@@ -186,18 +185,19 @@ def save_slab(slab: Slab, free: set[int]) -> dict[str, Tensor]:
 
 
 def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
-    """Put saved slots into their places; one without a place was in nobody's hands. Raises:
-    CheckpointError when the game changed since.
+    """Put saved slots into their places; those without a place are no longer needed.
+
+    Raises: CheckpointError when the game changed since.
     """
     used = saved["slots"].numpy()
     kept = [index for index, slot in enumerate(used.tolist()) if slot in places]
     at = [places[used[index]] for index in kept]
     for name, array in slab.column.items():
-        found, expected = tuple(saved[name].shape), (len(used), *array.shape[1:])
-        if found != expected:
+        shape, expected = tuple(saved[name].shape), (len(used), *array.shape[1:])
+        if shape != expected:
             shapes = (
                 f'column "{name}" of role "{slab.layout.role.name}" was saved as '
-                f"{list(found)}, the game now needs {list(expected)}"
+                f"{list(shape)}, the game now needs {list(expected)}"
             )
             raise CheckpointError(
                 f"checkpoint: {shapes}; the game's spaces or terms changed since: undo that, "
@@ -207,6 +207,6 @@ def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
 
 
 def count_valid(saved: dict[str, Tensor], slots: Sequence[int]) -> int:
-    """Valid rows of these saved slots."""
+    """Return the number of valid rows in these saved slots."""
     chosen = np.isin(saved["slots"].numpy(), slots)
     return int(saved["valid"].numpy()[chosen].sum())

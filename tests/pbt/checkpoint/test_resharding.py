@@ -1,5 +1,6 @@
-"""The states of all workers merge into one and split over others; slots get new numbers, and
-what stood in them goes with them.
+"""The states of all workers merge into one and split over others.
+
+Slots get new numbers, and what stood in them goes with them.
 """
 
 import json
@@ -48,8 +49,9 @@ def resume(first: Bench, split: Split, state: dict[str, Any], second: Bench) -> 
 def check_places(
     split: Split, state: dict[str, Any], queues: dict[str, list[list[int]]], parts: list[Partition]
 ) -> None:
-    """Every slot that holds something has one new place; a table's are its share's, and every
-    share knows which of its slots are free.
+    """Every slot that holds something has one new place.
+
+    A table's slots lie in its own partition, and every partition knows which of its slots are free.
     """
     owner = {table: part for part in parts for table in part.tables}
     for role, places in enumerate(split.places):
@@ -80,8 +82,9 @@ def check_places(
 
 
 def described(state: dict[str, Any], places: list[dict[int, int]] | None = None) -> Any:
-    """A merged state without what may change: numbers of slots (renamed by `places`), order,
-    which slots are free.
+    """A merged state without what may change: slot numbers, order, and which slots are free.
+
+    places: old slot number -> new one, by which the slots are renamed.
     """
 
     def renamed(role: int, slot: int) -> int:
@@ -132,8 +135,9 @@ def test_any_number_of_workers_goes_on_where_any_other_stopped(
     turns: int,
     piecemeal: bool,
 ) -> None:
-    """The bench holds every row of the second run, begun in the first or not, against what its
-    observation says it must be.
+    """The bench compares every row of the second run with what its observation says it must be.
+
+    That includes rows whose slot was begun in the first run.
     """
     first = Bench(seed, seat_roles, tables, 4, 0.0, before, piecemeal=piecemeal)
     for _ in range(turns):
@@ -171,7 +175,7 @@ def test_one_worker_with_the_same_slots_gets_the_state_as_it_was() -> None:
 def filled(
     parked: int, waiting: dict[str, int]
 ) -> tuple[dict[str, Any], dict[str, list[list[int]]]]:
-    """Two empty tables of one role, PARKED slots of one policy, and queues of so many slots."""
+    """Two empty tables of one role, PARKED slots of one policy, and queues of these lengths."""
     slots = iter(range(1000))
     pool = {"free": [], "parked": {"0": [[next(slots), 1] for _ in range(parked)]}}
     state = {
