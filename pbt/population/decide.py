@@ -111,17 +111,11 @@ def decide(
     """
     own = _checked(member, scores, hyperparams)
     if own.games < rules.min_games:
-        return Decision(
-            None,
-            _plain(hyperparams[member]),
-            (),
-            f"not ranked: {own.games} games < {rules.min_games} at {frames} frames",
-        )
+        verdict = f"not ranked: {own.games} games < {rules.min_games} at {frames} frames"
+        return Decision(None, _plain(hyperparams[member]), (), verdict)
     ranked = rank(scores, rules)
     place, top = ranked.index(own), top_count(len(ranked), rules.top_share)
-    standing = (
-        f"rank {place + 1} of {len(ranked)} at {frames} frames, {_result(own, ranked, rules)}"
-    )
+    standing = _standing(ranked, place, frames, rules)
     if place < top:
         verdict = f"{standing}: among the top {top}, kept as it is"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
@@ -135,18 +129,22 @@ def decide(
     return Decision(donor, after, mutated, f"{standing}: {reason}; {mutation}")
 
 
-def _result(own: MemberScore, ranked: Sequence[MemberScore], rules: PbtRules) -> str:
-    """A ranked member's objective in words."""
+def _standing(ranked: Sequence[MemberScore], place: int, frames: int, rules: PbtRules) -> str:
+    """Return a ranked member's place and objective in words."""
+    own = ranked[place]
     text = f"{OBJECTIVE_WORDS[rules.objective]} {own.objective:.6g} over {own.games} games"
     if rules.opponents == "common":
         text += f", {standings(ranked, rules.objective)[own.member]:+.6g} on common opponents"
-    return text
+    return f"rank {place + 1} of {len(ranked)} at {frames} frames, {text}"
 
 
 def _donor(
     ranked: Sequence[MemberScore], place: int, top: int, rules: PbtRules, draw: float
 ) -> tuple[str | None, str]:
-    """Which member the one at `place` copies, None for none, and why. draw: uniform in [0, 1)."""
+    """Return the member that the one at `place` copies, None for none, and the reason.
+
+    draw: uniform in [0, 1).
+    """
     if len(ranked) < 3:
         return None, "too few ranked to copy"
     if place < len(ranked) - top:

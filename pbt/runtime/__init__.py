@@ -1,1 +1,1 @@
-"""Where components live and what happens when one dies."""
+"""Running a population: which process hosts which component, and what follows when one dies."""

@@ -1,5 +1,7 @@
-"""From a configuration to the components of one population, connected but placed nowhere yet.
-Every placement builds its own with the same pieces.
+"""Builds the components of one population from its configuration.
+
+Every placement builds its components with these functions; `assemble` connects all of them in one
+process.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +51,7 @@ from pbt.transport.weights import PublishedWeights
 def policy_loader(
     spec: EnvSpec, layouts: Sequence[RoleLayout], config: RunConfig, store: SnapshotStore
 ) -> LoadPolicy:
-    """Frozen players by reference: scripted ones from the game, snapshots from the store."""
+    """Return the function that loads frozen players: the game's scripted ones, and snapshots."""
 
     def load(player: PlayerRef, role: int) -> HostedPolicy:
         if player.kind == "scripted":
@@ -66,8 +68,9 @@ def policy_loader(
 def frozen_model(
     layout: RoleLayout, config: RunConfig, store: SnapshotStore, snapshot_id: str
 ) -> PolicyModel:
-    """A model with a snapshot's weights. Raises: SnapshotError when they are missing, damaged or
-    of another shape.
+    """Return a model with a snapshot's weights.
+
+    Raises: SnapshotError when they are missing, damaged or of another shape.
     """
     model = PolicyModel(layout, config.model, network_dtype(config, layout))
     load_model_weights(model, store.load(snapshot_id), f"snapshot {snapshot_id[:12]}")
@@ -76,7 +79,7 @@ def frozen_model(
 
 
 def acting_model(blueprint: Blueprint, member: MemberPlace) -> PolicyModel:
-    """A live member's model on the acting side; its weights come from where they are published."""
+    """Return a live member's model for acting; its weights come from where they are published."""
     model = PolicyModel(
         blueprint.layouts[member.role], blueprint.config.model, blueprint.dtypes[member.role]
     )
@@ -85,7 +88,7 @@ def acting_model(blueprint: Blueprint, member: MemberPlace) -> PolicyModel:
 
 
 def acting_weights(model: PolicyModel) -> dict[str, Tensor]:
-    """What acts of a learner's state, under the names it has there."""
+    """Return a model's tensors under the names that a learner's state gives them."""
     return {MODEL_PREFIX + name: tensor for name, tensor in model.state_dict().items()}
 
 
@@ -95,7 +98,7 @@ def acting_weights(model: PolicyModel) -> dict[str, Tensor]:
 def new_learner(
     blueprint: Blueprint, member: MemberPlace, device: torch.device | None = None
 ) -> Learner:
-    """A member's learner at frame 0. device: where it computes, the CPU unless given."""
+    """Return a member's learner at frame 0. device: where it computes, the CPU by default."""
     config = blueprint.config
     seed = integer(config.seed, "init", member.name, bits=31)
     model = build_model(
@@ -121,7 +124,11 @@ def new_planner(
     counts: NDArray[np.int64],
     closing_games: int = 0,
 ) -> TrainingPlanner:
-    """A planner for some tables, at frame 0: everybody learns."""
+    """Return a planner for some tables at frame 0, when every member learns.
+
+    counts         [tables] int64, games so far of every table
+    closing_games  games of the final evaluation that it may hand out
+    """
     entrants = [
         MemberPolicy(MemberEntry(member.name, blueprint.roles[member.role], True), member.policy)
         for member in blueprint.members
@@ -138,7 +145,7 @@ def new_controller(
     sink: RunSink,
     store: SnapshotStore,
 ) -> Controller:
-    """The controller at frame 0."""
+    """Return the controller at frame 0."""
     config = blueprint.config
     rules = PbtRules.from_config(
         config.pbt, "wins" if len(blueprint.facts.seat_roles) > 1 else "return"
@@ -160,7 +167,11 @@ def new_controller(
 
 @dataclass
 class LocalLearner:
-    """A member's learning side: its learner, the queue before it, the weights it publishes."""
+    """A member's learner in this process, the queue before it, and the weights that it publishes.
+
+    role    index of the member's role
+    policy  its index in the policy table
+    """
 
     name: str
     role: int
@@ -170,7 +181,7 @@ class LocalLearner:
     published: PublishedWeights
 
     def publish(self) -> None:
-        """From now on it acts as it has learned."""
+        """Let the member act with the weights that it has learned."""
         self.published.publish(acting_weights(self.learner.model), self.learner.version)
 
 
@@ -197,57 +208,53 @@ def assemble(
     store: SnapshotStore,
     onlooker: GameObserver | None = None,
 ) -> Population:
-    """Build a population at frame 0 in this process. Nothing is written or played yet. onlooker:
-    of its games.
+    """Build a population at frame 0 in this process; nothing is written or played yet.
+
+    onlooker: sees every game, for recordings.
     """
     torch.set_num_threads(config.runtime.torch_threads)
     blueprint = blueprint_of(config, spec)
     tables, layouts = blueprint.tables, blueprint.layouts
-    slabs = tuple(
-        Slab(
-            layout,
-            slots_needed(
-                tables * blueprint.seats_per_role[role],
-                blueprint.role_members(role),
-                blueprint.batch_slots,
-            ),
-        )
-        for role, layout in enumerate(layouts)
-    )
-    server = PolicyServer(
-        slabs,
-        blueprint.policy_slots,
-        choose_device(config.runtime.inference_device, "runtime.inference_device"),
-    )
-    frozen = FrozenPool(
-        LocalPolicyHost(server, policy_loader(spec, layouts, config, store)),
-        blueprint.live_slots,
-        blueprint.frozen_slots,
-    )
+    slabs = _slabs(blueprint)
+    device = choose_device(config.runtime.inference_device, "runtime.inference_device")
+    server = PolicyServer(slabs, blueprint.policy_slots, device)
+    host = LocalPolicyHost(server, policy_loader(spec, layouts, config, store))
+    frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
     trainees = [_trainee(blueprint, member, slabs[member.role]) for member in blueprint.members]
     for member, trainee in zip(blueprint.members, trainees, strict=True):
-        server.attach(
-            member.policy, NetworkPolicy(acting_model(blueprint, member), trainee.published)
-        )
+        policy = NetworkPolicy(acting_model(blueprint, member), trainee.published)
+        server.attach(member.policy, policy)
+    counts = np.zeros(tables, np.int64)
     closing_games = config.evaluation.final_games * len(trainees)
-    planner = new_planner(
-        blueprint, frozen, range(tables), np.zeros(tables, np.int64), closing_games
-    )
-    share = Partition.whole(tables, [slab.slots for slab in slabs])
+    planner = new_planner(blueprint, frozen, range(tables), counts, closing_games)
     worker = RolloutWorker(
         game_maker(config, spec),
-        share,
+        Partition.whole(tables, [slab.slots for slab in slabs]),
         slabs,
         planner,
         config.seed,
         max_decisions=config.env.max_decisions,
         onlooker=onlooker,
     )
-    controller = new_controller(
-        blueprint, {trainee.name: trainee.learner for trainee in trainees}, planner, sink, store
-    )
+    learners = {trainee.name: trainee.learner for trainee in trainees}
+    controller = new_controller(blueprint, learners, planner, sink, store)
     return Population(
         blueprint, config, spec, layouts, slabs, server, planner, worker, controller, trainees
+    )
+
+
+def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
+    """One slab per role, for all tables of the run."""
+    return tuple(
+        Slab(
+            layout,
+            slots_needed(
+                blueprint.tables * blueprint.seats_per_role[role],
+                blueprint.role_members(role),
+                blueprint.batch_slots,
+            ),
+        )
+        for role, layout in enumerate(blueprint.layouts)
     )
 
 

@@ -1,4 +1,7 @@
-"""What processes are told when they start, and what the workers' answers at rest add up to."""
+"""Assignments: what a process is told when it starts, and the workers' states put together again.
+
+A run's state is split over its workers at a start, and merged from their answers at rest.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,8 +20,9 @@ from pbt.transport.messages import JsonState
 
 
 class Assignments:
-    """Between the state of a whole run and that of its workers. config: what processes start
-    with.
+    """Splits the state of a run over its processes, and merges it again.
+
+    config  what processes that start from now on are configured by
     """
 
     def __init__(
@@ -28,20 +32,21 @@ class Assignments:
         shared: SharedMemory,
         snapshots: Path,
     ) -> None:
-        """snapshots: the folder of the store."""
+        """snapshots: the folder of the snapshot store."""
         self._measured = [blueprint.spec.replayable, blueprint.spec.chance]
         self.config, self._shared, self._snapshots = blueprint.config, shared, snapshots
         self._plans = {plan.name: plan for plan in plans}
         self._workers = [plan for plan in plans if plan.groups]
         self._servers = sum(plan.serves is not None for plan in plans)
-        # What workers take over when they start, by share; None: tables at which nobody sat yet.
+        # By partition, the states that workers take over at their next start; None: empty tables.
         self._resumed: list[JsonState] | None = None
 
     def assignment(
         self, name: str, members: Mapping[str, Member], tables: JsonState
     ) -> tuple[JsonState, list[int]]:
-        """Of one process; with the descriptors it gets. tables: a worker's part of `tables`,
-        empty for others.
+        """Return the assignment of one process, and the descriptors that it gets.
+
+        tables: the worker's part of what `tables` returned, empty for other processes.
         """
         plan = self._plans[name]
         memory, descriptors = self._shared.handles(plan)
@@ -57,8 +62,9 @@ class Assignments:
         return {**general, **tables}, descriptors
 
     def tables(self, roster: Roster, closing: FinalEvaluation) -> dict[str, JsonState]:
-        """By worker: its tables as they were resumed, else empty ones, and all it must know of
-        players. What was resumed is handed out once.
+        """Return every worker's tables, and what it must know of players.
+
+        Tables are those of the checkpoint at the first start after a resume, else empty ones.
         """
         resumed: Sequence[JsonState | None] = self._resumed or [None for _ in self._shared.shares]
         self._resumed = None
@@ -79,8 +85,9 @@ class Assignments:
         }
 
     def resume(self, workers: list[JsonState]) -> tuple[int, Counter[str]]:
-        """Have these states (by share) taken over at the next start. Returns what they had
-        counted: rows produced, rows dropped by reason.
+        """Have workers take over these states, one per partition, at their next start.
+
+        Returns what the states had counted: rows produced, and rows dropped by reason.
         """
         produced, dropped = 0, Counter[str]()
         for filler in (filler for worker in workers for filler in worker["fillers"]):
@@ -91,8 +98,9 @@ class Assignments:
         return produced, dropped
 
     def merged(self, roster: Roster, paused: Mapping[str, Paused]) -> tuple[JsonState, JsonState]:
-        """Worker and planner of the whole run, uncounted. paused: what the workers said at rest;
-        empty before they were started.
+        """Return the states of all workers as one, and of all planners as one, with no row counts.
+
+        paused: the workers' answers at rest, empty before they were started.
         """
         if paused:
             states = [paused[plan.name].state for plan in self._workers]

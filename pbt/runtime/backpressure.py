@@ -1,27 +1,27 @@
-"""Training waits for the league when too many finished games do."""
+"""Backpressure: training pauses while the league has too many finished games to commit."""
 
 import time
 
 from pbt.errors import PbtError
 from pbt.population.ports import RunSink
 
-# Beyond this many uncommitted games training pauses until the league takes them, and gives up when
-# it does not.
+# Training pauses beyond this many uncommitted games, and stops when the pause gets too long.
 MAX_BACKLOG_GAMES = 100_000
 PAUSE_TIMEOUT_S = 600.0
 LOOK_EVERY_S = 0.5
 
 
 class SinkBackpressure:
-    """Watches a sink's backlog; asked between turns."""
+    """Watches a sink's backlog. The engine asks it between two turns."""
 
     def __init__(self, sink: RunSink) -> None:
         self._sink = sink
         self._full_since_s: float | None = None
 
     def full(self) -> bool:
-        """Whether training must stand still; then this waits a moment for the league. Raises:
-        PbtError naming the cause after PAUSE_TIMEOUT_S.
+        """Whether training must pause; then this call waits a moment for the league.
+
+        Raises: PbtError naming the cause when the pause lasts longer than PAUSE_TIMEOUT_S.
         """
         if self._sink.backlog <= MAX_BACKLOG_GAMES:
             self._full_since_s = None

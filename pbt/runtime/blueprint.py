@@ -1,4 +1,4 @@
-"""The blueprint of a population: all that follows from its configuration and its game."""
+"""The blueprint of a population: everything that follows from its configuration and its game."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,11 @@ from pbt.transport.slab import RoleLayout, role_layout
 
 
 class MemberPlace(NamedTuple):
-    """role: index of its role;  policy: its place in the policy table."""
+    """A member's place in its population.
+
+    role    index of its role
+    policy  its index in the policy table
+    """
 
     name: str
     role: int
@@ -29,18 +33,20 @@ class MemberPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Blueprint:
-    """Everything about a population that follows from its configuration and its game: equal in
-    every process of the run.
+    """The fixed facts of a population, equal in every process of its run.
 
-    roles         their names;  layouts: of their slabs;  dtypes: that their networks compute with;
-                  seats_per_role: of one game
-    tables        games played at the same time, in the whole run
-    members       in the order of their places in the policy table, which nobody else gets when they
-                  leave
-    live_slots    places for all members there ever were;  behind them stand `frozen_slots` places
-                  for frozen players
-    batch_slots   slots of one batch
-    reward_terms  the game's
+    roles           names of the roles
+    layouts         of each role's slab
+    dtypes          that each role's networks compute with
+    seats_per_role  of one game
+    tables          games that are played at the same time, in the whole run
+    members         in the order of their places in the policy table; a place is not given again
+                    when its member leaves
+    live_slots      places in the policy table for all members there ever were
+    frozen_slots    places behind them, for frozen players
+    batch_slots     slots of one batch
+    reward_terms    names of the game's reward terms
+    facts           what the planner must know of the game
     """
 
     config: RunConfig
@@ -62,13 +68,14 @@ class Blueprint:
         return self.live_slots + self.frozen_slots
 
     def role_members(self, role: int) -> int:
-        """How many members play it."""
+        """How many members play the role."""
         return sum(member.role == role for member in self.members)
 
 
 def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
-    """Makes one game to look at. Raises: EngineError when sampling.environments is still to be
-    chosen.
+    """Return the blueprint, after making one game to look at.
+
+    Raises: EngineError when sampling.environments is not a number yet.
     """
     tables = config.sampling.environments
     if not isinstance(tables, int):
@@ -84,22 +91,7 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
         for name, role in member_roles(config, roles).items()
     )
     live_slots = 1 + max(map(member_number, everyone(config, roles)))
-    resident = config.matchmaking.resident
-    # There are at most: two snapshots per member in evaluation, the window of past opponents, the
-    # scripted players.
-    all_there_are = (
-        2 * len(members)
-        + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1)
-        + 8
-    )
-    frozen_slots = all_there_are if resident == "auto" else min(resident, all_there_are)
-    seat_roles = tuple(roles[role] for role in game.seat_roles)
-    facts = GameFacts(
-        seat_roles,
-        {name: index for index, name in enumerate(roles)},
-        opens_at_random(spec, game),
-        tuple(spec.scripted),
-    )
+    facts = _game_facts(spec, game, roles)
     seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
     batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
     terms = game.reward_terms
@@ -115,11 +107,29 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
         tables,
         members,
         live_slots,
-        frozen_slots,
+        _frozen_slots(config, spec, len(members), len(roles)),
         batch_slots,
         terms,
         facts,
     )
+
+
+def _game_facts(spec: EnvSpec, game: Game, roles: tuple[str, ...]) -> GameFacts:
+    return GameFacts(
+        tuple(roles[role] for role in game.seat_roles),
+        {name: index for index, name in enumerate(roles)},
+        opens_at_random(spec, game),
+        tuple(spec.scripted),
+    )
+
+
+def _frozen_slots(config: RunConfig, spec: EnvSpec, members: int, roles: int) -> int:
+    """How many frozen players can be loaded at the same time in one process."""
+    resident = config.matchmaking.resident
+    # At most these can be seated: two snapshots per member in training-time games between frozen
+    # players, the window of past opponents, and the scripted players.
+    most = 2 * members + roles * (config.matchmaking.past_window + len(spec.scripted) + 1) + 8
+    return most if resident == "auto" else min(resident, most)
 
 
 def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
@@ -128,7 +138,7 @@ def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
 
 
 def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
-    """One slab layout per role."""
+    """Return one slab layout per role."""
     state_size = config.model.gru_size if config.model.core == "gru" else 0
     return tuple(
         role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size)
@@ -137,8 +147,10 @@ def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
 
 
 def network_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
-    """Of a role's networks, the same wherever one acts or learns: the ratio of both sides'
-    probabilities is taken.
+    """Return the number format in which a role's networks compute.
+
+    It is the same for acting and learning, because the loss takes the ratio of the probabilities
+    that both sides computed.
     """
     runtime = config.runtime
     devices = (
@@ -149,10 +161,10 @@ def network_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
 
 
 def slots_needed(seats: int, members: int, batch_slots: int) -> int:
-    """Of a role whose batches are taken as soon as they are complete, between two turns.
+    """Return how many slots a role needs where batches are taken as soon as they are complete.
 
-    Enough for every live and frozen seat, all PARKED slots of every member, a waiting batch per
-    member and one wave of full slots.
+    They are enough for every live and frozen seat, all PARKED slots of every member, a waiting
+    batch per member and one wave of full slots.
     """
     return seats * (members + 2) + members * batch_slots
 
@@ -160,28 +172,34 @@ def slots_needed(seats: int, members: int, batch_slots: int) -> int:
 def shared_slots(
     seats: int, members: int, batch_slots: int, waiting_batches: int, shares: int
 ) -> int:
-    """Of a role in one of several shares, each of which stands still by itself while it cannot turn
-    (`RolloutWorker.can_turn`).
+    """Return how many slots a role needs in one of several partitions.
 
-    Enough that not all shares can stand still while no batch is complete: then members *
-    (batch_slots - 1) slots are FULL at most, so some share holds no more than its part of them; its
-    OPEN and PARKED slots, one more per member where a checkpoint was spread unevenly, leave it its
-    two waves. waiting_batches: room for so many per member, so that workers need not wait for a
-    learner that is busy.
+    A partition pauses by itself while it lacks free slots for a turn (`RolloutWorker.can_turn`).
+    Not all partitions may pause while no batch is complete. Then at most
+    members * (batch_slots - 1) slots are FULL, so some partition holds no more than its part of
+    them. Besides its OPEN and PARKED slots (one more per member where a checkpoint was spread
+    unevenly) it then has the two waves of slots that a turn needs.
+
+    waiting_batches: room for this many batches per member, so that workers need not wait while a
+    learner is busy.
     """
     return seats * (members + 3) + members * (ceil(batch_slots * waiting_batches / shares) + 1)
 
 
 def usual_slots(seats: int, members: int, batch_slots: int, shares: int) -> int:
-    """How many of those a run comes to use by and by: OPEN, as many PARKED, a batch per member
-    that is nearly FULL, and one that is learned from.
+    """Return how many slots of a partition a run uses in its usual course.
+
+    These are the OPEN ones, as many PARKED, a nearly complete batch per member, and one batch that
+    is being trained on.
     """
     return 2 * seats + (members + 1) * ceil(batch_slots / shares)
 
 
 def equal_shares(blueprint: Blueprint, shares: int) -> list[Partition]:
-    """Neighbouring tables and their slots in so many shares of nearly equal size; tables that
-    draw their players together stay together.
+    """Divide the tables and their slots into partitions of nearly equal size.
+
+    shares: how many partitions. Neighbouring tables stay together, and so do the tables of a block,
+    which draw their players together. Raises: EngineError when a partition would have no table.
     """
     block = blueprint.config.sampling.seat_block
     blocks = [
@@ -195,7 +213,7 @@ def equal_shares(blueprint: Blueprint, shares: int) -> list[Partition]:
     ]
     if not all(tables):
         raise EngineError(
-            f"{blueprint.tables} tables in blocks of {block} for {shares} shares: some would "
+            f"{blueprint.tables} tables in blocks of {block} for {shares} partitions: some would "
             "be empty; raise sampling.environments"
         )
     waiting = blueprint.config.runtime.waiting_batches

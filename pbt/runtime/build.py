@@ -1,4 +1,4 @@
-"""From a resolved configuration to the engine of its placement."""
+"""Builds the engine of a configuration's placement."""
 
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
@@ -18,8 +18,9 @@ def build_engine(
     store: FileSnapshotStore,
     control: ControlSource,
 ) -> Engine:
-    """config: resolved by `pbt.runtime.placements.resolve`. Nothing is started before `run`;
-    `close` it in any case.
+    """Return the engine; it starts nothing before `run`, and must be closed in any case.
+
+    config: resolved by `pbt.runtime.placements.resolve`.
     """
     if config.runtime.placement == "serial":
         return SerialEngine(

@@ -1,8 +1,8 @@
-"""Every message between the main process and the others, in the order of a run. What seats see, do
-and learn stays in shared memory.
+"""Every message between the main process and the others, in the order of a run.
 
-A slot changes hands by messages alone: SlotFull (worker -> main), Gather (main -> learner),
-Gathered (learner -> main), Permits (main -> worker).
+Messages are small: observations, actions and weights stay in shared memory. A slot changes hands by
+messages alone: SlotFull (worker -> main), Gather (main -> learner), Gathered (learner -> main),
+Permits (main -> worker).
 """
 
 from typing import Any, NamedTuple
@@ -14,8 +14,10 @@ from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
 
 class Assignment(NamedTuple):
-    """main -> new process, first of all: what it is to be. `plan` is read by
-    `pbt.runtime.process`; descriptors in it are open in the process.
+    """main -> new process, before all else: what it is to host.
+
+    name  of the process
+    plan  read by `pbt.runtime.process`; descriptors in it are open in the process
     """
 
     name: str
@@ -23,28 +25,31 @@ class Assignment(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """Everything is built; nothing happens before Go."""
+    """A process has built everything; it does nothing before Go."""
 
 
 class Go(NamedTuple):
-    """Start, or go on after Pause."""
+    """Start to work, or go on after Pause."""
 
 
 class Pause(NamedTuple):
-    """Come to rest between two turns, send everything that happened, then Paused. Learners finish
-    what they were told and need no such message.
+    """Come to rest between two turns, send everything that happened, then Paused.
 
-    rest: the running number of this attempt, which Paused repeats
+    It is for workers. Learners rest when they have finished what they were told.
+
+    rest  the running number of this attempt, which Paused repeats
     """
 
     rest: int
 
 
 class Paused(NamedTuple):
-    """state: of the worker's groups (`pbt.checkpoint.workers`) and its planner.
+    """A worker has come to rest.
 
-    rest: what Pause said;  needed: snapshots its tables may still seat;  standing: valid rows in
-                            its slots
+    rest      the number that Pause gave
+    state     of the worker's groups of tables (`pbt.checkpoint.workers`) and of its planner
+    needed    ids of the snapshots that its tables may still seat
+    standing  valid rows in its slots
     """
 
     rest: int
@@ -54,7 +59,7 @@ class Paused(NamedTuple):
 
 
 class Hold(NamedTuple):
-    """on: play nothing until told otherwise, since a learner has fallen behind."""
+    """Play nothing while `on`, because a learner or the league has fallen behind."""
 
     on: bool
 
@@ -63,14 +68,15 @@ class Hold(NamedTuple):
 
 
 class Permits(NamedTuple):
-    """Slots come back."""
+    """Slots are released: their worker may fill them again."""
 
     permits: tuple[RolloutPermit, ...]
 
 
 class Regenerate(NamedTuple):
-    """The policy's weights were replaced and are published: from now on its rows are of this
-    generation.
+    """A policy's weights were replaced and published; its rows are of this generation from now on.
+
+    member, policy  name and index of the policy
     """
 
     member: str
@@ -79,7 +85,7 @@ class Regenerate(NamedTuple):
 
 
 class SetLearning(NamedTuple):
-    """The member learns (again), or sits as a frozen opponent from now on."""
+    """A member learns (again), or sits as a frozen opponent from now on."""
 
     member: str
     learning: bool
@@ -94,28 +100,27 @@ class AddSnapshot(NamedTuple):
 
 
 class RemoveSnapshots(NamedTuple):
-    """These are seated no more."""
+    """These snapshots are no longer seated."""
 
     snapshot_ids: tuple[str, ...]
 
 
 class SetWinRates(NamedTuple):
-    """What members may expect against snapshots (`pbt.matchmaking.past.WinRates`), for who is
-    drawn among the past.
-    """
+    """The win rates of members against snapshots, by which past opponents are drawn."""
 
     win_rates: WinRates
 
 
 class SetEvaluationShare(NamedTuple):
-    """So many of the games from now on are played between frozen snapshots."""
+    """This share of the games from now on is played between frozen players only."""
 
     share: float
 
 
 class CloseWith(NamedTuple):
-    """Nobody learns any more: hand out so many evaluation games, then nothing; Quiet when the
-    last one is over.
+    """No member learns any more: play this many games of the final evaluation, then nothing.
+
+    The worker answers with Quiet when the last of them is over.
     """
 
     games: int
@@ -126,8 +131,10 @@ class Quiet(NamedTuple):
 
 
 class GameError(NamedTuple):
-    """A game raised and was voided. place: what makes two errors the same one; text: the
-    traceback, for people.
+    """A game raised and was voided.
+
+    place  where it raised; two errors with the same place count as the same error
+    text   the traceback, for people
     """
 
     place: str
@@ -138,57 +145,62 @@ class GameError(NamedTuple):
 
 
 class Gather(NamedTuple):
-    """Copy these slots of the member's role into its next batch, or into this process's shard of
-    it.
-    """
+    """Copy these slots of the member's role into its next batch, or this process's shard of it."""
 
     member: str
     slots: tuple[int, ...]
 
 
 class Gathered(NamedTuple):
-    """The slots may be filled again."""
+    """A learner has copied the slots of one Gather; they may be filled again."""
 
     member: str
 
 
 class Train(NamedTuple):
-    """Update on the batch that was gathered first."""
+    """Update the member on the oldest batch that was gathered."""
 
     member: str
 
 
 class Updated(NamedTuple):
-    """Trained and published."""
+    """A learner has trained one batch and published its weights."""
 
     member: str
     stats: UpdateStats
 
 
 class Discard(NamedTuple):
-    """Forget every gathered batch."""
+    """Forget every gathered batch of the member."""
 
     member: str
 
 
 class Copy(NamedTuple):
-    """Take a snapshot's weights, normaliser and moments, publish them, then Copied."""
+    """Take a snapshot's weights, normaliser and optimiser moments, publish them, then Copied."""
 
     member: str
     snapshot_id: str
 
 
 class Copied(NamedTuple):
+    """A learner has taken and published what Copy named."""
+
     member: str
 
 
 class SetHyperparams(NamedTuple):
+    """Train with these values from the next update on."""
+
     member: str
     values: dict[str, float]
 
 
 class MemberError(NamedTuple):
-    """A member's learner raised; the others of the process go on."""
+    """A member's learner raised; the other learners of its process go on.
+
+    text  the error, for people
+    """
 
     member: str
     text: str

@@ -1,4 +1,4 @@
-"""Which device a word in the configuration means on this machine."""
+"""The device of this machine that a word in the configuration means."""
 
 import torch
 
@@ -20,10 +20,12 @@ def check_devices(config: RunConfig, source: str) -> None:
 
 
 def choose_device(word: str, setting: str = "runtime") -> torch.device:
-    """word: "auto" (the first CUDA device, else the CPU), "cpu", "cuda" or "cuda:N". setting: where
-    the word stands, for the error.
+    """Return the device that a word means.
 
-    Raises ConfigError when that CUDA device is not there.
+    word     "auto" (the first CUDA device, else the CPU), "cpu", "cuda" or "cuda:N"
+    setting  the key of the configuration that holds the word, for the error
+
+    Raises: ConfigError when this machine does not have that CUDA device.
     """
     devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if word == "cpu" or (word == "auto" and devices == 0):
@@ -36,7 +38,7 @@ def choose_device(word: str, setting: str = "runtime") -> torch.device:
     here = (
         "no CUDA device" if devices == 0 else ", ".join(f"cuda:{index}" for index in range(devices))
     )
-    found = f'{setting} = "{word}": this machine has {here}'
+    problem = f'{setting} = "{word}": this machine has {here}'
     raise ConfigError(
-        "the configuration", [f'{found}; expected a device of this machine; use "auto" or "cpu"']
+        "the configuration", [f'{problem}; expected a device of this machine; use "auto" or "cpu"']
     )

@@ -1,4 +1,4 @@
-"""What the outside sees of a running population, whatever the placement."""
+"""The interface of a running population, which every placement fills."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -19,8 +19,9 @@ class ProcessStatus:
     roles       what it hosts: "main", "worker", "server", "learner m0 m2"
     state       "simulating", "waiting", ..., or "starting", "down"
     rate        rows per second over the last seconds: produced by a worker, served by a server,
-                trained by a learner (0 for main)
-    restarts    how often it was started again;  beat_age_s: since its last sign of life
+                trained by a learner; 0 for the main process
+    restarts    how often it was started again
+    beat_age_s  seconds since its last sign of life
     stage_s     seconds by stage since the run began
     queue       what waits in front of it: full slots for a learner, rows for a server, 0 for others
     """
@@ -37,9 +38,14 @@ class ProcessStatus:
 
 
 class Engine(Protocol):
-    """One population in one placement. Used from one thread; `close` always, whatever happened.
+    """One population in one placement.
 
-    games        finished and voided ones by kind;  rows_trained: consumed by learners
+    It is used from one thread, and must be closed whatever happened.
+
+    config        in force, as it was last edited
+    games         finished and voided games by kind
+    rows_trained  rows that learners have consumed
+    controller    the members' clocks, scores and rounds
     """
 
     config: RunConfig
@@ -53,77 +59,75 @@ class Engine(Protocol):
 
     @property
     def done(self) -> bool:
-        """Every member finished or failed, the closing evaluation is played."""
+        """Whether every member finished or failed and the final evaluation is played."""
 
     def closing(self) -> tuple[int, int]:
-        """Games of the closing evaluation: over, and planned. None are over while somebody
-        learns.
-        """
+        """Games of the final evaluation: (over, planned); none is over while a member learns."""
 
     def clocks(self) -> dict[str, int]:
-        """Member -> frames consumed."""
+        """Return every member's frames consumed."""
 
     def restore(self, checkpoint: Checkpoint) -> int:
-        """Before `run`: take over a saved state. Returns how many open games could not be
-        replayed and were voided (those known so far).
+        """Take over a stored state before `run`.
+
+        Returns how many open games are already known to be void because they cannot be replayed.
         """
 
     def take_over_hyperparams(self) -> None:
-        """Before `run`: learners take what the controller's members say (a person edited them)."""
+        """Give the learners the hyperparameters that a person edited, before `run`."""
 
     def edit(self, config: RunConfig) -> None:
-        """Go on with another config that differs in `pbt.config.resume.LIVE` alone. Only at
-        rest, and only while somebody learns.
+        """Go on with another configuration, which differs in `pbt.config.resume.LIVE` alone.
+
+        Call it only at rest, and only while a member learns.
         """
 
     def run(
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
     ) -> bool:
-        """THE main loop. True: done; False: asked to stop.
+        """THE main loop. Returns True when the run is done, False when it was asked to stop.
 
-        between_turns is called often: checkpoints and edits live there. look is, too, and goes on
-        while a rest is waited for, which takes as long as the slowest game's step: the display
-        lives there, and changes nothing.
+        between_turns  called between two turns; checkpoints are taken and edits made there
+        look           called there too, and while a rest is waited for, which takes as long as the
+                       slowest game's step; the display is drawn there, and changes nothing
 
         Raises: EnvError when a game raises the same error twice, EngineError when the run cannot go
         on.
         """
 
     def at_rest(self) -> AbstractContextManager[None]:
-        """Inside, nothing moves and everything that happened has been recorded; a rest within a
-        rest ends with the outer one.
+        """Bring the run to rest: inside, nothing moves and all that happened has been recorded.
 
-        Raises: EngineError when that cannot be reached; training goes on.
+        A rest within a rest ends with the outer one. Raises: EngineError when the run does not come
+        to rest in time; training goes on.
         """
 
     def take_cut(self, number: int) -> Checkpoint:
-        """The state of the whole population. Only at rest; to be written before rest ends."""
+        """Return the state of the whole population; take and write it within one rest."""
 
     def needed(self) -> set[str]:
-        """Snapshots that some next game may seat, or that sit now. Only at rest."""
+        """Return the ids of snapshots that sit now or that a next game may seat; only at rest."""
 
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
-        """Seat these no more."""
+        """Seat these snapshots no more."""
 
     def rows_produced(self) -> int: ...
 
     def rows_standing(self) -> int:
-        """Rows produced and neither trained nor dropped yet. Only at rest (else a moment's
-        guess).
-        """
+        """Rows produced and neither trained nor dropped yet; exact only at rest."""
 
     def dropped(self) -> Counter[str]:
-        """Rows produced and never trained, by reason."""
+        """Rows that were produced and will never be trained, by reason."""
 
     @property
     def stage_s(self) -> Mapping[str, float]:
         """Seconds by stage, summed over processes."""
 
     def processes(self) -> list[ProcessStatus]:
-        """Every process of the run, the calling one first."""
+        """Return the status of every process of the run, the calling one first."""
 
     def weights_digest(self) -> str:
-        """SHA-256 over every member's weights, in order: equal runs have equal digests."""
+        """Return a SHA-256 over every member's weights, in order; equal runs have equal digests."""
 
     def close(self) -> None:
-        """End every process and give shared memory back. Never raises for what is gone already."""
+        """End every process and release shared memory; what is gone already raises nothing."""

@@ -1,7 +1,7 @@
-"""How every child process of a run begins: `python -P -m pbt.runtime.entry DESCRIPTOR`.
+"""The program of every child process of a run: `python -P -m pbt.runtime.entry DESCRIPTOR`.
 
-`pbt.transport.child` starts it. Its life is tied to its parent's, and the signals meant for the
-main process are left to that one, before anything heavy is loaded.
+`pbt.transport.child` starts it. Before it loads anything heavy it ties its life to its parent's and
+leaves the signals for the main process to that process (`settle`).
 """
 
 import sys

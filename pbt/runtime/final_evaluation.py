@@ -1,19 +1,24 @@
-"""The evaluation games that are played when nobody learns any more, shared among the workers."""
+"""The final evaluation: games that the workers play when no member learns any more."""
 
 from collections.abc import Sequence
 
 
 class FinalEvaluation:
-    """games: to be played by all workers together. begun: workers were told to."""
+    """Divides the games of the final evaluation among the workers.
+
+    begun  whether the workers were told to play them
+    """
 
     def __init__(self, games: int, workers: Sequence[str]) -> None:
+        """games: to be played by all workers together."""
         self._games, self._workers = games, tuple(workers)
         self._quiet: set[str] = set()
         self.begun = False
 
     def shares(self, played: int) -> dict[str, int]:
-        """By worker, how many of the games that are left are its; none before they begin.
-        played: so far.
+        """Return how many of the games that are left each worker plays, 0 before they begin.
+
+        played: games that are over.
         """
         left = max(0, self._games - played) if self.begun else 0
         return {
@@ -22,17 +27,18 @@ class FinalEvaluation:
         }
 
     def over_of(self, played: int) -> tuple[int, int]:
-        """(games over, games planned). A game that began before the closing may make one more
-        than planned; played: so far.
+        """Return (games over, games planned). played: games that are over.
+
+        A training-time game that ends only now counts too, so `played` may exceed the plan.
         """
         return min(played, self._games), self._games
 
     def quiet(self, worker: str) -> None:
-        """The worker's share is over."""
+        """Note that a worker has played all of its games."""
         self._quiet.add(worker)
 
     def restart(self) -> None:
-        """All workers died: each gets another share."""
+        """Note that all workers died: each will be given games anew."""
         self._quiet.clear()
 
     @property

@@ -1,5 +1,6 @@
-"""What a process can host, in any mixture, each in its turn: tables (WorkerHost), policies
-(ServerHost), learners (`learner_host.py`).
+"""The parts that a process can host, in any mixture, each of which works in its turn.
+
+Tables are hosted by WorkerHost, policies by ServerHost, learners by `learner_host.py`.
 """
 
 from dataclasses import dataclass
@@ -45,14 +46,22 @@ from pbt.transport.channel import Channel
 from pbt.transport.fifo import attach_fifo
 from pbt.transport.messages import JsonState
 
-# How long a host may wait for others at a time; meanwhile the main process is not heard.
+# How long a host may wait for other processes at a time; it hears no message meanwhile.
 PATIENCE_S = 0.05
 DRAIN_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """What every host of a process has. orders: the assignment as it came."""
+    """What all hosts of a process share.
+
+    plan       what the process hosts
+    blueprint  the facts of the population
+    memory     the shared memory of the run
+    store      of snapshots
+    channel    to the main process
+    orders     the assignment as it came
+    """
 
     plan: ProcessPlan
     blueprint: Blueprint
@@ -70,22 +79,26 @@ class ComponentHost(Protocol):
     """One part of a process."""
 
     def hear(self, message: Any) -> None:
-        """A message of the main process; those for other hosts are passed over."""
+        """Take a message of the main process; those for other hosts are passed over."""
 
     def work(self) -> bool:
-        """Do what there is to do, at most for a turn; False when there was nothing."""
+        """Do what there is to do, at most for one turn. Returns False when there was nothing."""
 
 
 class WorkerHost:
-    """Tables in groups, the planner of their games, and the way to their actions."""
+    """Plays the tables of a worker.
+
+    It holds them in groups, with the planner of their games and a way to get actions: a policy
+    server of its own, or requests to the servers.
+    """
 
     def __init__(self, place: Workplace) -> None:
         self._place, self._channel, self._row = place, place.channel, place.memory.row
         blueprint, orders = place.blueprint, place.orders
         inference = _local_inference(place) if place.plan.local else _remote_inference(place)
         frozen = FrozenPool(inference, blueprint.live_slots, blueprint.frozen_slots)
-        shares = [read_share(group["share"]) for group in orders["groups"]]
-        tables = [table for share in shares for table in share.tables]
+        partitions = [read_share(group["share"]) for group in orders["groups"]]
+        tables = [table for partition in partitions for table in partition.tables]
         self._planner = new_planner(blueprint, frozen, tables, place.memory.counts)
         self._planner.load(orders["planner"])
         self._planner.close_with(orders["closing_games"])
@@ -94,7 +107,7 @@ class WorkerHost:
         self._groups = [
             RolloutWorker(
                 make_game,
-                share,
+                partition,
                 place.memory.slabs,
                 self._planner,
                 place.config.seed,
@@ -103,7 +116,7 @@ class WorkerHost:
                 watch=self._watch,
                 onlooker=onlooker,
             )
-            for share in shares
+            for partition in partitions
         ]
         self._row.enter("starting")
         states = [
@@ -160,8 +173,10 @@ class WorkerHost:
         return not self._sampler.stalled
 
     def _report(self, messages: list[Any]) -> None:
-        """Tell what happened; counted before it is told, so that a death in between leaves no
-        row that was trained but not produced.
+        """Count what happened on the board, then tell the main process.
+
+        If the worker died between the two in the other order, rows could be trained that were never
+        counted as produced.
         """
         fillers = [filler for group in self._groups for filler in group.fillers]
         self._row.set("produced", sum(filler.produced for filler in fillers))
@@ -171,17 +186,15 @@ class WorkerHost:
             self._channel.send_many(messages)
 
     def _pause(self, rest: int) -> None:
-        """Come to rest and say how everything stands. Raises: EngineError when answers do not
-        come.
-        """
+        """Come to rest and send the state of everything. Raises: EngineError without actions."""
         self._report(self._sampler.drain(DRAIN_TIMEOUT_S))
         if not self._sampler.at_rest():
             raise EngineError(
                 f"{self._place.plan.name} did not come to rest within {DRAIN_TIMEOUT_S:.0f} "
                 "s: actions are still outstanding"
             )
-        # Games that were voided when a checkpoint was taken over are told of by the first turn,
-        # which may not have come yet.
+        # The first turn after a resume reports the games that were voided by it. That turn may not
+        # have come yet.
         self._report([message for group in self._groups for message in group.advance()])
         self._row.enter("paused")
         state = {
@@ -204,7 +217,7 @@ class WorkerHost:
 
 
 def _local_inference(place: Workplace) -> Inference:
-    """A policy server of one's own for every policy."""
+    """Return a way to actions without other processes: a policy server for every policy."""
     blueprint = place.blueprint
     server = PolicyServer(
         place.memory.slabs,
@@ -231,7 +244,7 @@ def _live_policy(place: Workplace, member: MemberPlace) -> NetworkPolicy:
 
 
 class ServerHost:
-    """Policies for the tables of other processes."""
+    """Serves policies to the tables of other processes."""
 
     def __init__(self, place: Workplace) -> None:
         blueprint, config = place.blueprint, place.config
@@ -261,11 +274,11 @@ class ServerHost:
             place.memory.row,
             delay_s=config.runtime.inference_delay_s,
         )
-        # Learners in the same process must not wait for requests.
+        # A learner in the same process must not wait long for requests of workers.
         self._patience_s = PATIENCE_S / 10 if place.plan.trains else PATIENCE_S
 
     def hear(self, message: Any) -> None:
-        """Nothing is for servers: workers tell them what they need."""
+        """Do nothing: the main process tells servers nothing, workers ask them directly."""
 
     def work(self) -> bool:
         self._service.step(self._patience_s)

@@ -1,4 +1,4 @@
-"""Learners in a process: gather, train, publish, copy, as the main process says."""
+"""The host of learners in a process: it gathers, trains, publishes and copies as it is told."""
 
 import time
 from collections import deque
@@ -35,7 +35,13 @@ from pbt.transport.weights import PublishedWeights
 
 @dataclass
 class HostedLearner:
-    """A learner, or one shard of it, and where it publishes; shard 0 alone does."""
+    """A learner, or one shard of it.
+
+    shard      which part of the member's batches it trains
+    role       index of the member's role
+    published  where the learner publishes; shard 0 alone does
+    reducer    adds up gradients over the shards
+    """
 
     shard: Shard
     role: int
@@ -45,7 +51,7 @@ class HostedLearner:
 
     def publish(self) -> None:
         if self.shard.index == 0:
-            # Publishing copies; from another device everything comes in one piece first.
+            # `publish` copies tensor by tensor; from another device one transfer comes first.
             state = (
                 self.learner.tensors()
                 if self.learner.device.type == "cpu"
@@ -55,7 +61,7 @@ class HostedLearner:
 
 
 class LearnerHost:
-    """Learners, one update at a time, in the order in which they were told to train."""
+    """Trains learners, one update at a time, in the order of the Train messages."""
 
     def __init__(self, place: Workplace) -> None:
         self._place, self._channel, self._row = place, place.channel, place.memory.row
@@ -66,7 +72,7 @@ class LearnerHost:
             shard.member: self._hosted(shard, members[shard.member], device)
             for shard in place.plan.trains
         }
-        # A worker's own core would only be shared with such a thread.
+        # Where the process also plays, a thread for gathering would take the worker's core.
         background = not place.plan.groups
         self._gatherer = BatchGatherer(
             place.memory.slabs, device, background=background, on_gathered=self._gathered
@@ -74,7 +80,7 @@ class LearnerHost:
         self._to_train: deque[str] = deque()
 
     def _hosted(self, shard: Shard, member: MemberPlace, device: torch.device) -> HostedLearner:
-        """The learner as it published itself last, with the hyperparameters in force."""
+        """Return the learner as it was published last, with the hyperparameters in force."""
         learner = new_learner(self._place.blueprint, member, device)
         published = self._place.memory.published(member)
         learner.load_state(published.read())
@@ -115,8 +121,9 @@ class LearnerHost:
                 )
 
     def work(self) -> bool:
-        """One update, if one is due. What raises is told; the learner goes back to what it
-        published last.
+        """Do one update, if one is due.
+
+        A learner that raises goes back to what it published last, and the main process is told.
         """
         if not self._to_train:
             return False
@@ -124,27 +131,27 @@ class LearnerHost:
         hosted = self._learners[name]
         try:
             self._timed(lambda: self._update(name, hosted))
-        except Exception as error:  # a member's trouble is not the others'
+        except Exception as error:  # the other members of this process must go on
             if hosted.shard.shards > 1:
-                # The other shards wait in the middle of a sum: all start again.
+                # The other shards wait in the middle of a sum, so all of them must start again.
                 raise
             hosted.learner.load_state(hosted.published.read())
             self._channel.send(MemberError(name, f"{type(error).__name__}: {error}"))
         return True
 
     def _gather(self, name: str, slots: tuple[int, ...]) -> None:
-        """Raises: EngineError when a row was acted by another policy; no learner ever sees one."""
+        """Gather slots for a member. Raises: EngineError when another policy acted in a row."""
         role, policy = self._learners[name].role, self._policies[name]
         column = self._place.memory.slabs[role].column
-        strangers = column["valid"][list(slots)] & (column["policy"][list(slots)] != policy)
-        if strangers.any():
+        foreign = column["valid"][list(slots)] & (column["policy"][list(slots)] != policy)
+        if foreign.any():
             raise EngineError(
-                f"{int(strangers.sum())} rows given to the learner of {name} (policy "
+                f"{int(foreign.sum())} rows given to the learner of {name} (policy "
                 f"{policy}) were acted by other policies"
             )
         began_s = time.monotonic()
         self._gatherer.gather(name, role, slots)
-        # Beside the training where there is a thread for it; then this is next to nothing.
+        # Where a thread gathers beside the training, this is only the time to ask it.
         self._row.add("gather_s", time.monotonic() - began_s)
 
     def _update(self, name: str, hosted: HostedLearner) -> None:

@@ -1,135 +1,33 @@
-"""The main process's side of learning: full slots in, batches out to the learners, rounds decided
-between their updates.
+"""The scheduler of learners: full slots become batches, and rounds are decided between updates.
 
-A member's learner has at most one batch in training and one gathered ahead, so every decision about
-it is made while it rests.
+It runs in the main process and tells the processes of the learners what to do. A learner has at
+most one batch in training and one gathered ahead. While a decision about its member is due, it is
+told to train nothing.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
 
-import torch
 from torch import Tensor
 
 from pbt.checkpoint.cut import learner_part
 from pbt.config.schema import RunConfig
-from pbt.errors import EngineError
-from pbt.hyperparams import Hyperparams
-from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
-from pbt.models.weights import MODEL_PREFIX
 from pbt.population.controller import Controller
-from pbt.processes.restarts import RestartPolicy
 from pbt.records import Directive
-from pbt.runtime.blueprint import Blueprint
 from pbt.runtime.control import Copy, Discard, Gather, SetHyperparams, Train
-from pbt.runtime.placements import ProcessPlan
-from pbt.runtime.shared import SharedMemory
+from pbt.runtime.learner_handle import Dispatched, LearnerHandle
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
-from pbt.transport.weights import PublishedWeights
-
-
-@dataclass
-class Dispatched:
-    """A batch on its way through a learner.
-
-    to_gather  the shards' processes that have not copied their slots yet;  to_train: how many
-               shards have not trained yet
-    discarded  its rows are counted as dropped;  publications: of the learner when it was told to
-               train, more of them show that it has
-    """
-
-    fulls: list[SlotFull]
-    rows: int
-    to_gather: set[str]
-    to_train: int
-    training: bool = False
-    publications: int = 0
-    discarded: bool = False
-
-
-@dataclass
-class LearnerHandle:
-    """A member's learner as the main process knows it. Fills the port MemberLearner from what the
-    learner published, wherever that lives or lived.
-
-    hosts      names of the processes that host it, one per shard, the publishing one first
-    batches    oldest first;  copying: a directive whose copy is not in force yet, with the shards
-               that have not said Copied
-    """
-
-    name: str
-    role: int
-    policy: int
-    hosts: tuple[str, ...]
-    batcher: Batcher
-    published: PublishedWeights
-    errors: RestartPolicy
-    batches: deque[Dispatched] = field(default_factory=deque)
-    copying: Directive | None = None
-    to_copy: int = 0
-    version: int = 0
-    frames: int = 0
-
-    def state(self) -> dict[str, Tensor]:
-        """What it published last; the clocks are read with it."""
-        state = self.published.read()
-        self.version, self.frames = (int(number) for number in state["clocks"][:2])
-        return state
-
-    def weights(self) -> dict[str, Tensor]:
-        """Those of its model in what it published last."""
-        return {
-            name.removeprefix(MODEL_PREFIX): tensor
-            for name, tensor in self.state().items()
-            if name.startswith(MODEL_PREFIX)
-        }
-
-    def refresh(self) -> None:
-        """Read the clocks alone."""
-        clocks = torch.zeros(4, dtype=torch.int64)
-        self.published.copy_into({"clocks": clocks})
-        self.version, self.frames = int(clocks[0]), int(clocks[1])
-
-    def copy_from(self, state: Mapping[str, Tensor]) -> None:
-        raise EngineError(
-            f"the learner of {self.name} lives in another process; it copies when it is sent a Copy"
-        )
-
-    def set_hyperparams(self, hyperparams: Hyperparams) -> None:
-        raise EngineError(
-            f"the learner of {self.name} lives in another process; it is sent SetHyperparams"
-        )
-
-
-def trainees_of(
-    blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory
-) -> list[LearnerHandle]:
-    """One per member, in their order."""
-    shards = sorted(
-        (shard.member, shard.index, plan.name) for plan in plans for shard in plan.trains
-    )
-    return [
-        LearnerHandle(
-            name,
-            role,
-            policy,
-            hosts=tuple(host for member, _, host in shards if member == name),
-            batcher=Batcher(shared.slabs[role], role, blueprint.batch_slots),
-            published=shared.published[name],
-            errors=RestartPolicy(blueprint.config.runtime.max_restarts),
-        )
-        for name, role, policy in blueprint.members
-    ]
 
 
 class LearnerScheduler:
     """Feeds every learner and puts its rounds in force.
 
-    send(process, *messages), permit(permits): the ways out;  reachable(process): somebody would
-    hear it now
-    resting  nothing new is gathered; what was is trained
+    trainees      learner handles by member
+    dropped       rows dropped here, by reason
+    rows_trained  by all learners
+    updates       by all learners
+    resting       no new batch is gathered; those that were gathered are trained
     """
 
     def __init__(
@@ -141,6 +39,12 @@ class LearnerScheduler:
         reachable: Callable[[str], bool],
         permit: Callable[[list[RolloutPermit]], None],
     ) -> None:
+        """Connect the scheduler.
+
+        send(process, *messages)  sends messages to a process
+        reachable(process)        whether a process would hear a message now
+        permit(permits)           releases slots to their workers
+        """
         self._config, self._controller = config, controller
         self._send, self._reachable, self._permit = send, reachable, permit
         self.trainees = {trainee.name: trainee for trainee in trainees}
@@ -149,8 +53,7 @@ class LearnerScheduler:
         self.rows_trained = 0
         self.updates = 0
         self.resting = False
-        # Updates that wait for a copy to be in force before their rounds are decided; their
-        # learners rest.
+        # Updates whose rounds are decided only when a copy is in force. Their learners wait.
         self._undecided: deque[tuple[str, UpdateStats]] = deque()
 
     def load(
@@ -159,9 +62,7 @@ class LearnerScheduler:
         tensors: Mapping[str, Mapping[str, Tensor]],
         rows_trained: int,
     ) -> None:
-        """Take over what a checkpoint has of every member: what waits for its batch, and its
-        learner.
-        """
+        """Take over a checkpoint's waiting slots and learner of every member."""
         self.rows_trained = rows_trained
         for name, trainee in self.trainees.items():
             saved = tensors[learner_part(name)]
@@ -177,8 +78,9 @@ class LearnerScheduler:
         self._permit(trainee.batcher.add(full, member.generation, refuse=member.refused))
 
     def gathered(self, process: str, name: str) -> None:
-        """The member's shard in a process copied its slots of one batch more; when all shards
-        have, that batch's slots go back to their workers.
+        """Note that a member's shard in a process has copied its slots of its oldest such batch.
+
+        When all shards have copied theirs, the slots of the batch go back to their workers.
         """
         trainee = self.trainees[name]
         batch = next(batch for batch in trainee.batches if process in batch.to_gather)
@@ -189,7 +91,7 @@ class LearnerScheduler:
                 trainee.batches.remove(batch)
 
     def updated(self, name: str, stats: UpdateStats) -> None:
-        """A shard finished an update; when all have, the controller sees it."""
+        """Note that a shard finished an update; when all have, the controller decides on it."""
         trainee = self.trainees[name]
         batch = trainee.batches[0]
         batch.to_train -= 1
@@ -203,8 +105,9 @@ class LearnerScheduler:
         self._decide()
 
     def _decide(self) -> None:
-        """Show the controller what was updated and put in force what it decides: one by one,
-        since a round must find the one before it in force.
+        """Show the controller the updates, and put its decisions in force one by one.
+
+        A round must find the one before it in force, so all wait while a copy is on its way.
         """
         while self._undecided and all(
             trainee.copying is None for trainee in self.trainees.values()
@@ -217,9 +120,7 @@ class LearnerScheduler:
                 self.abandon(self.trainees[name], refused)
 
     def copied(self, name: str) -> None:
-        """A shard took the winner's weights; when all have, the member is of its next
-        generation.
-        """
+        """Note that a shard took the donor's weights; when all have, a new generation begins."""
         trainee = self.trainees[name]
         trainee.to_copy -= 1
         if trainee.to_copy == 0 and trainee.copying is not None:
@@ -229,8 +130,9 @@ class LearnerScheduler:
             self._decide()
 
     def member_error(self, name: str, text: str) -> None:
-        """An update raised. The learner went back to what it published last; too often in a row,
-        and the member fails.
+        """Note that an update raised and the learner went back to what it published last.
+
+        Its batches are dropped. The member fails when this happens too often in a row.
         """
         trainee = self.trainees[name]
         for batch in list(trainee.batches):
@@ -243,7 +145,7 @@ class LearnerScheduler:
             self.fail(name, text)
 
     def fail(self, name: str, text: str) -> None:
-        """The member trains no more and sits as a frozen opponent."""
+        """Train the member no more; it sits as a frozen opponent. text: why."""
         self._controller.fail(name, text)
         self.trainees[name].copying = None
         self.abandon(self.trainees[name], "failed")
@@ -252,25 +154,25 @@ class LearnerScheduler:
     # --- giving learners their work ---------------------------------------------------------------
 
     def dispatch(self) -> None:
-        """Have the next batch gathered while the one before it is trained."""
-        resting = {name for name, _ in self._undecided}
+        """Have each learner gather its next batch while it trains the one before it."""
+        waiting = {name for name, _ in self._undecided}
         for trainee in self.trainees.values():
             if (
                 trainee.copying is not None
-                or trainee.name in resting
+                or trainee.name in waiting
                 or not all(self._reachable(host) for host in trainee.hosts)
             ):
                 continue
             if len(trainee.batches) < 2 and not self.resting:
                 self._gather(trainee)
-            waiting = trainee.batches[0] if trainee.batches else None
-            if waiting is not None and not waiting.training and not waiting.discarded:
-                waiting.training, waiting.publications = True, trainee.published.publications
+            oldest = trainee.batches[0] if trainee.batches else None
+            if oldest is not None and not oldest.training and not oldest.discarded:
+                oldest.training, oldest.publications = True, trainee.published.publications
                 self._send_to(trainee, Train(trainee.name))
 
     def _gather(self, trainee: LearnerHandle) -> None:
         if self._config.learning.max_lag is not None:
-            # By the time it is trained, the batches in front of it will have been.
+            # The batch is trained after those in front of it, each of which adds one version.
             self._permit(
                 trainee.batcher.drop_stale(
                     trainee.version + len(trainee.batches), self._config.learning.max_lag
@@ -289,20 +191,20 @@ class LearnerScheduler:
             )
 
     def behind(self) -> bool:
-        """Some learner has so many batches waiting that workers should hold."""
+        """Whether a learner has enough batches waiting that workers should hold."""
         batch_slots = self._config.learning.batch_steps // self._config.sampling.rollout_steps
         limit = self._config.runtime.waiting_batches * batch_slots
         return any(len(trainee.batcher.waiting) >= limit for trainee in self.trainees.values())
 
     @property
     def idle(self) -> bool:
-        """No batch, no decision and no copy is on its way."""
+        """Whether no batch, no decision and no copy is on its way."""
         return not self._undecided and not any(
             trainee.batches or trainee.copying is not None for trainee in self.trainees.values()
         )
 
     def frames_at(self, processes: Collection[str]) -> int:
-        """Trained so far by all members whose learners these processes host."""
+        """Frames trained so far by all members whose learners these processes host."""
         return sum(
             trainee.frames
             for trainee in self.trainees.values()
@@ -310,6 +212,7 @@ class LearnerScheduler:
         )
 
     def rows_at_learners(self) -> int:
+        """Rows of the batches that are on their way through learners."""
         return sum(
             batch.rows
             for trainee in self.trainees.values()
@@ -320,8 +223,10 @@ class LearnerScheduler:
     # --- copies, ends, deaths ---------------------------------------------------------------------
 
     def _apply(self, trainee: LearnerHandle, directive: Directive) -> None:
-        """Put a round's directive in force. A copy is in force when every shard has said so; no
-        row of the replaced weights is trained after it.
+        """Put a round's directive in force.
+
+        A copy is in force when every shard has said so. No row of the replaced weights is trained
+        after it.
         """
         if directive.copy_snapshot is None:
             self._controller.applied(directive)
@@ -342,14 +247,14 @@ class LearnerScheduler:
         )
 
     def abandon(self, trainee: LearnerHandle, reason: str) -> None:
-        """Train on nothing of what waits."""
+        """Drop everything that waits to be trained on."""
         for batch in list(trainee.batches):
             self._drop(trainee, batch, reason)
         self._send_to(trainee, Discard(trainee.name))
         self._permit(trainee.batcher.discard(reason))
 
     def _drop(self, trainee: LearnerHandle, batch: Dispatched, reason: str) -> None:
-        """Count a batch as dropped; its slots come back when they have been gathered."""
+        """Count a batch as dropped; its slots are released when they have been gathered."""
         if not batch.discarded:
             self.dropped[reason] += batch.rows
             batch.discarded = True
@@ -357,8 +262,10 @@ class LearnerScheduler:
             trainee.batches.remove(batch)
 
     def hosts_died(self, hosts: set[str]) -> None:
-        """Learners that lived there start again from what they published: batches whose slots
-        are still full wait again, the others are lost.
+        """Take back the batches of learners whose process died.
+
+        The learners start again from what they published. Batches whose slots are still full wait
+        again, the others are lost.
         """
         for trainee in self.trainees.values():
             if not hosts & set(trainee.hosts):
@@ -370,8 +277,8 @@ class LearnerScheduler:
                     and trainee.published.publications > batch.publications
                     and not batch.discarded
                 ):
-                    # It was published, only the news of it were lost. The version would not tell:
-                    # it stays when every step was skipped.
+                    # The batch was trained and published, and only the message was lost. The
+                    # version would not tell, since it stays when every step was skipped.
                     self.rows_trained += batch.rows
                     self._permit(trainee.batcher.permits(batch.fulls) if batch.to_gather else [])
                 elif batch.to_gather and batch.fulls and not batch.discarded:
@@ -383,14 +290,15 @@ class LearnerScheduler:
             trainee.batches.clear()
 
     def hosts_started(self, hosts: set[str]) -> None:
-        """A copy that was not in force when they died is asked for again."""
+        """Ask again for copies that were not in force when these processes died."""
         for trainee in self.trainees.values():
             if hosts & set(trainee.hosts) and trainee.copying is not None:
                 self._send_copy(trainee)
 
     def slots_died(self) -> None:
-        """The sampling plane starts again with free slots: what waited in full ones is lost. A
-        batch on its way only loses its permits.
+        """Drop what waits in full slots: the sampling plane starts again with all slots free.
+
+        A batch that is being gathered is trained nevertheless; its slots are not released again.
         """
         for trainee in self.trainees.values():
             trainee.batcher.discard("restart")
@@ -399,7 +307,7 @@ class LearnerScheduler:
 
     @property
     def gathering(self) -> bool:
-        """A learner still reads slots."""
+        """Whether a learner still reads slots."""
         return any(
             batch.to_gather for trainee in self.trainees.values() for batch in trainee.batches
         )

@@ -1,8 +1,7 @@
-"""Members into and out of a stored cut: whoever resumes from the result goes on with another
-population, everybody else as they were.
+"""Members join or leave a population in its checkpoint; the run then resumes from the result.
 
 Places in the policy table belong to names, so open games, part-filled slots and waiting batches of
-those who stay hold good. Games in which one who leaves sits are voided when they are resumed
+the other members stay valid. Games in which a member that left sits are voided at the resume
 (`pbt.checkpoint.workers`).
 """
 
@@ -17,6 +16,7 @@ from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.workers import count_valid
 from pbt.errors import EngineError
 from pbt.models.weights import MODEL_PREFIX
+from pbt.population.freezing import policy_tensors, store_snapshot
 from pbt.population.members import Member
 from pbt.population.ports import SnapshotStore
 from pbt.records import SnapshotRecord
@@ -25,12 +25,16 @@ from pbt.runtime.blueprint import Blueprint, MemberPlace
 from pbt.transport.messages import JsonState
 
 LEFT = "left"
-"""Reason of the rows that are dropped because their member left."""
+"""The reason under which rows are counted that are dropped because their member left."""
 
 
 class Newcomer(NamedTuple):
-    """learner: its whole state, clocks at 0;  origin: the snapshot that its weights come from,
-    None for weights of its own
+    """A member that joins.
+
+    place        in the blueprint of the population that it joins
+    hyperparams  flat
+    learner      the learner's whole state, clocks at 0
+    origin       the snapshot that its weights come from, None for weights of its own
     """
 
     place: MemberPlace
@@ -40,45 +44,32 @@ class Newcomer(NamedTuple):
 
 
 def members_of(cut: Checkpoint) -> dict[str, Member]:
-    """In order."""
+    """Return the members of a checkpoint, in order."""
     return {entry["name"]: Member.load(entry) for entry in cut.state["controller"]["members"]}
 
 
 def freeze(cut: Checkpoint, name: str, store: SnapshotStore, *, whole: bool) -> SnapshotRecord:
-    """Store a member as it stands in the cut. whole: for a copy, with the optimiser's moments; else
-    what acts, its last snapshot for others to meet.
+    """Store a member as it stands in a checkpoint.
 
-    Raises: SnapshotError when the disk refuses.
+    whole: with the optimiser's moments, for another member to copy; else its policy alone, as the
+    last snapshot that others meet. Raises: SnapshotError when the disk refuses.
     """
     member, state = members_of(cut)[name], cut.tensors[learner_part(name)]
     version, frames = (int(number) for number in state["clocks"][:2])
-    tensors = (
-        state
-        if whole
-        else {key: tensor for key, tensor in state.items() if key.startswith(MODEL_PREFIX)}
-    )
-    snapshot_id, size_bytes = store.put(tensors, member.snapshot_metadata(frames, version))
-    reason = "round" if whole else "final"
-    return SnapshotRecord(
-        snapshot_id,
-        name,
-        member.role,
-        member.generation,
-        version,
-        frames,
-        reason,
-        member.newest_snapshot,
-        size_bytes,
-    )
+    tensors, reason = (state, "round") if whole else (policy_tensors(state), "final")
+    return store_snapshot(store, member, reason, tensors, frames=frames, version=version)
 
 
 def beginner(
     blueprint: Blueprint, name: str, weights: Mapping[str, Tensor] | None, origin: str | None
 ) -> Newcomer:
-    """A member at frame 0 of its clock, with the hyperparameters of its config.
+    """Return a member at frame 0 of its clock, with the hyperparameters of its configuration.
 
-    weights: a learner's state, or a model's as a snapshot holds it (the optimiser's moments then
-    begin anew); None: weights of its own. Raises: SnapshotError when they do not fit.
+    weights  a learner's state, or a model as a snapshot holds it (the optimiser's moments then
+             begin anew); None for weights of its own
+    origin   the snapshot that the weights come from, None for weights of its own
+
+    Raises: SnapshotError when the weights do not fit.
     """
     place = next(member for member in blueprint.members if member.name == name)
     learner = new_learner(blueprint, place)
@@ -98,7 +89,10 @@ def beginner(
 
 
 def joined(cut: Checkpoint, newcomer: Newcomer, role: str) -> Checkpoint:
-    """role: the name of its role. Raises: EngineError when there is such a member."""
+    """Return a checkpoint with one member more. role: the name of the newcomer's role.
+
+    Raises: EngineError when the checkpoint has a member of that name.
+    """
     name = newcomer.place.name
     if name in members_of(cut):
         raise EngineError(f"{name} is a member already")
@@ -121,12 +115,13 @@ def joined(cut: Checkpoint, newcomer: Newcomer, role: str) -> Checkpoint:
 
 
 def without(cut: Checkpoint, name: str) -> Checkpoint:
-    """Its learner goes, and what stands of its rows; scores of the others against it stay.
-    Raises: EngineError when there is no such member.
+    """Return a checkpoint without a member, its learner and its rows.
+
+    The scores of the others against it stay. Raises: EngineError when there is no such member.
     """
-    found = members_of(cut)
-    if name not in found:
-        raise EngineError(f"{name} is no member; there are {', '.join(found)}")
+    members = members_of(cut)
+    if name not in members:
+        raise EngineError(f"{name} is no member; there are {', '.join(members)}")
     controller, planner = cut.state["controller"], cut.state["planner"]
     state = {
         **cut.state,
@@ -136,14 +131,16 @@ def without(cut: Checkpoint, name: str) -> Checkpoint:
         },
         "planner": {**planner, "entrants": _other(planner["entrants"], name)},
         "trainees": _other(cut.state["trainees"], name),
-        "worker": _freed(cut, name, found[name].policy),
+        "worker": _freed(cut, name, members[name].policy),
     }
     return Checkpoint(cut.number, state, _other(cut.tensors, learner_part(name)))
 
 
 def _freed(cut: Checkpoint, name: str, policy: int) -> JsonState:
-    """The workers' state, where no slot is kept for the policy: those PARKED and those that wait
-    for its next batch are FREE, their rows dropped.
+    """Return the workers' state with no slot kept for a policy.
+
+    Its PARKED slots and those that wait for its next batch become FREE, and their rows count as
+    dropped.
     """
     batcher, worker = cut.state["trainees"][name], cut.state["worker"]
     fillers = []
@@ -155,7 +152,7 @@ def _freed(cut: Checkpoint, name: str, policy: int) -> JsonState:
         dropped[LEFT] += _rows(cut.tensors[f"slab-{role}"], parked) + count_valid(
             cut.tensors[f"slab-{role}"], waiting
         )
-        # What its own batcher had dropped would be forgotten with it.
+        # The counts of the member's own batcher leave with it, so they are kept here.
         dropped.update(batcher["dropped"] if role == 0 else {})
         pool = {
             "free": [*filler["pool"]["free"], *freed],
@@ -172,7 +169,7 @@ def _freed(cut: Checkpoint, name: str, policy: int) -> JsonState:
 
 
 def _rows(slab: Mapping[str, Tensor], parked: list[list[int]]) -> int:
-    """Valid rows of PARKED slots, each up to its row."""
+    """Return the number of valid rows of PARKED slots. parked: (slot, rows that are complete)."""
     places = {int(slot): index for index, slot in enumerate(slab["slots"].tolist())}
     return sum(int(slab["valid"][places[slot], :row].sum()) for slot, row in parked)
 

@@ -1,4 +1,4 @@
-"""The placements, as tables: which process hosts which components."""
+"""The placements, as tables that say which process hosts which components."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,8 +11,11 @@ TABLES_PER_WORKER = 128
 
 @dataclass(frozen=True)
 class Shard:
-    """A member's learner, or its `index`-th part of `shards` where several processes share one
-    member. Shard 0 publishes.
+    """A member's learner, or a part of it where several processes train one member.
+
+    member  the member's name
+    index   which part; part 0 publishes
+    shards  how many parts there are
     """
 
     member: str
@@ -24,12 +27,13 @@ class Shard:
 class ProcessPlan:
     """One process and what it hosts.
 
-    groups  numbers of the shares of tables it plays, each stepped at a time: see
-            `pbt.runtime.blueprint.equal_shares`
-    local   its tables are acted for in the process itself, else by the servers
-    serves  it is server number so much: it acts for the policies p with p % servers == serves;
-            None: it is none
-    trains  the learners it hosts
+    name    of the process
+    groups  numbers of the partitions of tables that it plays, one group of tables each, stepped one
+            after the other (`pbt.runtime.blueprint.equal_shares`)
+    local   the process itself computes actions for its tables, else the servers do
+    serves  its number among the servers, which acts for the policies p with p % servers == serves;
+            None where it is no server
+    trains  the learners that it hosts
     """
 
     name: str
@@ -40,13 +44,15 @@ class ProcessPlan:
 
     @property
     def in_plane(self) -> bool:
-        """Part of the sampling plane, which dies and is started again as a whole; else a fault
-        domain of its own.
+        """Whether it belongs to the sampling plane: all workers and servers.
+
+        The plane dies and is started again as a whole; any other process is a fault domain of its
+        own.
         """
         return bool(self.groups) or self.serves is not None
 
     def state(self) -> dict[str, Any]:
-        """For a message; `of` reads it."""
+        """Return the plan as a message carries it; `of` reads it."""
         return asdict(self)
 
     @classmethod
@@ -56,7 +62,7 @@ class ProcessPlan:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """For people."""
+        """What it hosts, in words for people."""
         learner = (
             ("learner " + " ".join(shard.member for shard in self.trains),) if self.trains else ()
         )
@@ -64,11 +70,11 @@ class ProcessPlan:
 
 
 def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
-    """Every "auto" that decides what is built, decided. cores: usable ones; cuda: a device is
-    there.
+    """Return the configuration with every "auto" decided that says what is built.
 
-    Of the result only `sampling.environments` belongs into a stored configuration: processes are
-    chosen anew at every start.
+    cores: usable ones; cuda: whether there is a CUDA device. Of the result only
+    `sampling.environments` belongs into a stored configuration, since processes are chosen anew at
+    every start.
     """
     runtime, sampling = config.runtime, config.sampling
     placement = (
@@ -98,7 +104,7 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
 
 
 def process_plans(config: RunConfig, members: Sequence[str]) -> tuple[ProcessPlan, ...]:
-    """The processes of a resolved configuration besides the main one; none for "serial"."""
+    """Return the processes of a resolved configuration but the main one; none for "serial"."""
     return {"serial": _serial, "inline": _inline, "central": _central}[config.runtime.placement](
         config, tuple(members)
     )
@@ -109,8 +115,10 @@ def _serial(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, .
 
 
 def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
-    """One process per core that acts and learns; every member has one owner, or one shard in
-    each of several where members are fewer than workers.
+    """Return one process per core, which plays, acts and learns.
+
+    Every member is trained by one process, or by several, a shard each, where there are fewer
+    members than workers.
     """
     workers = worker_count(config)
     return tuple(
@@ -122,8 +130,10 @@ def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, .
 def _owned(
     config: RunConfig, members: tuple[str, ...], worker: int, workers: int
 ) -> tuple[Shard, ...]:
-    """Neighbours together, as tables are dealt out (`owner_of_table`): in games with one seat
-    the owner also acts for its members, alone.
+    """Return the learners of one worker.
+
+    Neighbouring members stay together, as tables are dealt out (`owner_of_table`). So in games with
+    one seat a process acts for the members that it trains, and for no others.
     """
     if len(members) >= workers:
         return tuple(
@@ -134,7 +144,7 @@ def _owned(
         )
     place = worker * len(members) // workers
     sharing = [other for other in range(workers) if other * len(members) // workers == place]
-    # Every shard's part of the batch is cut into all minibatches.
+    # Every shard divides its part of a batch into all minibatches, so it needs a slot for each.
     most = (
         config.learning.batch_steps // config.sampling.rollout_steps // config.learning.minibatches
     )
@@ -143,8 +153,9 @@ def _owned(
 
 
 def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
-    """Workers, servers and learners apart; without processes for learners the servers' host
-    them.
+    """Return workers, servers and learners as processes of their own.
+
+    Without processes for learners (runtime.learners = 0) the servers host them.
     """
     runtime = config.runtime
     workers, servers, learners = (

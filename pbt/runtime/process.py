@@ -1,8 +1,8 @@
-"""What every process of a run executes but the main one, once `pbt.runtime.entry` has settled it.
+"""The main function of every child process of a run, after `pbt.runtime.entry` has settled it.
 
-It builds what its Assignment names, says Ready, and then does two things in turn: hear the main
-process, work. It ends when it is told to, when the main process is gone (end of the stream), and in
-any case when its parent dies (death signal).
+A process builds what its Assignment names, says Ready, and then does two things in turn: it hears
+the main process, and it works. It ends when it is told to, when the main process is gone (end of
+the stream), and in any case when its parent dies (death signal).
 """
 
 import os
@@ -37,8 +37,10 @@ IDLE_WAIT_S = 0.2
 
 
 def main(descriptor: int) -> int:
-    """Returns the exit status: 0 when told to leave or left alone, 1 after an error of its own
-    (which the main process has been told).
+    """Work until told to stop. descriptor: the process's end of the channel.
+
+    Returns the exit status: 0 after Stop or without a main process, 1 after an error of its own, of
+    which it has told the main process.
     """
     channel = Channel(
         socket.socket(fileno=descriptor), outgoing=Wire(TO_MAIN), incoming=Wire(FROM_MAIN)
@@ -47,7 +49,7 @@ def main(descriptor: int) -> int:
         work(channel)
     except PeerGone:
         return 0
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the main process must hear of it before this one ends
+    except BaseException as error:  # noqa: BLE001 - the main process must hear of every end
         try:
             channel.send(
                 Failed(
@@ -64,24 +66,24 @@ def main(descriptor: int) -> int:
 
 
 def work(channel: Channel) -> None:
-    """Build, then hear and work until Stop."""
-    later: list[Any] = []
-    while not later:
+    """Build what the assignment says, then hear and work until Stop."""
+    messages: list[Any] = []
+    while not messages:
         channel.wait(IDLE_WAIT_S)
-        later = channel.receive()
-    assignment = later.pop(0)
+        messages = channel.receive()
+    assignment = messages.pop(0)
     assert isinstance(assignment, Assignment), "the first thing the main process sends"
     hosts, row = build(assignment, channel)
     channel.send(Ready())
     going = False
     while True:
-        for message in [*later, *channel.receive()]:
+        for message in [*messages, *channel.receive()]:
             if isinstance(message, Stop):
                 return
             going = going or isinstance(message, Go)
             for host in hosts:
                 host.hear(message)
-        later = []
+        messages = []
         worked = [host.work() for host in hosts] if going else []
         if not any(worked):
             if row.phase != "paused":
@@ -92,7 +94,7 @@ def work(channel: Channel) -> None:
 
 
 def build(assignment: Assignment, channel: Channel) -> tuple[list[ComponentHost], Any]:
-    """The components that the assignment names."""
+    """Return the hosts of the components that the assignment names, and the process's board row."""
     plan, orders = ProcessPlan.of(assignment.plan["plan"]), assignment.plan
     config = RunConfig.model_validate(orders["config"])
     replayable, chance = orders["measured"]
@@ -122,8 +124,9 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[ComponentHost]
 
 
 def pin(plan: ProcessPlan, config: RunConfig) -> None:
-    """Keep a worker that acts for itself on a core of its own. Not where a quota allows fewer
-    cores than there are: others would choose the same.
+    """Keep a worker that computes its own actions on one core, if there is one for each worker.
+
+    Where a quota allows fewer cores than the machine has, other runs would choose the same cores.
     """
     cores = sorted(os.sched_getaffinity(0))
     if config.runtime.pin_workers and plan.local and config.runtime.workers == len(cores):
@@ -131,21 +134,22 @@ def pin(plan: ProcessPlan, config: RunConfig) -> None:
 
 
 def take_turns() -> None:
-    """Let nobody who is woken interrupt this thread, nor it or what it starts interrupt others
-    (SCHED_BATCH).
+    """Schedule this process and its children as SCHED_BATCH, so that none interrupts another.
 
-    A game in a process of its own is woken while the message to it is still locked; it would begin,
-    find the lock, sleep and be woken again: with Doom that is half of all switches between the
+    A game in a process of its own is woken while the message to it is still locked. It would begin,
+    find the lock, sleep and be woken again. With Doom these are half of all switches between the
     processes, and a tenth of the engine's time.
     """
-    # A sandbox may forbid it; then everything is only slower.
+    # A sandbox may forbid this call; everything works without it, only slower.
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def beat(row: Any) -> None:
-    """Show signs of life: one now, so that nobody takes building for silence, then from a thread
-    that stops with the process, and only with it.
+    """Show signs of life on the board, from a thread that stops only with the process.
+
+    The first comes at once, because building the components may take longer than a process may be
+    silent.
     """
     row.beat()
 

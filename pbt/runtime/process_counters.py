@@ -1,5 +1,6 @@
-"""Counters and stage times of all processes, those that died included: the board holds the
-living ones'.
+"""Counters and stage times of all processes of a run, those that died included.
+
+The board holds the counters of living processes alone.
 """
 
 import time
@@ -13,25 +14,30 @@ from pbt.transport.board import PHASES, ProcessBoard
 
 STAGES = ("simulate", "infer", "wait", "gather", "learn")
 DROPPED = ("voided", "generation")
-# A speed is taken over at least so long.
+# A rate is measured over at least this time.
 RATE_OVER_S = 1.0
 _MOMENTARY = ("beat_s", "phase", "phase_since_s", "detail", "queue")
 
 
 class ProcessCounters:
-    """rows: name of a process -> its row of the board. *_before: carried over from a checkpoint."""
+    """Adds up what the processes count.
+
+    rows             each process's row of the board, by name
+    produced_before  rows produced before the checkpoint that the run resumed from
+    dropped_before   rows dropped before it, by reason
+    """
 
     def __init__(self, board: ProcessBoard, plans: Sequence[ProcessPlan]) -> None:
         self._plans = tuple(plans)
         self.rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
         self._buried = {plan.name: Counter[str]() for plan in plans}
-        # (time, rows done, rows per second) when a speed was last taken
+        # (time, rows done, rows per second) when each process's rate was last measured.
         self._measured: dict[str, tuple[float, float, float]] = {}
         self.produced_before = 0
         self.dropped_before: Counter[str] = Counter()
 
     def of(self, name: str) -> dict[str, float]:
-        """Everything one process counted since the run began, whoever stood in for it."""
+        """Return everything that a process and its predecessors counted since the run began."""
         buried = self._buried[name]
         return {
             column: value + buried[column]
@@ -40,7 +46,7 @@ class ProcessCounters:
         }
 
     def bury(self, names: Sequence[str]) -> None:
-        """These processes are dead: keep what they counted and clear their rows."""
+        """Keep what these processes counted, now that they are dead, and clear their rows."""
         for name in names:
             self._buried[name] = Counter(self.of(name))
             self.rows[name].clear()
@@ -61,16 +67,20 @@ class ProcessCounters:
         """Seconds by stage, summed over processes."""
         return {stage: self.total(f"{stage}_s") for stage in STAGES}
 
-    def statuses(self, crew: ProcessGroup, waiting: Mapping[str, int]) -> list[ProcessStatus]:
-        """What every process does now. waiting: full slots in front of each member's learner."""
+    def statuses(self, processes: ProcessGroup, waiting: Mapping[str, int]) -> list[ProcessStatus]:
+        """Return what every process does now.
+
+        waiting: full slots in front of each member's learner.
+        """
         return [
-            self._status(plan, crew, sum(waiting[shard.member] for shard in plan.trains))
+            self._status(plan, processes, sum(waiting[shard.member] for shard in plan.trains))
             for plan in self._plans
         ]
 
-    def _status(self, plan: ProcessPlan, crew: ProcessGroup, waiting: int) -> ProcessStatus:
+    def _status(self, plan: ProcessPlan, processes: ProcessGroup, waiting: int) -> ProcessStatus:
+        restarts = processes.restarts[plan.name]
         child, row, counted, now = (
-            crew.children.get(plan.name),
+            processes.children.get(plan.name),
             self.rows[plan.name].read(),
             self.of(plan.name),
             time.monotonic(),
@@ -80,7 +90,7 @@ class ProcessCounters:
         rate = self._rate(plan, counted, now)
         if child is None:
             return ProcessStatus(
-                plan.name, 0, plan.roles, "down", rate, crew.restarts[plan.name], 0.0, stages, queue
+                plan.name, 0, plan.roles, "down", rate, restarts, 0.0, stages, queue
             )
         beat_age_s = now - max(row["beat_s"], child.started_s)
         return ProcessStatus(
@@ -89,14 +99,14 @@ class ProcessCounters:
             plan.roles,
             PHASES[int(row["phase"])],
             rate,
-            crew.restarts[plan.name],
+            restarts,
             beat_age_s,
             stages,
             queue,
         )
 
     def _rate(self, plan: ProcessPlan, counted: Mapping[str, float], now: float) -> float:
-        """Rows per second of what the process is there for."""
+        """Rows per second: produced by a worker, trained by a learner, served by a server."""
         done = counted[
             "produced" if plan.groups else "trained" if plan.serves is None else "rows_served"
         ]

@@ -1,4 +1,7 @@
-"""The processes of a run by fault domain: who lives, who is stuck, and what the dead still said."""
+"""The processes of a run by fault domain: which live, which hang, and the last words of the dead.
+
+The sampling plane, all workers and policy servers, is one domain; any other process is one alone.
+"""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,32 +14,33 @@ from pbt.transport.child import START_TIMEOUT_S, Child, Wires, hear, stop_all
 from pbt.transport.messages import JsonState
 
 # Between two looks at the children lies a turn of the main loop, and now and then a checkpoint.
+# After a longer pause than this the main process itself may have been stopped.
 PAUSE_S = 2.0
-# Who is stopped, by a signal, does not go on by itself: there is nothing to wait for but the signal
-# that takes it back.
+# A process that a signal has stopped does not go on by itself, so it is given less time than one
+# that is only silent.
 STOPPED_AFTER_S = 2.0
 
 Domain = tuple[str, ...]
-"""Names of processes that live and die together: the whole sampling plane, or one process
-outside it.
-"""
+"""Names of processes that live and die together: the sampling plane, or one process outside it."""
 
 
 WIRES = Wires(FROM_MAIN, TO_MAIN)
 
 
 def start_child(name: str, orders: JsonState, descriptors: Sequence[int], program: str) -> Child:
-    """One process of a run. orders: what it is to be; its config says how many threads it
-    computes with.
-    """
+    """Start one process of a run. orders: its assignment, whose config has its thread count."""
     threads: int = orders["config"]["runtime"]["torch_threads"]
     return Child(name, program, WIRES, Assignment(name, orders), descriptors, threads)
 
 
 class ProcessGroup:
-    """Starts, hears, watches and buries processes. What their deaths mean is for the engine to say.
+    """Starts, hears, watches and buries processes; `FaultDomains` decides what a death means.
 
-    program  the module that every process executes
+    program   the module that every process executes
+    plans     what each process hosts, by name
+    children  the processes that were started and not buried, by name
+    restarts  how often each process was buried, by name
+    domains   the sampling plane first
     """
 
     program = "pbt.runtime.entry"
@@ -48,8 +52,9 @@ class ProcessGroup:
         silent_after_s: float,
         phase_limits_s: Mapping[str, float],
     ) -> None:
-        """phase_limits_s: how long a process may stay in one phase of the board before it is
-        taken for hung.
+        """silent_after_s: how long a process may show no sign of life.
+
+        phase_limits_s: how long it may stay in a phase of the board; both before it counts as hung.
         """
         self.plans = {plan.name: plan for plan in plans}
         self._rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
@@ -64,15 +69,13 @@ class ProcessGroup:
         )
 
     def start(self, assignments: Mapping[str, tuple[JsonState, Sequence[int]]]) -> None:
-        """By name: what each process is told first, and the descriptors it gets."""
+        """Start processes. assignments: by name, what each is told first, and its descriptors."""
         for name, (assignment, descriptors) in assignments.items():
             self._rows[name].clear()
             self.children[name] = start_child(name, assignment, descriptors, self.program)
 
     def send(self, name: str, *messages: Any) -> None:
-        """To a process that is not there: nothing, since whoever takes its place is told
-        everything anew.
-        """
+        """Send messages to a process, unless it is not there: its successor is told everything."""
         if name in self.children:
             self.children[name].send(*messages)
 
@@ -100,12 +103,12 @@ class ProcessGroup:
             yield child.name, message
 
     def troubles(self) -> dict[Domain, str]:
-        """Domain -> what is wrong with one of its processes, in words."""
-        found: dict[Domain, str] = {}
+        """Return every domain with a process that died or hangs, and in words what is wrong."""
+        troubles: dict[Domain, str] = {}
         now = time.monotonic()
         if now - self._looked_s > PAUSE_S:
-            # Nobody looked for a while: perhaps the whole run was stopped and goes on just now.
-            # Everybody gets the time to show it.
+            # The whole run may have been stopped, and go on just now. Every process gets its time
+            # to show a sign of life.
             self._woke_s = now
         self._looked_s = now
         for domain in self.domains:
@@ -115,8 +118,8 @@ class ProcessGroup:
                 if name in self.children and (reason := self._trouble(self.children[name]))
             ]
             if reasons:
-                found[domain] = reasons[0]
-        return found
+                troubles[domain] = reasons[0]
+        return troubles
 
     def _trouble(self, child: Child) -> str:
         if child.gone or child.has_ended():
@@ -138,8 +141,7 @@ class ProcessGroup:
                 f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s: "
                 "it is stopped"
             )
-        # A game's own code may keep everything else of its process from running, the sign of life
-        # included; while it loads there is none either.
+        # A game's own code may keep its process from showing signs of life, as may loading it.
         patience_s = max(self._silent_after_s, limit_s) if phase == "game" else self._silent_after_s
         if silent > patience_s and row["beat_s"]:
             return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
@@ -153,7 +155,7 @@ class ProcessGroup:
         return ""
 
     def bury(self, domain: Sequence[str]) -> Iterator[tuple[str, Any]]:
-        """End what is left of a domain; yields what its processes said before the end."""
+        """End what is left of a domain; yields what its processes still sent before their end."""
         dead = [self.children.pop(name) for name in domain if name in self.children]
         for child in dead:
             child.kill()

@@ -1,4 +1,4 @@
-"""Whether a worker's games are recorded, and who plays in them."""
+"""Recording of games: whether a process records its games, and the names of their players."""
 
 import json
 from collections.abc import Callable
@@ -15,8 +15,9 @@ from pbt.snapshots import FileSnapshotStore
 
 
 def new_onlooker(config: RunConfig, spec: EnvSpec, snapshots: Path) -> GameObserver:
-    """For one process that plays games. snapshots: the population's folder of them; films lie
-    beside it.
+    """Return the observer of one process's games.
+
+    snapshots: the population's folder of snapshots, beside which the folder of pictures lies.
     """
     if config.evaluation.record_share == 0.0:
         return NullObserver()
@@ -24,15 +25,18 @@ def new_onlooker(config: RunConfig, spec: EnvSpec, snapshots: Path) -> GameObser
 
 
 def snapshot_names(snapshots: Path) -> Callable[[PlayerRef], str]:
-    """Frozen members by name and clock, as their files say: "m2 at 250,000 frames"."""
+    """Return a function that names players, a snapshot by its member and clock.
+
+    Such a name is "m2 at 250,000 frames"; member and clock are read from the snapshot's file.
+    """
     store = FileSnapshotStore(snapshots)
 
     def name_of(player: PlayerRef) -> str:
         if player.kind != "snapshot":
             return player.name
         try:
-            said = json.loads(read_tensor_file(store.path(player.name)).metadata["pbt"])
-            return f"{said['member']} at {int(said['frames']):,} frames"
+            metadata = json.loads(read_tensor_file(store.path(player.name)).metadata["pbt"])
+            return f"{metadata['member']} at {int(metadata['frames']):,} frames"
         except (SnapshotError, KeyError, ValueError):
             return player.name[:8]
 

@@ -1,5 +1,6 @@
-"""The same error twice ends a run: another start would not mend it. Once may be bad luck, and
-costs a game or a restart.
+"""Repeated errors: the same error a second time ends a run, since a restart would not mend it.
+
+An error that comes once may be bad luck. It costs a game or a restart.
 """
 
 from collections import Counter
@@ -16,21 +17,23 @@ class RepeatedErrors:
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
-        # By text: several processes may report what is one incident.
+        # By text, because several processes may report the same incident.
         self._failed: dict[str, Failed] = {}
 
     def game_raised(self, error: GameError) -> None:
-        """Raises: EnvError with the traceback when the game raised at this place before."""
+        """Count a game's error. Raises: EnvError when the game raised at this place before."""
         if self._again(error.place):
             raise EnvError(error.text)
 
     def process_failed(self, message: Failed) -> None:
-        """What a process said of its own end."""
+        """Keep what a process said of its own end, until its domain is buried."""
         self._failed[message.text] = message
 
     def domain_died(self) -> None:
-        """Raises: EngineError when one of its processes failed by an error that was met at an
-        earlier death, unless it is between processes.
+        """Count the errors that a domain died of.
+
+        Raises: EngineError when one of them ended a process before. Errors of processes with each
+        other are only counted, because they follow from the death of another process.
         """
         failed, self._failed = self._failed, {}
         for text, message in failed.items():

@@ -1,6 +1,4 @@
-"""Who plays, as the main process knows it: tells every worker's planner what changed, and a new
-worker everything.
-"""
+"""The roster of players in the main process, which the workers' planners follow by messages."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -19,19 +17,22 @@ from pbt.transport.messages import GameEnd, JsonState
 
 
 class Roster:
-    """The Matchmaker of the parallel placements. tell(*messages): to all workers.
+    """The Matchmaker of the parallel placements.
 
-    closing_played  evaluation games that ended since nobody learns any more
+    It tells running workers what changes, and has the whole state for those that start.
+
+    closing_played  games of the final evaluation that have ended
     """
 
     def __init__(self, policies: dict[str, int], tell: Callable[..., None]) -> None:
+        """policies: each member's index in the policy table; tell(*messages): to all workers."""
         self._policies, self._tell = policies, tell
         self._generations = dict.fromkeys(policies, 0)
         self._learning = dict.fromkeys(policies, True)
         self._snapshots: list[SnapshotEntry] = []
         self._win_rates: WinRates = {}
         self._evaluated: Counter[str] = Counter()
-        # table -> count of its newest game that is over
+        # By table, the count of its newest game that is over.
         self._over: dict[int, int] = {}
         self.closing_played = 0
 
@@ -50,7 +51,7 @@ class Roster:
         self._tell(SetWinRates(win_rates))
 
     def set_evaluation_share(self, share: float) -> None:
-        """Workers that start later have it from their config."""
+        """Tell the running workers; those that start later read it in their configuration."""
         self._tell(SetEvaluationShare(share))
 
     def set_generation(self, member: str, generation: int) -> None:
@@ -68,7 +69,7 @@ class Roster:
         return any(self._learning.values())
 
     def game_over(self, end: GameEnd) -> None:
-        """Keep count of evaluation games, and of what each table is through with."""
+        """Count a training-time game between frozen players, and which games each table ended."""
         self._over[end.table] = end.plan.game_count
         if end.plan.kind == "evaluation":
             self._evaluated.update(
@@ -77,20 +78,22 @@ class Roster:
             self.closing_played += not self.learning
 
     def void_open_games(self, counts: Sequence[int]) -> int:
-        """All workers died: games that had begun and were not over are so now. counts: begun so
-        far, of every table. Returns how many they are.
+        """Note that all open games ended with their workers. Returns how many they were.
+
+        counts: games begun so far, of every table.
         """
         lost = sum(self._over.get(table, -1) < begun - 1 for table, begun in enumerate(counts))
         self._over = {table: begun - 1 for table, begun in enumerate(counts)}
         return lost
 
     def snapshot_ids(self) -> set[str]:
-        """Every opponent there is."""
+        """Return the ids of all snapshots that may be seated."""
         return {entry.snapshot_id for entry in self._snapshots}
 
     def state(self, counts: Iterable[int]) -> JsonState:
-        """What a planner that knew all this would save (`TrainingPlanner.state`). counts: games
-        so far, of every table.
+        """Return the state that `TrainingPlanner.state` would for these players.
+
+        counts: games so far, of every table.
         """
         return {
             "counts": [int(count) for count in counts],
@@ -106,8 +109,9 @@ class Roster:
         }
 
     def load(self, state: JsonState, open_games: Sequence[bool]) -> None:
-        """Take over a planner's state; nobody is told, since workers start later. open_games: by
-        table, whether its newest game is not over.
+        """Take over a planner's state before the workers start, so none is told.
+
+        open_games: by table, whether its newest game is not over.
         """
         self._evaluated = Counter(state["evaluated"])
         self.closing_played = state["closing_played"]

@@ -1,5 +1,6 @@
-"""The serial placement: every component in one process, in one fixed order. The reference for
-the others.
+"""The engine of the serial placement: every component in one process, in one fixed order.
+
+Equal configurations and seeds give equal weights here, so it is the reference for the others.
 """
 
 import os
@@ -25,13 +26,15 @@ from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.engine import ProcessStatus
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
-# A speed is taken over at least so long.
+# A rate is measured over at least this time.
 RATE_OVER_S = 1.0
 
 
 class SerialEngine:
-    """Turns the crank of one population until every member reached its stop and the closing
-    evaluation is played, or somebody asks to stop.
+    """Acts, steps and learns in turns until every member is done, or a stop is requested.
+
+    The run is done when every member reached its stop and the final evaluation is played. `Engine`
+    explains the interface.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class SerialEngine:
         self.games: Counter[GameKind] = Counter()
         self.rows_trained = 0
         self.stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
-        # (time, rows produced) when the speed was last taken
+        # (time, rows produced) when the rate was last measured.
         self._measured, self._rate = (time.monotonic(), 0), 0.0
 
     @property
@@ -51,12 +54,12 @@ class SerialEngine:
         return self.population.controller
 
     def clocks(self) -> dict[str, int]:
-        """Member -> frames consumed."""
+        """See `Engine.clocks`."""
         return {trainee.name: trainee.learner.frames for trainee in self.population.trainees}
 
     @property
     def done(self) -> bool:
-        """Every member finished, the closing evaluation handed out and its last game over."""
+        """Whether every member finished and the last game of the final evaluation is over."""
         population = self.population
         return (
             population.controller.finished
@@ -77,9 +80,8 @@ class SerialEngine:
     def run(
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
     ) -> bool:
-        """THE main loop; see `Engine.run`. Both are called at consistent cuts."""
-        # A state saved where learners work beside the workers may hold whole batches; their slots
-        # are needed now.
+        """THE main loop; see `Engine.run`. Checkpoints may be taken in both functions."""
+        # A checkpoint of another placement may hold complete batches, whose slots are needed now.
         self._learn_all()
         while not self.done:
             if self._control.stop_requested():
@@ -91,7 +93,7 @@ class SerialEngine:
         return True
 
     def turn(self) -> None:
-        """One turn of the crank: act, step, learn."""
+        """One turn: act, step, learn."""
         population, started = self.population, time.perf_counter()
         for request in population.worker.requests():
             population.worker.receive(population.server.serve(request))
@@ -127,9 +129,9 @@ class SerialEngine:
         population, max_lag = self.population, self.config.learning.max_lag
         if max_lag is not None:
             self._permit(trainee.batcher.drop_stale(trainee.learner.version, max_lag))
-        while (taken := trainee.batcher.take()) is not None:
-            batch = gather(population.slabs[trainee.role], np.array([full.slot for full in taken]))
-            self._permit(trainee.batcher.permits(taken))
+        while (fulls := trainee.batcher.take()) is not None:
+            batch = gather(population.slabs[trainee.role], np.array([full.slot for full in fulls]))
+            self._permit(trainee.batcher.permits(fulls))
             stats = trainee.learner.update(batch.to(trainee.learner.device))
             self.rows_trained += stats.rows
             trainee.publish()
@@ -140,8 +142,9 @@ class SerialEngine:
                 self._permit(trainee.batcher.discard("finished"))
 
     def _apply(self, trainee: LocalLearner, directive: Directive) -> None:
-        """Put a round's directive in force. After a copy no row of the replaced weights reaches
-        the learner.
+        """Put a round's directive in force.
+
+        After a copy no row of the replaced weights reaches the learner.
         """
         population, learner = self.population, trainee.learner
         if directive.copy_snapshot is not None:
@@ -157,7 +160,7 @@ class SerialEngine:
     # --- resume -----------------------------------------------------------------------------------
 
     def at_rest(self) -> AbstractContextManager[None]:
-        """Between two turns nothing moves."""
+        """See `Engine.at_rest`; between two turns nothing moves anyway."""
         return nullcontext()
 
     def take_cut(self, number: int) -> Checkpoint:
@@ -165,7 +168,7 @@ class SerialEngine:
 
     def restore(self, checkpoint: Checkpoint) -> int:
         voided = restore_cut(self, checkpoint)
-        # Games that do not go on are told of before the next cut.
+        # Games that were voided by the resume are recorded before the next checkpoint.
         for message in self.population.worker.advance():
             self._route(message)
         return voided
@@ -193,7 +196,7 @@ class SerialEngine:
     # --- accounting -------------------------------------------------------------------------------
 
     def dropped(self) -> Counter[str]:
-        """Rows produced and never trained, by reason."""
+        """See `Engine.dropped`."""
         parts = [filler.dropped for filler in self.population.worker.fillers] + [
             trainee.batcher.dropped for trainee in self.population.trainees
         ]
@@ -213,11 +216,11 @@ class SerialEngine:
         )
 
     def processes(self) -> list[ProcessStatus]:
-        """This one, which is everything."""
+        """See `Engine.processes`; there is only the calling one."""
         now, produced = time.monotonic(), self.rows_produced()
-        then, before = self._measured
-        if now - then >= RATE_OVER_S:
-            self._rate, self._measured = (produced - before) / (now - then), (now, produced)
+        measured_s, before = self._measured
+        if now - measured_s >= RATE_OVER_S:
+            self._rate, self._measured = (produced - before) / (now - measured_s), (now, produced)
         learner = " ".join(["learner", *(trainee.name for trainee in self.population.trainees)])
         waiting = sum(len(trainee.batcher.waiting) for trainee in self.population.trainees)
         roles = ("main", "worker", "server", learner)
@@ -238,13 +241,13 @@ class SerialEngine:
 
     def close(self) -> None:
         for table in self.population.worker.tables:
-            # Whatever a game's own code says to its end: there is nothing left to be done about it.
+            # The game's own code may raise anything here, and nothing depends on it any more.
             with suppress(Exception):
                 table.game.close()
 
 
 class InOneProcess(Protocol):
-    """The engine around such a population. state, load: of its own counts."""
+    """An engine around a population in one process; `state` and `load` are of its own counts."""
 
     population: Population
 
@@ -254,7 +257,7 @@ class InOneProcess(Protocol):
 
 
 def take_cut(engine: InOneProcess, number: int) -> Checkpoint:
-    """The state between two turns of the crank."""
+    """Return the checkpoint state of a population in one process, between two turns."""
     population = engine.population
     worker = merge_workers([save_worker(population.worker)])
     batchers = {trainee.name: trainee.batcher.state() for trainee in population.trainees}
@@ -271,8 +274,9 @@ def take_cut(engine: InOneProcess, number: int) -> Checkpoint:
 
 
 def restore_cut(engine: InOneProcess, checkpoint: Checkpoint) -> int:
-    """Put a freshly assembled population into a saved state. Returns how many open games could
-    not be replayed and were voided.
+    """Put a freshly assembled population into a stored state.
+
+    Returns how many open games could not be replayed and were voided.
     """
     population, state = engine.population, checkpoint.state
     split = split_cut(checkpoint, population.slabs, [population.worker.share])
@@ -297,5 +301,5 @@ def restore_cut(engine: InOneProcess, checkpoint: Checkpoint) -> int:
 
 
 def weights_digest(population: Population) -> str:
-    """As `digest_of`, of every member's present weights."""
+    """Return `digest_of` of every member's present weights."""
     return digest_of(trainee.learner.model.state_dict() for trainee in population.trainees)

@@ -1,5 +1,6 @@
-"""Everything that more than one process of a run sees, as its maker (the main process) and its
-users (all others) hold it.
+"""The memory and queues that the processes of a run share.
+
+The main process makes them (`SharedMemory`), the others attach to them (`AttachedMemory`).
 """
 
 from bisect import bisect_right
@@ -27,12 +28,12 @@ FIFO_BYTES = 1 << 20
 
 
 class SharedMemory:
-    """The main process's side: makes everything, and names it in a form that goes through a
-    message.
+    """Makes everything that is shared, and describes it in a form that a message carries.
 
-    shares     of tables and slots, one per group of some worker
-    published  every member's whole learner state: whoever needs it reads it there, also after the
-               learner's death
+    shares     partitions of tables and slots, one for each group of tables of each worker
+    slabs      by role
+    board      of counters and signs of life, a row per process
+    published  every member's whole learner state, which outlives the learner's process
     counts     [tables] int64, games so far of every table
     """
 
@@ -69,18 +70,16 @@ class SharedMemory:
             name: PublishedWeights(state, self._weight_regions[name])
             for name, state in states.items()
         }
-        self._forms = {
-            name: [[key, list(tensor.shape), str(tensor.dtype)] for key, tensor in state.items()]
-            for name, state in states.items()
-        }
+        self._forms = {name: _form(state) for name, state in states.items()}
         self._parameters = {name: _parameters(state) for name, state in states.items()}
         self._requests: list[Fifo] = []
         self._replies: dict[str, Fifo] = {}
         self._reducers: dict[str, Region] = {}
 
     def _populate_slabs(self) -> None:
-        """What will be used is taken now: a run that is too large for the machine ends at the
-        start, and does not grow for half an hour.
+        """Take the memory of the slots that the run will use.
+
+        A run that is too large for the machine then ends at its start, and not half an hour later.
         """
         for share in self.shares:
             for role, slab in enumerate(self.slabs):
@@ -94,12 +93,13 @@ class SharedMemory:
                 slab.populate(share.slots[role][:usual])
 
     def owner(self, role: int, slot: int) -> str:
-        """The worker whose slot it is."""
+        """Return the worker that a slot belongs to."""
         return self._owners[bisect_right(self._starts[role], slot) - 1]
 
     def renew_plane(self) -> None:
-        """Queues and reducers as they are before anybody used them: a process may have died
-        holding a lock, or half-way through a sum.
+        """Make the queues and reducers of the sampling plane anew, before it starts (again).
+
+        A process of the plane may have died while it held a lock, or in the middle of a sum.
         """
         for fifo in (*self._requests, *self._replies.values()):
             fifo.close()
@@ -125,7 +125,7 @@ class SharedMemory:
         }
 
     def handles(self, plan: ProcessPlan) -> tuple[JsonState, list[int]]:
-        """What a process needs to attach, and the descriptors it must be given."""
+        """Return what a process needs to attach, and the descriptors that it must inherit."""
         regions: dict[str, Region] = {
             f"slab-{role}": region for role, region in enumerate(self._slab_regions)
         }
@@ -163,9 +163,7 @@ class SharedMemory:
         ]
 
     def empty_workers(self) -> list[JsonState]:
-        """The states of workers at whose tables nobody sat yet, by share
-        (`pbt.checkpoint.workers`).
-        """
+        """Return the state of a worker with empty tables (`save_worker`), for every partition."""
         return [
             {
                 "numbers": list(share.tables),
@@ -185,7 +183,7 @@ class SharedMemory:
         ]
 
     def close(self) -> None:
-        """Give the descriptors back; the memory goes with its last user."""
+        """Close the descriptors; the system frees the memory when its last user has ended."""
         for region in (
             self._board_region,
             self._counts_region,
@@ -199,7 +197,13 @@ class SharedMemory:
 
 
 class AttachedMemory:
-    """The others' side of `SharedMemory`."""
+    """The shared memory as another process than the main one sees it.
+
+    regions  by name
+    slabs    by role
+    row      the process's own row of the board
+    counts   [tables] int64, games so far of every table
+    """
 
     def __init__(self, blueprint: Blueprint, handles: JsonState) -> None:
         self.regions = {
@@ -215,7 +219,7 @@ class AttachedMemory:
         self._forms = handles["forms"]
 
     def published(self, member: MemberPlace) -> PublishedWeights:
-        """A member's learner state, to be read; its learner alone publishes."""
+        """Return a member's published learner state; only its own learner may write there."""
         template = {
             key: torch.empty(shape, dtype=getattr(torch, dtype.removeprefix("torch.")))
             for key, shape, dtype in self._forms[member.name]
@@ -223,12 +227,17 @@ class AttachedMemory:
         return PublishedWeights(template, self.regions[f"weights-{member.name}"], owner=False)
 
 
+def _form(state: Mapping[str, Tensor]) -> list[list[Any]]:
+    """Return names, shapes and dtypes of a learner's state, as a message carries them."""
+    return [[key, list(tensor.shape), str(tensor.dtype)] for key, tensor in state.items()]
+
+
 def _parameters(state: Mapping[str, Tensor]) -> int:
     return sum(tensor.numel() for name, tensor in state.items() if name.startswith("model."))
 
 
 def share_state(share: Partition) -> dict[str, Any]:
-    """For a message."""
+    """Return a partition as a message carries it."""
     return {
         "tables": list(share.tables),
         "slots": [[slots.start, slots.stop] for slots in share.slots],
@@ -236,7 +245,7 @@ def share_state(share: Partition) -> dict[str, Any]:
 
 
 def read_share(state: Mapping[str, Any]) -> Partition:
-    """The reverse of `share_state`."""
+    """Return the partition that `share_state` described."""
     return Partition(
         tuple(state["tables"]), tuple(range(start, stop) for start, stop in state["slots"])
     )

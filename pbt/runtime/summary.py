@@ -1,4 +1,4 @@
-"""What a start builds, said in one line."""
+"""A summary, in one line, of what a start builds."""
 
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Remarking
@@ -6,8 +6,9 @@ from pbt.runtime.blueprint import game_layouts, game_maker, network_dtype
 
 
 def start_line(config: RunConfig, spec: EnvSpec) -> str:
-    """config: resolved. Such as "placement inline, 2 workers, 64 environments; networks compute
-    in bfloat16".
+    """Return the line for a resolved configuration.
+
+    It reads "placement inline, 2 workers, 64 environments; networks compute in bfloat16".
     """
     runtime = config.runtime
     processes = {"workers": runtime.workers if runtime.placement != "serial" else 0}
@@ -27,7 +28,7 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
 
 
 def precisions(config: RunConfig, spec: EnvSpec) -> list[str]:
-    """Of the networks of all roles, each named once. Makes a game to look at."""
+    """Return the number formats of all roles' networks, after making one game to look at."""
     game = game_maker(config, spec)()
     names = [
         str(network_dtype(config, layout)).removeprefix("torch.")
@@ -38,11 +39,11 @@ def precisions(config: RunConfig, spec: EnvSpec) -> list[str]:
 
 
 def remark(config: RunConfig, spec: EnvSpec) -> str:
-    """What the game has to say, "" where that is nothing. Makes a game to ask."""
+    """Return the game's own remark, empty where it has none, after making one game to ask."""
     game = game_maker(config, spec)()
-    said = game.remark() if isinstance(game, Remarking) else ""
+    text = game.remark() if isinstance(game, Remarking) else ""
     game.close()
-    return said
+    return text
 
 
 def _singular(name: str, count: object) -> str:

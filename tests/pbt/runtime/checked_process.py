@@ -1,4 +1,4 @@
-"""`pbt.runtime.entry` for tests. By variables of the environment:
+"""`pbt.runtime.entry` for tests, with two variables of the environment.
 
 ARENA_TEST_LOGS     writes down what it acted for, gathered and copied, as rows of int64 in files of
                     its own in that folder; `routing.py` reads them
@@ -39,7 +39,7 @@ class Log:
 
 
 def watch() -> None:
-    """Put ears on the policy server and the learners' host."""
+    """Listen to the policy server and the learners' host."""
     acted, gathered, copied = Log("acted"), Log("gathered"), Log("copied")
     copies: dict[str, int] = {}
     serve, gather, copy = PolicyServer.serve, LearnerHost._gather, LearnerHost._copy

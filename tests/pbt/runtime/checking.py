@@ -1,5 +1,6 @@
-"""An assembled engine whose every batch is held against what really happened: who was asked for
-which row, when, and under which generation.
+"""A serial engine that compares every batch with what really happened.
+
+It keeps which policy was asked for each row, when, and under which generation.
 """
 
 from collections import Counter
@@ -27,8 +28,10 @@ Origin = tuple[int, int, int, int]
 
 @dataclass
 class Asked:
-    """What the server was asked for, by slot and row of one role. generation: the member's then;
-    first: the seat's first decision of its game.
+    """What the server was asked for, by slot and row of one role.
+
+    generation  the member's at that time
+    first       whether it is the seat's first decision of its game
     """
 
     key: NDArray[np.uint64]
@@ -58,9 +61,10 @@ class Overheard:
 class CheckedEngine:
     """A serial engine that checks every batch on its way from the batcher to the learner.
 
-    batches          of every member, checked;  trained: origin of every row that reached a learner
-    seated_finished  seats in training games taken by members that were finished already;  free: the
-                     fewest free slots seen, by role
+    batches          of every member, checked
+    trained          origin of every row that reached a learner
+    seated_finished  seats in training games taken by members that were finished already
+    free             the fewest free slots at any time, by role
     """
 
     def __init__(self, config: RunConfig, spec: EnvSpec | None = None) -> None:
@@ -144,7 +148,7 @@ class CheckedEngine:
         self.trained.add(origin)
 
     def _watch(self) -> None:
-        """Put ears between planner and worker, worker and server, batchers and learners."""
+        """Listen between planner and worker, worker and server, batchers and learners."""
         population = self.population
         serve = population.server.serve
 

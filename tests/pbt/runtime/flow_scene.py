@@ -1,5 +1,6 @@
-"""A TrainingFlow between made-up processes: workers that fill slots, learners that answer when they
-are told to, everything in one thread.
+"""A LearnerScheduler between made-up processes, everything in one thread.
+
+The workers fill slots and the learners answer when the scene says so.
 
 Over 350 lines: the scene and the account it keeps of every slot and row are one model, and read
 best together.
@@ -18,9 +19,9 @@ from pbt.envs.contract import Role
 from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller
-from pbt.population.decide import PbtRules
 from pbt.population.members import Member
 from pbt.population.memory import MemorySink, MemoryStore
+from pbt.population.rules import PbtRules
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.control import (
@@ -35,7 +36,8 @@ from pbt.runtime.control import (
     Train,
     Updated,
 )
-from pbt.runtime.learner_scheduler import LearnerHandle, LearnerScheduler
+from pbt.runtime.learner_handle import LearnerHandle
+from pbt.runtime.learner_scheduler import LearnerScheduler
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans
 from pbt.runtime.roster import Roster
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
@@ -72,8 +74,10 @@ CONFIG = {
 
 @dataclass
 class Asked:
-    """Slots that a learner was told to gather. expected: their contents then (ids of fillings);
-    copied: what it found there.
+    """Slots that a learner was told to gather.
+
+    expected  their contents at that time (ids of fillings)
+    copied    what it copied from them
     """
 
     slots: tuple[int, ...]
@@ -85,8 +89,8 @@ class Asked:
 class MadeUpProcess:
     """Hears, gathers, trains: each when the scene says so, in the order of `pbt.runtime.hosts`.
 
-    unsent  done, but the main process was not told yet;  busy: the member whose update waits for
-            its other shards
+    unsent  done, but the main process was not told yet
+    busy    the member whose update waits for its other shards
     """
 
     plan: ProcessPlan
@@ -109,8 +113,11 @@ class MadeUpProcess:
 
 
 class Scene:
-    """Everything around the flow. truth: ids of fillings that were trained on; produced: rows so
-    far; rows: of every filling.
+    """Everything around the scheduler.
+
+    truth     ids of fillings that were trained on
+    produced  rows so far
+    rows      of every filling
     """
 
     def __init__(self, runtime: dict[str, Any], max_lag: int | None = None) -> None:
@@ -370,9 +377,7 @@ class Scene:
         return False
 
     def act(self, name: str, raises: bool, skips: bool) -> None:
-        """A learner takes its next step: tells what it did, or finishes an update, or begins
-        one.
-        """
+        """A learner takes its next step: it tells what it did, or ends or begins an update."""
         process = self.processes[name]
         if process.unsent:
             process.outbox.append(process.unsent.popleft())
@@ -491,7 +496,7 @@ class Scene:
         return rows
 
     def work_through(self) -> None:
-        """A turn in which everybody does what there is to do and is heard."""
+        """A turn in which every process does what there is to do and is heard."""
         self.dispatch()
         for name, process in list(self.processes.items()):
             while process.inbox and process.busy is None:
@@ -504,7 +509,7 @@ class Scene:
                 self.hear(name)
 
     def settle(self) -> None:
-        """Everybody lives and works, until nothing moves."""
+        """Every process lives and works, until nothing moves."""
         for _ in range(200):
             for domain in self.domains:
                 if self.may_start(domain):

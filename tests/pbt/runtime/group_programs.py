@@ -1,5 +1,6 @@
-"""Processes for the tests of the crew: the real `pbt.runtime.process` around hosts that
-misbehave as told, and a main process to be killed.
+"""Processes for the tests of the process group, and a main process to be killed.
+
+They are the real `pbt.runtime.process` around hosts that misbehave as told.
 """
 
 import os
@@ -95,8 +96,9 @@ def build(given: Assignment, channel: Channel) -> tuple[list[Any], Row]:
 
 
 class Parent:
-    """A main process with children of every sort, for somebody else to interrupt and to kill. It
-    prints a line per thing that happened.
+    """A main process with children of every sort, which a test interrupts and kills.
+
+    It prints a line per thing that happened.
     """
 
     def __init__(self, whats: Sequence[str]) -> None:

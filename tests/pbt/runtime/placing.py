@@ -53,8 +53,10 @@ TINY: dict[str, Any] = {
 
 
 def placed(placement: str, game: str, frames: int, **changes: Any) -> RunConfig:
-    """A resolved configuration. Sections of `changes` go into those of TINY; runtime: beyond
-    what the placement says.
+    """A resolved configuration.
+
+    changes  sections that go into those of TINY
+    runtime  values beyond what the placement says
     """
     config: dict[str, Any] = {**TINY, "env": {"name": game}, "stop_at_frames": frames}
     if placement == "shards":
@@ -75,8 +77,9 @@ class AskedToStop:
 
 
 class Running:
-    """An engine, everything it tells, and what its rows must add up to. A context: closed in any
-    case, and no process is left then.
+    """An engine, everything it tells, and what its rows must add up to.
+
+    It is a context that closes the engine in any case, and checks that no process is left then.
     """
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
@@ -136,8 +139,9 @@ class Running:
         between_turns()
 
     def account(self) -> None:
-        """At rest every row that was produced is trained, dropped with a reason, or stands
-        somewhere: each of these is counted by itself.
+        """At rest every produced row is trained, dropped with a reason, or stands in a slot.
+
+        Each of these is counted by itself.
         """
         with self.engine.at_rest():
             self.check_account()
@@ -155,7 +159,7 @@ class Running:
         self.rests += 1
 
     def cut(self, number: int = 1) -> Checkpoint:
-        """The whole population, at rest, its rows accounted for. Everybody in it knows the same."""
+        """The whole population at rest, its rows accounted for; all parts of it must agree."""
         with self.engine.at_rest():
             self.account()  # a rest within the rest
             cut = self.engine.take_cut(number)

@@ -1,5 +1,6 @@
-"""What `checked_process` wrote down, held against the games that were told: every gathered row
-is the learner's own, fresh, and seen once.
+"""What `checked_process` wrote down, compared with the games that the main process was told of.
+
+Every gathered row must be the learner's own, fresh, and gathered once.
 """
 
 from pathlib import Path
@@ -15,7 +16,7 @@ Origin = tuple[int, int, int, int]
 
 
 class Acted(NamedTuple):
-    """Who acted for a row. publications: of the weights it acted by."""
+    """The policy that acted for a row. publications: of the weights by which it acted."""
 
     policy: int
     publications: int
@@ -23,8 +24,9 @@ class Acted(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """A row on its way to the learner of `member` (its policy), whose process knew of so many
-    copies over it, and stood at learner_version.
+    """A row on its way to the learner of `member` (its policy).
+
+    The learner's process knew of this many `copies` over the member, and stood at learner_version.
     """
 
     origin: Origin
@@ -48,8 +50,8 @@ def table(folder: Path, name: str, columns: int) -> NDArray[np.int64]:
 class Routing:
     """The logs of one run that lost no process.
 
-    gathered  every row that reached a learner's process;  renewals: (member, copy) -> publications
-              when the copied weights were published
+    gathered  every row that reached a learner's process
+    renewals  (member, copy) -> publications when the copied weights were published
     """
 
     def __init__(self, folder: Path, run: Running) -> None:

@@ -1,4 +1,4 @@
-"""Shares of tables and slots: everything belongs to somebody, nothing to two."""
+"""Partitions of tables and slots: each table and each slot belongs to exactly one."""
 
 from pathlib import Path
 from typing import Any
@@ -81,8 +81,9 @@ def test_a_number_of_tables_still_to_be_chosen_is_refused() -> None:
 def test_weights_that_are_replaced_at_once_are_not_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Drawing those of a Doom network takes 0.2 s, twice as long as all the rest, in front of a
-    table that waits for an opponent.
+    """Drawing the weights of a Doom network takes 0.2 s, twice as long as all the rest.
+
+    A table waits for its opponent meanwhile.
     """
     plan, store = blueprint("connect_four"), FileSnapshotStore(tmp_path)
     drawn = build_model(plan.layouts[0], plan.config.model, 5)

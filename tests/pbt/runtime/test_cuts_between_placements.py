@@ -1,5 +1,6 @@
-"""A checkpoint made in one placement is gone on with in another: the same clocks, members, open
-games and rows, and one life over all of them.
+"""A run goes on in another placement than the one in which its checkpoint was taken.
+
+Clocks, members, open games and rows are the same there, and rows add up over all placements.
 """
 
 from itertools import pairwise
@@ -70,7 +71,7 @@ def open_games(cut: Checkpoint) -> dict[tuple[int, int], list[Any]]:
 
 
 def check_same(run: Running, cut: Checkpoint) -> None:
-    """A run that was just restored is where the cut was."""
+    """A run that was just restored is where the checkpoint was taken."""
     engine = run.engine
     assert engine.restore(cut) == 0
     engine.take_over_hyperparams()
@@ -97,8 +98,9 @@ def check_same(run: Running, cut: Checkpoint) -> None:
 
 
 def chain(game: str, placements: list[str], frames: int, folder: Path) -> None:
-    """One life through these placements, each going on from the checkpoint of the one before;
-    looked at in the others, too.
+    """One run through these placements, each going on from the checkpoint of the one before.
+
+    Every checkpoint is restored in the other placements, too.
     """
     told: list[GameRecord] = []
     cuts: list[Checkpoint] = []

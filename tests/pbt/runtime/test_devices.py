@@ -8,7 +8,7 @@ from pbt.runtime.devices import choose_device
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, devices: int) -> None:
-    """Pretend to have so many CUDA devices."""
+    """Pretend to have this number of CUDA devices."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: devices > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: devices)
 

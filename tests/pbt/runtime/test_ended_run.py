@@ -1,6 +1,4 @@
-"""A run that cannot go on says so as often as it is asked, also by somebody who only wanted a
-checkpoint.
-"""
+"""A run that cannot go on says so at every turn, also while a checkpoint is asked for."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,8 +42,8 @@ def test_a_fatal_error_is_not_lost_in_a_checkpoint(
     engine: ParallelEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard = [("worker-0", GameError("the same line", "it went wrong"))] * 2
-    monkeypatch.setattr(engine._crew, "hear", lambda timeout_s: iter(heard))
-    monkeypatch.setattr(engine, "_start_due", lambda: None)
+    monkeypatch.setattr(engine._processes, "hear", lambda timeout_s: iter(heard))
+    monkeypatch.setattr(engine._domains, "start_due", lambda: None)
     for _ in range(3):
         with pytest.raises(EnvError, match="it went wrong"):
             engine.run(lambda: None)

@@ -1,5 +1,6 @@
-"""The serial engine's own order of copying, discarding and refusing: every row it trains on is
-checked against what really happened.
+"""The serial engine's own order of copying, discarding and refusing.
+
+Every row that it trains on is compared with what really happened.
 """
 
 from collections.abc import Mapping
@@ -66,9 +67,7 @@ def test_every_row_the_engine_trains_on_is_its_members_own_and_of_its_present_ge
 
 
 def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
-    """That no row of theirs is trained on is checked with every batch; that the plans say so,
-    with every plan.
-    """
+    """Every batch is checked for rows of theirs, and every plan for how it seats them."""
     checked = CheckedEngine(
         config(
             "tictactoe",
@@ -99,8 +98,9 @@ def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
 
 
 class TwoTerms:
-    """Four steps in which the action itself is the reward: half of it towards the goal, a tenth
-    of it and one for style.
+    """Four steps in which the action itself is the reward.
+
+    Half of it is the reward towards the goal, a tenth of it and one that for style.
     """
 
     roles = (Role("player", spaces.Box(0.0, 4.0, (1,), np.float32), spaces.Discrete(3)),)
@@ -131,8 +131,9 @@ class TwoTerms:
 
 
 class WeighedTerms(CheckedEngine):
-    """Keeps the raw rewards' meaning in view, and what each member's value loss must be: lag
-    zero and gamma 0 leave the shaped reward as target.
+    """Checks the raw rewards of every batch, and each member's value loss.
+
+    With lag zero and gamma 0 the target of the value is the shaped reward.
     """
 
     def check_batch(self, trainee: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
@@ -150,7 +151,7 @@ class WeighedTerms(CheckedEngine):
 
 def test_trap_workers_write_unweighted_reward_terms() -> None:
     """Members with different weights read the same slabs; each learner applies its own."""
-    spec = EnvSpec("two_terms", TwoTerms, chance=False, replayable=True, winners="nobody")
+    spec = EnvSpec("two_terms", TwoTerms, chance=False, replayable=True, winners="none")
     learning = {
         "batch_steps": 32,
         "learning_rate": 0.0,

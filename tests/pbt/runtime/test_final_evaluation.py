@@ -1,6 +1,4 @@
-"""The closing evaluation is shared out once, and what is left of it again when all workers died.
-How far it is can be asked.
-"""
+"""The final evaluation is divided once, and what is left of it again when all workers died."""
 
 from pathlib import Path
 
@@ -25,7 +23,7 @@ def test_it_is_over_when_every_worker_is_through() -> None:
     closing = FinalEvaluation(10, WORKERS)
     for worker in WORKERS:
         closing.quiet(worker)
-    assert not closing.over, "nobody was told to begin"
+    assert not closing.over, "no worker was told to begin"
     closing.begun = True
     assert closing.over
     closing.restart()

@@ -1,6 +1,4 @@
-"""Policy lag is what the rows themselves say: a learner whose batches are held back reads
-exactly by how many.
-"""
+"""Policy lag follows from the rows: a learner whose batches are held back reads by how many."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -21,8 +19,9 @@ STEPS, TABLES = 4, 6
 
 
 class InStep:
-    """One seat, games as long as a slot: all tables fill their slots in the same turn, so every
-    row of a batch was acted by the same weights.
+    """One seat, and games as long as a slot.
+
+    All tables fill their slots in the same turn, so the same weights acted for a whole batch.
     """
 
     roles = (Role("player", spaces.Box(0.0, float(STEPS), (1,), np.float32), spaces.Discrete(3)),)
@@ -64,7 +63,7 @@ def test_a_learner_that_is_so_many_batches_behind_reads_exactly_that_lag(held: i
             "learning": {"batch_steps": TABLES * STEPS, "epochs": 2, "minibatches": 2},
         }
     )
-    spec = EnvSpec("in_step", InStep, chance=False, replayable=True, winners="nobody")
+    spec = EnvSpec("in_step", InStep, chance=False, replayable=True, winners="none")
     population = assemble(config, spec, MemorySink(), MemoryStore())
     (trainee,), worker = population.trainees, population.worker
     behind: deque[Batch] = deque()

@@ -1,5 +1,6 @@
-"""Batches, rounds and deaths in any order: every slot has one owner, every row is counted once,
-nothing is trained on twice or too late.
+"""Batches, rounds and deaths in any order, for the scheduler of learners.
+
+Every slot has one owner, every row is counted once, and none is trained on twice or too late.
 """
 
 import random
@@ -27,7 +28,7 @@ def pick(things: list[Any], number: int) -> Any:
 
 
 class FlowMachine(RuleBasedStateMachine):
-    """Everything that can happen, at any moment. Two placements differ in who dies with whom."""
+    """Everything that can happen, at any moment, in two placements with other fault domains."""
 
     runtime: ClassVar[dict[str, Any]]
     max_lag: ClassVar[int | None] = None

@@ -1,5 +1,6 @@
-"""Members come and go between a cut and the run that goes on from it: those who stay go on as
-they were, and every row is accounted for.
+"""Members come and go between a checkpoint and the run that goes on from it.
+
+The other members go on as they were, and every row is accounted for.
 """
 
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""Processes of a run die, stand still, or die again and again: it goes on, or says why not, and
-no row and no game is lost count of.
+"""Processes of a run die, stand still, or die again and again.
+
+The run goes on or says why not, and every row and every game stays counted.
 """
 
 import os
@@ -53,7 +54,7 @@ class Struck(Running):
         self.until(lambda: next(left, None) is None)
 
     def hit(self, *names: str, by: signal.Signals = signal.SIGKILL) -> None:
-        """Those that live; pid 0 would be everybody here."""
+        """Signal those that live; pid 0 would be every process of this group."""
         for name in names:
             if (pid := self.pid(name)) > 0:
                 os.kill(pid, by)
@@ -122,9 +123,7 @@ def test_the_inline_placement_survives_a_death_and_a_stopped_process(tmp_path: P
 
 
 def test_a_run_is_looked_at_while_a_rest_is_waited_for(tmp_path: Path) -> None:
-    """A worker stands still until it is taken for dead; what a person sees of the run does not
-    stand still with it.
-    """
+    """A worker stands still until it is taken for dead; the display goes on meanwhile."""
     with struck("inline", tmp_path, silent_after_s=2.0) as run:
         run.trains()
         looks, rests = list[float](), list[tuple[float, float]]()
@@ -140,7 +139,7 @@ def test_a_run_is_looked_at_while_a_rest_is_waited_for(tmp_path: Path) -> None:
         ((began_s, ended_s),) = rests
         assert ended_s - began_s > 1.5
         assert sum(began_s < at_s < began_s + 1.5 for at_s in looks) >= 5, (
-            "nobody looked while it stood still"
+            "the display must go on while it stood still"
         )
 
 
@@ -205,9 +204,7 @@ def test_a_sampling_plane_that_dies_again_and_again_ends_the_run(tmp_path: Path)
 
 
 def strike_at_random(placement: str, folder: Path, strikes: int, seed: int) -> None:
-    """Kill processes at arbitrary moments, now and then several, now and then while everybody
-    comes to rest.
-    """
+    """Kill processes at arbitrary moments: now and then several, or while the run comes to rest."""
     rng = random.Random(seed)
     with struck(placement, folder, silent_after_s=3.0) as run:
         names = list(run.restarts())

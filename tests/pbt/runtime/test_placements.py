@@ -192,7 +192,7 @@ def test_everything_has_exactly_one_place(
             "every shard has something in every minibatch"
         )
     assert sum(len(plan.trains) for plan in plans) == sum(map(len, hosted.values())), (
-        "nobody trains what does not exist"
+        "no process trains a member that does not exist"
     )
 
     groups = [group for plan in plans for group in plan.groups]
@@ -209,9 +209,9 @@ def test_everything_has_exactly_one_place(
     serves = [plan.serves for plan in plans if plan.serves is not None]
     assert serves == list(range(len(serves)))
     assert all(plan.local == (not serves) for plan in plans if plan.groups), (
-        "somebody acts for every table"
+        "every table has a process that acts for it"
     )
     assert all(server_of_member(policy, len(serves)) in serves for policy in range(count) if serves)
     assert all(plan.groups or plan.serves is not None or plan.trains for plan in plans), (
-        "nobody is there for nothing"
+        "every process hosts something"
     )

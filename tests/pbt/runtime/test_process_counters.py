@@ -1,4 +1,4 @@
-"""What processes counted is counted on after their deaths."""
+"""The counts of processes go on after their deaths."""
 
 from collections import Counter
 from types import SimpleNamespace
@@ -50,7 +50,7 @@ def test_counters_survive_every_death(story: list[tuple[str, str, int]]) -> None
         row.set("queue", 5.0)
         if what == "death":
             found.bury([name])
-            # As the next process finds its row, and as whoever starts it leaves it.
+            # The row as the next process finds it, and as the group leaves it at a start.
             assert set(row.read().values()) == {0.0}
             row.clear()
         else:
@@ -92,14 +92,14 @@ def test_what_every_process_does_now(monkeypatch: pytest.MonkeyPatch) -> None:
     children: dict[str, Any] = {
         name: SimpleNamespace(pid=40 + number, started_s=990.0) for number, name in enumerate(NAMES)
     }
-    crew = cast(
+    processes = cast(
         ProcessGroup,
         SimpleNamespace(children=children, restarts={**dict.fromkeys(NAMES, 0), "server-0": 2}),
     )
     waiting = {"m0": 3, "m1": 4}
 
     def statuses() -> dict[str, ProcessStatus]:
-        return {status.name: status for status in found.statuses(crew, waiting)}
+        return {status.name: status for status in found.statuses(processes, waiting)}
 
     board.row(0).enter("game", 3)
     now_s[0] += 0.75

@@ -108,8 +108,9 @@ PAGES = 5 * 4 * (1 << 24) // resource.getpagesize()
     ("word", "least", "most"), [("keep", 0, PAGES // 10), ("return", PAGES // 2, 2 * PAGES)]
 )
 def test_large_tensors_use_pages_again(word: str, least: int, most: int) -> None:
-    """Where they are kept, once a few rounds have made room; where they are returned, every page
-    is asked for anew.
+    """Where freed pages are kept, a few rounds make room for all that follow.
+
+    Where they are returned, every page is asked for anew.
     """
     assert (
         least

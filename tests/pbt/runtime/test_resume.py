@@ -1,5 +1,6 @@
-"""A cut is the whole population: equal runs are equal bit for bit, and a resumed run equals the
-one that was never interrupted.
+"""A checkpoint holds the whole population.
+
+Equal runs are equal bit for bit, and a resumed run equals one that was never interrupted.
 """
 
 import copy
@@ -82,9 +83,7 @@ class Run:
 
 
 class Cut:
-    """A run as it stood after some turns: what is saved, what was told so far, the snapshots
-    stored by then.
-    """
+    """A run as it stood after some turns: its checkpoint, what it told so far, its snapshots."""
 
     def __init__(self, run: Run) -> None:
         # A cut names live state until it is written.
@@ -95,8 +94,10 @@ class Cut:
 
 @cache
 def reference(game: str) -> tuple[Run, dict[int, Cut]]:
-    """A run to its end, cut on the way; going on must leave no trace in the cuts, as cutting
-    leaves none in it (its equal is never cut).
+    """A run to its end, with checkpoints taken on the way.
+
+    Going on must leave no trace in the checkpoints. Taking them leaves none in the run, which its
+    equal without checkpoints shows.
     """
     run, cuts = Run(game), dict[int, Cut]()
     run.population.controller.start()
@@ -177,9 +178,7 @@ def test_a_cut_survives_the_disk_unchanged(tmp_path: Path) -> None:
 
 
 def over_workers(cut: Cut, run: Run, workers: int) -> Checkpoint:
-    """The same cut as so many workers would save it, had they gone on from there and stopped at
-    once.
-    """
+    """The same checkpoint as several workers would write it that resumed and stopped at once."""
     shares = equal_shares(run.population.blueprint, workers)
     slabs = [
         Slab(layout, shares[-1].slots[role].stop)
@@ -199,8 +198,9 @@ def over_workers(cut: Cut, run: Run, workers: int) -> Checkpoint:
 
 @pytest.mark.parametrize("game", CONFIGS)
 def test_a_cut_of_several_workers_is_taken_over_by_one(game: str) -> None:
-    """Seats are asked in another order then, so weights differ; games that were open and the
-    streams they come from do not.
+    """Seats are asked in another order then, so weights differ.
+
+    Games that were open do not differ, nor do the random streams that they come from.
     """
     run, cuts = reference(game)
     cut = cuts[FEW[game][1]]
@@ -243,9 +243,7 @@ class StopAtOnce(NoControl):
 
 
 def test_whole_batches_that_wait_in_a_cut_are_learned_before_anything_is_played() -> None:
-    """Where learners work beside the workers several batches may wait; one process has no slots
-    for that many.
-    """
+    """In other placements several batches may wait; one process has no slots for that many."""
     _, cuts = reference("connect_four")
     cut = cuts[FEW["connect_four"][1]]
     run = Run("connect_four", copy.deepcopy(cut.store))

@@ -131,7 +131,7 @@ def test_a_new_worker_knows_what_the_old_ones_were_told(
     again = Roster(MEMBERS, lambda *parts: messages.extend(parts))
     again.load(roster.state([0] * TABLES), [False] * TABLES)
     assert again.state([0] * TABLES) == roster.state([0] * TABLES) and not messages, (
-        "nobody is told what he is given anyway"
+        "workers that start later have it in their assignment"
     )
 
 
@@ -225,7 +225,7 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
         own["closing_games"] for own in tables.values()
     ] == [3, 2]
     assert desk.orders.merged(desk.roster, desk.paused(tables)) == unstarted, (
-        "in the order of tables, whoever answers first"
+        "in the order of tables, whichever worker answers first"
     )
 
     worker, planner = unstarted

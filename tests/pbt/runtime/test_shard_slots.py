@@ -12,7 +12,8 @@ from pbt.learning.batcher import Batcher
 from pbt.population.controller import Controller
 from pbt.processes.restarts import RestartPolicy
 from pbt.runtime.control import Gather
-from pbt.runtime.learner_scheduler import LearnerHandle, LearnerScheduler
+from pbt.runtime.learner_handle import LearnerHandle
+from pbt.runtime.learner_scheduler import LearnerScheduler
 from pbt.transport.messages import RolloutPermit, SlotFull
 from pbt.transport.slab import Slab, role_layout
 from pbt.transport.weights import PublishedWeights
@@ -22,9 +23,7 @@ BATCH_SLOTS = 8
 
 
 def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
-    """A quick shard may be two batches ahead of the other: its word stands for its own slots
-    only.
-    """
+    """A quick shard may be two batches ahead of the other; it answers for its own slots only."""
     role = Role("player", spaces.Box(0.0, 1.0, (1,), np.float32), spaces.Discrete(2))
     slab = Slab(role_layout(role, ("reward",), 4, 0), 2 * BATCH_SLOTS)
     member = SimpleNamespace(generation=0, refused="", failed=False)

@@ -1,5 +1,6 @@
-"""The same run in every placement, in processes of its own: it ends, every row is accounted for
-and reaches its own learner, games are equal.
+"""The same run in every placement, in processes of its own.
+
+It ends, every row is accounted for and reaches its own learner, and games are equal.
 """
 
 import math
@@ -74,7 +75,7 @@ def check_story(run: Running) -> None:
     assert not any(record.end_reason.startswith("voided") for record in games.values())
     training = [record for record in games.values() if record.kind == "training"]
     assert any(seat.player.kind == "snapshot" for record in training for seat in record.seats), (
-        "nobody met a past opponent"
+        "no member met a past opponent"
     )
     assert any(record.opening_plies for record in training) and len(training) < len(games)
     assert engine.games.total() == len(games) == engine.controller.games and engine.games[
@@ -144,7 +145,7 @@ def test_more_rows_reach_their_learners(
 
 
 Games = Mapping[tuple[int, int], GameRecord]
-# Nobody finishes, nobody is frozen, and learning changes nothing.
+# No member finishes or is frozen, and learning changes nothing.
 STILL: dict[str, Any] = {
     "learning": {"learning_rate": 0.0},
     "pbt": {"enabled": False},

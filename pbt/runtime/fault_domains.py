@@ -1,0 +1,121 @@
+"""Fault domains: processes that live and die together are started, and started again after a death.
+
+The sampling plane (all workers and policy servers) is one domain, because its processes share
+queues and slots; every process outside it is a domain of its own.
+"""
+
+import time
+
+from pbt.errors import EngineError
+from pbt.population.ports import RunSink
+from pbt.processes.restarts import RestartPolicy
+from pbt.records import Event
+from pbt.runtime.control import Go
+from pbt.runtime.final_evaluation import FinalEvaluation
+from pbt.runtime.process_group import Domain, ProcessGroup
+from pbt.runtime.repeated_errors import RepeatedErrors
+from pbt.runtime.rest import Rest
+from pbt.runtime.run_state import RunState
+from pbt.runtime.slot_releases import SlotReleases
+
+
+class FaultDomains:
+    """Starts the domains of a run, and decides what follows from a death."""
+
+    def __init__(
+        self,
+        processes: ProcessGroup,
+        state: RunState,
+        rest: Rest,
+        releases: SlotReleases,
+        final_games: FinalEvaluation,
+        errors: RepeatedErrors,
+        sink: RunSink,
+    ) -> None:
+        self._processes, self._state, self._rest, self._releases = processes, state, rest, releases
+        self._final_games, self._errors, self._sink = final_games, errors, sink
+        max_restarts = state.assignments.config.runtime.max_restarts
+        self._restarts = {domain: RestartPolicy(max_restarts) for domain in processes.domains}
+        # When each domain that does not run is to be started.
+        self._due: dict[Domain, float] = dict.fromkeys(processes.domains, 0.0)
+
+    def start_due(self) -> None:
+        """Start every domain whose time has come.
+
+        The sampling plane starts only when no learner reads its slots any more.
+        """
+        state, now = self._state, time.monotonic()
+        for domain in [domain for domain, due_s in self._due.items() if now >= due_s]:
+            plane = self._processes.is_plane(domain)
+            if plane and state.scheduler.gathering:
+                continue
+            del self._due[domain]
+            if plane:
+                state.shared.renew_plane()
+                self._final_games.restart()
+            tables = state.assignments.tables(state.roster, self._final_games) if plane else {}
+            self._processes.start(
+                {
+                    name: state.assignments.assignment(
+                        name, state.controller.members, tables.get(name, {})
+                    )
+                    for name in domain
+                }
+            )
+
+    def ready(self, name: str) -> Domain | None:
+        """Note that a process is built. Returns its domain if that has begun to work by it."""
+        self._processes.children[name].ready = True
+        domain = self._processes.domain_of(name)
+        if not all(self._processes.is_ready(other) for other in domain):
+            return None
+        for other in domain:
+            self._processes.send(other, Go())
+        self._state.scheduler.hosts_started(set(domain))
+        return domain
+
+    def died(self, domain: Domain, reason: str) -> None:
+        """Count what is lost with a domain that was buried, and set when it starts again.
+
+        Raises: EngineError when the sampling plane died too often in a row, or when the same error
+        ended a process before.
+        """
+        scheduler, plane = self._state.scheduler, self._processes.is_plane(domain)
+        scheduler.hosts_died(set(domain))
+        self._errors.domain_died()
+        self._state.counters.bury(domain)
+        if plane:
+            self._releases.clear()
+            self._rest.answers.clear()
+            self._state.slots_died()
+        # A learner's process has made progress only if its own members trained.
+        delay_s = self._restarts[domain].died(
+            scheduler.updates + self._state.roster.closing_played
+            if plane
+            else scheduler.frames_at(domain)
+        )
+        if delay_s is None:
+            self._give_up(domain, reason)
+        else:
+            self._announce_restart(domain, reason)
+            self._due[domain] = time.monotonic() + delay_s
+
+    def _announce_restart(self, domain: Domain, reason: str) -> None:
+        state = self._state
+        text = f"{reason}; starting again: {', '.join(domain)}"
+        if self._processes.is_plane(domain):
+            voided = state.roster.void_open_games(state.shared.counts.tolist())
+            text += f"; {voided} open games are void"
+        frames = max(trainee.frames for trainee in state.scheduler.trainees.values())
+        self._sink.event(Event("restart", None, frames, text))
+
+    def _give_up(self, domain: Domain, reason: str) -> None:
+        """Fail the members of a learner's process. Raises: EngineError for the sampling plane."""
+        text = (
+            f"{reason}; {self._restarts[domain].in_a_row} times in a row without an "
+            "update in between"
+        )
+        if self._processes.is_plane(domain):
+            raise EngineError(f"the run cannot go on: {text}")
+        for shard in self._processes.plans[domain[0]].trains:
+            self._state.scheduler.fail(shard.member, text)

@@ -1,0 +1,95 @@
+"""Rest: workers stop between two turns, learners finish the batches that they have gathered.
+
+Checkpoints are taken and configurations edited only while a run rests.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pbt.errors import EngineError
+from pbt.runtime.control import Go, Pause, Paused
+from pbt.runtime.learner_scheduler import LearnerScheduler
+from pbt.runtime.process_group import ProcessGroup
+
+REST_TIMEOUT_S = 60.0
+
+
+class Rest:
+    """Brings the processes of a run to rest, and lets them go on.
+
+    answers  worker -> what it said when it came to rest
+    """
+
+    def __init__(
+        self,
+        processes: ProcessGroup,
+        scheduler: LearnerScheduler,
+        turn_s: float,
+        turn: Callable[[], None],
+    ) -> None:
+        """turn_s: how long a worker's turn may take; turn: one turn of the main loop."""
+        self._processes, self._scheduler = processes, scheduler
+        self._limit_s, self._turn = REST_TIMEOUT_S + turn_s, turn
+        self.answers: dict[str, Paused] = {}
+        # The number of the newest attempt, which the answers to it repeat.
+        self._attempt = 0
+
+    def answered(self, name: str, message: Paused) -> None:
+        """Keep a worker's answer, unless it is one to an earlier attempt."""
+        if message.rest == self._attempt:
+            self.answers[name] = message
+
+    @property
+    def complete(self) -> bool:
+        """Whether every worker has answered and no learner has anything to do."""
+        return self._all_answered and self._scheduler.idle
+
+    @property
+    def _all_answered(self) -> bool:
+        return self.answers.keys() >= set(self._processes.workers())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """See `Engine.at_rest`."""
+        if self._scheduler.resting:
+            yield
+            return
+        self._scheduler.resting = True
+        self._attempt += 1
+        try:
+            if self._processes.children or not self._scheduler.idle:
+                self._come_to_rest()
+            yield
+        finally:
+            self._scheduler.resting = False
+            self.answers.clear()
+            # Workers that have not answered yet hear it too: they will answer, and go on.
+            if self._processes.children and self._plane_is_ready():
+                self._processes.tell_workers(Go())
+
+    def _come_to_rest(self) -> None:
+        """Wait for the learners first: their last updates change the states of the workers.
+
+        A process that dies meanwhile is started again as always, and asked to rest like the others.
+        """
+        deadline, asked = time.monotonic() + self._limit_s, set[int]()
+        while not self.complete:
+            # A worker hears its first Go when all of the plane is ready. A Pause sent before that
+            # would be undone by it.
+            if self._scheduler.idle and self._plane_is_ready():
+                for name in self._processes.workers():
+                    if (pid := self._processes.children[name].pid) not in asked:
+                        asked.add(pid)
+                        self._processes.send(name, Pause(self._attempt))
+            self._turn()
+            if time.monotonic() > deadline:
+                moving = sorted(set(self._processes.workers()) - self.answers.keys())
+                raise EngineError(
+                    f"the run did not come to rest within {self._limit_s:.0f} s: "
+                    f"{', '.join(moving or ['a learner'])} still at work"
+                )
+
+    def _plane_is_ready(self) -> bool:
+        plane = self._processes.domains[0]
+        return all(self._processes.is_ready(name) for name in plane)

@@ -1,0 +1,132 @@
+"""The state of a run in several processes, as the main process holds and gathers it.
+
+A checkpoint stores it, and the run's rows are accounted for by it.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pbt.checkpoint.cut import cut_state, cut_tensors, split_cut
+from pbt.checkpoint.files import Checkpoint
+from pbt.population.controller import Controller
+from pbt.population.ports import RunSink
+from pbt.records import GameKind
+from pbt.runtime.assembly import new_controller
+from pbt.runtime.assignments import Assignments
+from pbt.runtime.blueprint import Blueprint
+from pbt.runtime.control import Paused
+from pbt.runtime.learner_handle import trainees_of
+from pbt.runtime.learner_scheduler import LearnerScheduler
+from pbt.runtime.placements import ProcessPlan
+from pbt.runtime.process_counters import ProcessCounters
+from pbt.runtime.process_group import ProcessGroup
+from pbt.runtime.roster import Roster
+from pbt.runtime.shared import SharedMemory
+from pbt.runtime.slot_releases import SlotReleases
+from pbt.snapshots import FileSnapshotStore
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What outlives the other processes of a run.
+
+    shared       the memory of all processes: slots, weights, counters
+    assignments  what processes are told when they start
+    roster       the members and opponents that are seated
+    controller   the members' clocks, scores and rounds
+    scheduler    the batches of all learners
+    counters     what the processes counted, those that died included
+
+    Every row that was produced is trained, dropped for a reason, or still stands in a slot.
+    """
+
+    shared: SharedMemory
+    assignments: Assignments
+    roster: Roster
+    controller: Controller
+    scheduler: LearnerScheduler
+    counters: ProcessCounters
+
+    def checkpoint(
+        self, number: int, games: Mapping[GameKind, int], answers: Mapping[str, Paused]
+    ) -> Checkpoint:
+        """Return the state of the whole run, at rest.
+
+        games: over so far, by kind; answers: of the workers that rest, empty before they start.
+        """
+        worker, planner = self.assignments.merged(self.roster, answers)
+        # Counts are stored as one sum: at a resume, other processes host the roles.
+        worker["fillers"][0] |= {
+            "produced": self.rows_produced(),
+            "dropped": dict(self.counters.dropped() + self.scheduler.dropped),
+        }
+        trainees = self.scheduler.trainees.items()
+        batchers = {name: trainee.batcher.state() for name, trainee in trainees}
+        learners = {name: trainee.state() for name, trainee in trainees}
+        engine = {"games": dict(games), "rows_trained": self.scheduler.rows_trained}
+        state = cut_state(
+            self.assignments.config, engine, self.controller, planner, worker, batchers
+        )
+        return Checkpoint(number, state, cut_tensors(learners, self.shared.slabs, worker))
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Take over a checkpoint before anything runs; workers replay open games as they start."""
+        state, counters = checkpoint.state, self.counters
+        split = split_cut(checkpoint, self.shared.slabs, self.shared.shares)
+        counters.produced_before, counters.dropped_before = self.assignments.resume(split.workers)
+        self.roster.load(
+            state["planner"], [table is not None for table in state["worker"]["tables"]]
+        )
+        self.shared.counts[:] = state["planner"]["counts"]
+        self.scheduler.load(split.batchers, checkpoint.tensors, state["engine"]["rows_trained"])
+        self.controller.load(state["controller"])
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def rows_produced(self) -> int:
+        return self.counters.produced()
+
+    def dropped(self) -> Counter[str]:
+        """Rows that were produced and will never be trained, by reason."""
+        batchers = (trainee.batcher.dropped for trainee in self.scheduler.trainees.values())
+        return sum(batchers, self.counters.dropped() + self.scheduler.dropped)
+
+    def rows_left(self) -> int:
+        """Rows produced and neither trained nor dropped, as the counters say at this moment."""
+        return self.rows_produced() - self.scheduler.rows_trained - self.dropped().total()
+
+    def rows_standing(self, answers: Mapping[str, Paused]) -> int:
+        """Rows in slots, counted one by one. answers: of all workers, at rest."""
+        trainees = self.scheduler.trainees.values()
+        waiting = sum(trainee.batcher.rows_waiting() for trainee in trainees)
+        return sum(answer.standing for answer in answers.values()) + waiting
+
+    def slots_died(self) -> None:
+        """Drop the rows in the slots of a dead sampling plane: all that stand nowhere else."""
+        self.scheduler.slots_died()
+        self.scheduler.dropped["restart"] += self.rows_left() - self.scheduler.rows_at_learners()
+
+
+def new_run_state(
+    blueprint: Blueprint,
+    plans: Sequence[ProcessPlan],
+    shared: SharedMemory,
+    processes: ProcessGroup,
+    releases: SlotReleases,
+    sink: RunSink,
+    store: FileSnapshotStore,
+) -> RunState:
+    """Build the state at frame 0."""
+    policies = {member.name: member.policy for member in blueprint.members}
+    roster = Roster(policies, processes.tell_workers)
+    trainees = trainees_of(blueprint, plans, shared)
+    controller = new_controller(
+        blueprint, {trainee.name: trainee for trainee in trainees}, roster, sink, store
+    )
+    scheduler = LearnerScheduler(
+        blueprint.config, trainees, controller, processes.send, processes.reachable, releases.add
+    )
+    assignments = Assignments(blueprint, plans, shared, store.folder)
+    counters = ProcessCounters(shared.board, plans)
+    return RunState(shared, assignments, roster, controller, scheduler, counters)
