@@ -16,9 +16,7 @@ pytestmark = pytest.mark.gpu
 
 
 def bench() -> Bench:
-    """Memory, two heads, normalised observations and advantages, minibatches: everything an
-    update does.
-    """
+    """A learner with memory, two heads, normalised inputs and minibatches: all an update does."""
     return Bench(
         config=LearningConfig(
             learning_rate=1e-3, epochs=2, minibatches=2, normalize_advantages=True

@@ -1,6 +1,4 @@
-"""Two members on games against the same opponents: against slow references, and how often chance
-passes for a gap.
-"""
+"""Two members compared on common opponents: against slow references, and against chance."""
 
 import random
 from fractions import Fraction
@@ -57,9 +55,7 @@ def test_the_gap_is_that_of_the_common_opponents(
 
 
 def test_meeting_the_weak_is_no_merit() -> None:
-    """The same strength against everybody, other opponents oftener: the win rates differ, the
-    gap does not.
-    """
+    """Members of equal strength meet opponents unequally often: win rates differ, no gap shows."""
     a, b = (
         score("a", {"weak": (90, 81), "strong": (10, 2)}),
         score("b", {"weak": (10, 9), "strong": (90, 18)}),
@@ -100,8 +96,9 @@ def test_returns_that_never_vary_and_those_nobody_squared() -> None:
 
 
 def test_chance_passes_for_a_gap_as_often_as_promised() -> None:
-    """Equal members, four opponents of unequal strength met unequally often: 4 000 pairs of
-    scores, fixed seed.
+    """Equal members meet four opponents of unequal strength unequally often.
+
+    There are 4 000 pairs of scores, from a fixed seed.
     """
     rng, rates = random.Random(1), {"a": 0.9, "b": 0.5, "c": 0.3, "d": 0.7}
 

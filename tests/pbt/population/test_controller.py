@@ -1,5 +1,6 @@
-"""Members that fail: the others go on without them, and a resume gives them another chance. What
-the curves say of games.
+"""Members that fail: the others go on without them, and a resume gives them another chance.
+
+Curves are tested here too: what they say of games.
 """
 
 import json
@@ -231,7 +232,9 @@ def test_a_resume_gives_failed_members_another_chance(scene: Scene) -> None:
         )
     resumed.controller.load(scene.controller.state())
     members = resumed.controller.members
-    assert [name for name in NAMES if not members[name].learning] == ["m2"], "who had finished has"
+    assert [name for name in NAMES if not members[name].learning] == ["m2"], (
+        "one that had finished has"
+    )
     assert resumed.told.learning == {"m1": True}
     (event,) = resumed.sink.events
     assert (event.kind, event.member, event.frames, event.text) == (
@@ -252,9 +255,7 @@ def test_members_of_older_checkpoints_have_not_failed() -> None:
 
 
 def test_a_snapshot_is_recorded_with_the_clocks_of_the_weights_it_holds(scene: Scene) -> None:
-    """A learner elsewhere tells its clocks together with its weights, however old those known
-    before were.
-    """
+    """A learner in another process sends its clocks with its weights; earlier ones may be old."""
 
     class Elsewhere(Counting):
         def state(self) -> dict[str, Tensor]:

@@ -26,8 +26,9 @@ def reference(
     hyperparams: dict[str, dict[str, float]],
     seed: int,
 ) -> tuple[str | None, dict[str, float]]:
-    """Section A.3.1 of Petrenko et al. 2020 in the plainest words, for the default rules;
-    written apart from the code under test.
+    """Section A.3.1 of Petrenko et al. 2020 in the plainest words, for the default rules.
+
+    It shares nothing with the code under test.
     """
     eligible = [score for score in scores if score.games >= 50]
     ordered = [score.member for score in sorted(eligible, key=lambda score: score.member)]

@@ -1,6 +1,4 @@
-"""Scores: what counts, and that a window recomputed from its game rows is the same to the last
-bit.
-"""
+"""Scores: what counts, and that a window computed again from stored games is equal to the bit."""
 
 import json
 import math
@@ -136,7 +134,7 @@ def test_a_score_recomputed_from_rows_is_bit_equal(
             window.load(saved)
         window.add(record)
     shuffled = random.Random(seed).sample(games, len(games))
-    for member in ("m0", "m1", "m2", "nobody"):
+    for member in ("m0", "m1", "m2", "absent"):
         score = window.score(member)
         since = restart_at + 3 if member == "m0" and restart_at < count else 0
         points = [

@@ -1,5 +1,6 @@
-"""Stored PBT rounds: replayed from JSON, what was altered is noticed; common opponents and the
-significance gate.
+"""Stored PBT rounds are decided again from JSON, and what was altered in them is noticed.
+
+Common opponents and the significance gate are tested here too.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""When the dead are started again."""
+"""When processes that died are started again."""
 
 from hypothesis import given
 from hypothesis import strategies as st
