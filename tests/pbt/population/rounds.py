@@ -4,8 +4,7 @@ import json
 from dataclasses import asdict, replace
 
 from pbt.config.population import PbtConfig
-from pbt.config.schema import PbtConfig
-from pbt.population.decide import PbtRules, decide
+from pbt.population.decide import decide
 from pbt.population.rules import PbtRules
 from pbt.records import Against, Directive, MemberScore, RoundRecord
 
