@@ -3,7 +3,7 @@
 Only some modes of matchmaking ask for payoffs. In the others every call here does nothing.
 """
 
-from pbt.config.schema import MatchmakingConfig
+from pbt.config.population import MatchmakingConfig
 from pbt.matchmaking.payoffs import payoff_source
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.ports import Matchmaker

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Self
 
-from pbt.config.population import Opponents
-from pbt.config.schema import PbtConfig
+from pbt.config.population import Opponents, PbtConfig
 from pbt.errors import EngineError
 from pbt.population.scores import Detail, Objective, as_objective
 
