@@ -1,4 +1,5 @@
-# Everything is done from a virtual environment that the first command makes: `make` and Python >= 3.11 are all it takes.
+# All commands work in a virtual environment, which the first one makes. They need `make` and
+# Python >= 3.11.
 
 VENV ?= .venv
 export VENV
@@ -21,7 +22,7 @@ test-slow: ## the long tests (half an hour on two fast cores, over an hour on sl
 	@scripts/venv.sh test
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "slow and not gpu" --durations=40 --timeout=1500
 
-check: ## formatting, lint, types, figures
+check: ## formatting, lint, types, figures, words
 	@scripts/venv.sh dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .

@@ -3,8 +3,9 @@
 #
 #   scripts/venv.sh run|test|dev      what to install: the program, + what tests need, + what checks need
 #
-# PYTHON=/path/to/python chooses the interpreter, VENV=/path the folder. Needs no uv, no conda, no root; never calls apt.
-# What the machine lacks is named in one line. An interrupted installation is started afresh by the next call.
+# PYTHON=/path/to/python chooses the interpreter, VENV=/path the folder. The script needs no uv, no
+# conda and no root, and never calls apt. If the machine lacks something, one line names it. If an
+# installation was interrupted, the next call starts it afresh.
 set -eu
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -29,7 +30,8 @@ case $level in
     *)    fail "unknown level \"$level\"; use run, test or dev" ;;
 esac
 
-# Two calls at once (two terminals, make -j): the second waits for the first. flock is part of util-linux; without it, no waiting.
+# Of two calls at once (two terminals, make -j) the second waits for the first. flock is part of
+# util-linux; without it there is no waiting.
 if command -v flock >/dev/null 2>&1; then
     exec 9<pyproject.toml
     flock -n 9 || { say "waiting for another installation into $venv ..."; flock -w 3600 9 || fail "another installation still runs after an hour"; }
@@ -69,7 +71,7 @@ need_disk() {
 }
 has_nvidia() { [ -e /proc/driver/nvidia/version ] || nvidia-smi -L >/dev/null 2>&1; }
 
-# Left half-done, copied from elsewhere, or made by a Python that is gone: start afresh.
+# A folder that is half-done, copied from elsewhere, or made by a Python that is gone is made anew.
 if [ -d "$venv" ]; then
     if [ -e "$venv/.installing" ]; then
         say "The last installation into $venv was interrupted; starting it afresh."
@@ -90,7 +92,7 @@ fi
 : > "$venv/.installing"
 rm -f "$venv"/.installed-*
 
-# Unpack beside the target: /tmp may be small, or memory.
+# Packages are unpacked beside the target: /tmp may be small, or in memory.
 mkdir -p "$venv/tmp"
 TMPDIR=$(cd "$venv/tmp" && pwd)
 PIP_USER=0
@@ -114,7 +116,8 @@ reachable() {
     "$venv/bin/python" -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=5)' "$1/torch/" >/dev/null 2>&1
 }
 
-# A CPU build is 200 MB; the default build for Linux brings CUDA libraries of several GB, of no use without a driver.
+# A CPU build is 200 MB. The default build for Linux brings CUDA libraries of several GB, which are of
+# no use without a driver.
 install_torch() {
     if "$venv/bin/python" -c 'import torch; assert torch.__version__.startswith("2.13.")' 2>/dev/null; then return; fi
     if [ "$(uname -s)" != Linux ]; then
@@ -129,7 +132,7 @@ install_torch() {
         return
     fi
     say "[2/3] Installing PyTorch, CPU build (no NVIDIA driver here): about 200 MB"
-    # First from the places pip is set up with on this machine, then from PyTorch's public index.
+    # Try the places that pip is set up with on this machine first, then PyTorch's public index.
     if pip_try "$torch_cpu"; then return; fi
     if reachable "$cpu_index" && pip_try --extra-index-url "$cpu_index" "$torch_cpu"; then return; fi
     need_disk $cuda_disk_gb "PyTorch with CUDA"
