@@ -1,5 +1,5 @@
-"""An outsider with nothing but the wheel, in an empty folder: README's own game, the shipped
-game, and a folder full of misleading names.
+"""An outsider with nothing but the wheel, in an empty folder: the game of docs/own_games.md, the
+shipped game, and a folder full of misleading names.
 """
 
 import json
@@ -15,7 +15,7 @@ from tests.e2e.readme_parts import ROOT, blocks
 
 pytestmark = pytest.mark.slow
 
-README = ROOT / "README.md"
+OWN_GAMES = ROOT / "docs/own_games.md"
 SHORT = (
     "stop_at_frames=2000",
     "population.members=2",
@@ -99,8 +99,8 @@ def test_the_wheel_is_what_runs(installed: Installed, tmp_path: Path) -> None:
 def test_the_game_of_the_readme_is_checked_trained_and_matched(
     installed: Installed, tmp_path: Path
 ) -> None:
-    (tmp_path / "my_game.py").write_text(blocks(README, "python")[0])
-    (config,) = (block for block in blocks(README, "toml") if "my_game.py" in block)
+    (tmp_path / "my_game.py").write_text(blocks(OWN_GAMES, "python")[0])
+    (config,) = (block for block in blocks(OWN_GAMES, "toml") if "my_game.py" in block)
     (tmp_path / "my.toml").write_text(config)
     assert "keeps the contract" in installed.arena(tmp_path, "env", "check", "./my_game.py:make")
     trained = json.loads(installed.arena(tmp_path, "train", "my.toml", "--json"))

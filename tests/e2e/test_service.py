@@ -127,7 +127,7 @@ def test_the_documented_session_with_curl_runs_as_it_stands(
     served: Training, tmp_path: Path
 ) -> None:
     """From create to the win matrix; then what else there is to read."""
-    (session,) = blocks(ROOT / "README.md", "bash")
+    (session,) = blocks(ROOT / "docs/service.md", "bash")
     (tmp_path / "arena-data").symlink_to(served.data)
     environment = {**os.environ, "URL": served.url}
     done = subprocess.run(
