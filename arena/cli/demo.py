@@ -177,4 +177,4 @@ What to try next
   arena rounds verify demo{option}                 every PBT decision, recomputed from stored games
   arena train --resume demo --set stop_at_frames=2_000_000{option}
   arena train connect_four{option}                 the same game for longer, with the usual periods
-  arena env check ./my_game.py:make                your own game; docs/own_games.md has an example"""
+  arena env check ./my_game.py:make                your own game; see docs/own_games.md"""
