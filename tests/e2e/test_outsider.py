@@ -96,7 +96,7 @@ def test_the_wheel_is_what_runs(installed: Installed, tmp_path: Path) -> None:
     )
 
 
-def test_the_game_of_the_readme_is_checked_trained_and_matched(
+def test_the_documented_game_is_checked_trained_and_matched(
     installed: Installed, tmp_path: Path
 ) -> None:
     (tmp_path / "my_game.py").write_text(blocks(OWN_GAMES, "python")[0])
