@@ -1,5 +1,7 @@
-"""What glibc does with memory that is freed. By default it learns from what is freed, and ends
-up keeping blocks of up to 32 MB, between others.
+"""What the C library does with freed memory: malloc's thresholds for mapping and trimming.
+
+Left to itself, glibc adapts them to what is freed, and ends up keeping blocks of up to 32 MB
+between others. Elsewhere than on glibc these functions do nothing.
 """
 
 import ctypes
@@ -10,28 +12,27 @@ _LARGE = 1 << 20
 
 
 def keep_freed_memory() -> None:
-    """For who learns or acts, over and over: what large tensors leave behind is kept for the next
-    ones.
+    """Reuse the memory of freed tensors: raise both thresholds. Call it in workers and learners.
 
-    Else every batch pays for fresh pages, as much as for a convolution.
+    Otherwise every batch pays for fresh pages, as much as for a convolution.
     """
     _set_thresholds(mapped=1 << 30, trimmed=(1 << 31) - 1)
 
 
 def return_freed_memory() -> None:
-    """For who copies all weights now and then: large blocks are mapped, and so go back to the
-    system the moment they are freed.
+    """Map large blocks, so that they go back to the system when they are freed.
+
+    Call it in a process that copies all weights now and then.
     """
     _set_thresholds(mapped=_LARGE, trimmed=2 * _LARGE)
 
 
 def return_free_pages() -> None:
-    """Give back what lies free now, between blocks in use as well. For who keeps it, at moments
-    when all rests.
+    """Give back what lies free now, between blocks in use as well.
 
-    What is kept spreads in time: a block that stays takes a part of a larger hole, which is too
-    small then for what it was left by. For 300 MB this takes some 30 ms, and as much again or more
-    when the pages are asked for anew.
+    Call it at a moment of rest in a process that keeps freed memory. What is kept spreads in time:
+    a block that stays takes a part of a larger hole, which is then too small for its former size.
+    For 300 MB this takes some 30 ms, and as much again or more when the pages are asked for anew.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -39,8 +40,10 @@ def return_free_pages() -> None:
 
 
 def _set_thresholds(mapped: int, trimmed: int) -> None:
-    """In bytes. mapped: from this size on a block is a mapping of its own;  trimmed: so much may
-    lie free at the end of the heap.
+    """Set both thresholds, in bytes.
+
+    mapped   from this size on, a block is a mapping of its own
+    trimmed  this much may lie free at the end of the heap
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

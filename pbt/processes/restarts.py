@@ -1,5 +1,6 @@
-"""When a dead process is started again, and when that is given up. Pure: time and progress are
-told.
+"""The restart policy: when a dead process is started again, and when that is given up.
+
+Pure: the caller tells it of deaths and of progress, and does the waiting.
 """
 
 from dataclasses import dataclass
@@ -9,11 +10,11 @@ FIRST_DELAY_S, LONGEST_DELAY_S = 0.5, 8.0
 
 @dataclass
 class RestartPolicy:
-    """Of one fault domain. A death is one of a row while nothing was trained since the death before
-    it.
+    """The deaths of one fault domain. Deaths without progress in between are in a row.
 
-    max_in_a_row  so many are forgiven
-    deaths        all so far;  in_a_row: since there was progress
+    max_in_a_row  number of deaths in a row that are forgiven
+    deaths        number of all deaths so far
+    in_a_row      number of deaths since there was progress
     """
 
     max_in_a_row: int
@@ -22,10 +23,10 @@ class RestartPolicy:
     _progress: int = -1
 
     def died(self, progress: int) -> float | None:
-        """Count a death. progress: anything that grows when the domain did its job. Returns the
-        delay before it is started again, None to give up.
+        """Count a death. Returns the delay in seconds before the next start, None to give up.
 
-        The first of a row is started again at once, the others after 0.5, 1, 2, ... seconds.
+        progress  any number that grows when the domain has done its job
+        The first of a row is followed by a start at once, the others after 0.5, 1, 2, ... seconds.
         """
         self.deaths += 1
         self.in_a_row = 1 if progress > self._progress else self.in_a_row + 1

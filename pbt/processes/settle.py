@@ -1,6 +1,4 @@
-"""The first act of every child process: its life is tied to its parent's, and Ctrl-C is left to
-it.
-"""
+"""The first act of a child process: it ties its life to its parent's, and leaves Ctrl-C to it."""
 
 import ctypes
 import os
@@ -11,20 +9,16 @@ import sys
 # Ctrl-C, a closed terminal and a service manager's stop reach all processes; only the main one
 # decides what they mean.
 LEFT_TO_MAIN = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
-
-
 _PR_SET_PDEATHSIG = 1
 
 
 def settle(descriptor: int) -> None:
-    """To be called first. descriptor: of the channel. Ends the process when its parent is gone
-    already.
+    """Call this first. It ends the process when its parent is gone already.
 
-    The parent's number would not tell whether it is: in a container the main process may well be
-    number 1.
+    descriptor  of the channel to the parent, whose closed end is the sign: the parent's pid would
+                not tell, since in a container the main process may well be number 1
     """
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    die_with_parent()
     for number in LEFT_TO_MAIN:
         # Not SIG_IGN: what a game starts would inherit that, and could no longer be ended by its
         # game.
@@ -35,16 +29,23 @@ def settle(descriptor: int) -> None:
         os._exit(0)
 
 
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the thread that started it ends (Linux only)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def _at_end(descriptor: int) -> bool:
-    """The other end of the stream is closed, whatever was sent before."""
+    """True when the other end of the stream is closed, whatever was sent before."""
     events = select.poll()
     events.register(descriptor, 0)  # a hang-up is always told
     return any(event & select.POLLHUP for _, event in events.poll(0))
 
 
 def leave(status: int) -> None:
-    """Not sys.exit: threads of games and libraries must not keep a process that is told to
-    leave.
+    """End this process at once.
+
+    `sys.exit` would wait for the threads of games and libraries.
     """
     sys.stdout.flush()
     sys.stderr.flush()

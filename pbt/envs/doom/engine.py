@@ -173,7 +173,7 @@ def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
     return script
 
 
-def last_words(log: bytes, who: str = "it") -> str:
+def last_words(log: bytes, writer: str = "it") -> str:
     """The last lines printed, as a terminal would have shown them.
 
     An engine that waits writes over its line thousands of times.
@@ -183,7 +183,7 @@ def last_words(log: bytes, who: str = "it") -> str:
         for line in log.decode(errors="replace").split("\n")
     )
     found = [line[:_LINE_LENGTH] for line in shown if line][-3:]
-    return f"; {who} said: {' / '.join(found)}" if found else ""
+    return f"; {writer} said: {' / '.join(found)}" if found else ""
 
 
 def _forget_names(instance: str) -> None:

@@ -164,7 +164,7 @@ class MatchLink:
                 for n in seats
             },
         }
-        return {who: path.open("rb") for who, path in paths.items() if path.exists()}
+        return {writer: path.open("rb") for writer, path in paths.items() if path.exists()}
 
     @property
     def _late_start(self) -> str:
@@ -198,7 +198,7 @@ class MatchLink:
         """End the match. Returns the error to raise."""
         # The logs begin after the start; those of a match that ends in its start are whole.
         self._logs = self._logs or self._opened_logs()
-        words = [last_words(log.read(), who) for who, log in self._logs.items()]
+        words = [last_words(log.read(), writer) for writer, log in self._logs.items()]
         self.close()
         options = self._options
         return EnvCrash(

@@ -12,7 +12,6 @@ P  `number` tics with the buttons that stand in the shared memory
 Whatever goes wrong is answered by "!" and a text, and ends the process and its engines.
 """
 
-import ctypes
 import json
 import os
 import queue
@@ -35,10 +34,10 @@ from pbt.envs.doom.match_options import MatchOptions
 from pbt.envs.doom.ports import Port, take_port, waiting_bytes
 from pbt.envs.doom.scene import configure_scene
 from pbt.envs.doom.screen import ScreenSampler
+from pbt.processes.settle import die_with_parent
 
 COMMAND = struct.Struct("=ci")
 DONE, FAILED = b".", b"!"
-_PR_SET_PDEATHSIG = 1
 _HOST = (
     "-deathmatch -nomonsters +timelimit 0 +fraglimit 0 +sv_forcerespawn 1 +sv_noautoaim 1 "
     "+sv_spawnfarthest 1 +sv_itemrespawn 1 +sv_nocrouch 1"
@@ -302,7 +301,7 @@ def keep_descriptors() -> None:
 
 
 def main(plan: dict[str, Any]) -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    die_with_parent()
     if os.getppid() != plan["parent"]:
         return
     # These signals are for the program. A core dump of this process, which ViZDoom's fault would
