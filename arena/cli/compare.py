@@ -12,15 +12,9 @@ from arena.cli.match_options import SPOILED, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.train import load_named
 from arena.data.paths import check_population_name, data_dir
-from arena.matches.compare import (
-    SIDES,
-    Comparison,
-    ComparisonResult,
-    Contestant,
-    Interrupted,
-    play_finals,
-    train_runs,
-)
+from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted
+from arena.matches.compare_finals import ComparisonResult, play_finals
+from arena.matches.compare_trainings import train_runs
 from arena.matches.game_list import is_spoiled
 from arena.matches.play import DEFAULT_GAMES
 from arena.stats.score import elo_of_score

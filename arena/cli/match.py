@@ -35,11 +35,11 @@ from arena.league.matches import (
     unfinished_matches,
 )
 from arena.matches.assertions import Assertion, holds, read_assertions
+from arena.matches.match_result import MatchResult
 from arena.matches.plan import check_meeting
 from arena.matches.play import (
     DEFAULT_GAMES,
     DEFAULT_SPRT_GAMES,
-    MatchResult,
     check_test,
     play_match,
     resume_match,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from arena.data.paths import data_text
 from arena.matches.assertions import Assertion
-from arena.matches.play import MatchResult
-from arena.matches.report import match_report, side_names
+from arena.matches.match_result import MatchResult
+from arena.matches.report import match_report
 from arena.matches.report_schema import (
     AssertionReport,
     DuelReport,
@@ -17,6 +17,7 @@ from arena.matches.report_schema import (
     TableReport,
     TallyReport,
 )
+from arena.matches.verdict import side_names
 from arena.stats.score import with_interval
 
 

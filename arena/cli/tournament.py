@@ -24,7 +24,7 @@ from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
 from arena.league.standings import RatingTable, match_table
 from arena.matches.game_list import is_spoiled
-from arena.matches.play import MatchResult
+from arena.matches.match_result import MatchResult
 from arena.matches.tournament import (
     DEFAULT_GAMES,
     Fixture,

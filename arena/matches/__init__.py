@@ -1,1 +1,1 @@
-"""Matches: planned games between frozen players, how they are played, and what is said of them."""
+"""Matches: planned games between frozen players, how they are played and reported."""

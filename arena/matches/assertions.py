@@ -1,5 +1,6 @@
-"""What a script wants to be true of a match: "score>0.55", "low>0.5", "sprt". Read before the
-first game, judged after the last.
+"""Assertions of a script about a match, such as "score>0.55", "low>0.5" or "sprt".
+
+They are read before the first game and judged after the last.
 """
 
 import operator
@@ -23,8 +24,12 @@ _EXPECTED = (
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """text: as it was typed;  quantity: one of QUANTITIES or "sprt";  sign, bound: what it is
-    held against, not used by "sprt".
+    """A condition on one number of a match.
+
+    text      the assertion as it was typed
+    quantity  one of QUANTITIES, or "sprt"
+    sign      the comparison; not used by "sprt"
+    bound     the number to compare with; not used by "sprt"
     """
 
     text: str
@@ -34,43 +39,44 @@ class Assertion:
 
 
 def read_assertions(texts: Sequence[str], *, tested: bool) -> tuple[Assertion, ...]:
-    """tested: the match has a sequential test. Raises: MatchError naming everything that says
-    nothing.
+    """The assertions in `texts`. tested: the match has a sequential test.
+
+    Raises: MatchError that lists every text which is no assertion.
     """
-    wrong, found = [], []
+    problems, assertions = [], []
     for text in texts:
         form = _FORM.fullmatch(text)
         if text.strip() == SPRT_WORD:
             if not tested:
-                wrong.append(
+                problems.append(
                     f'"{text}": the match has no sequential test; add one, such as --sprt 0,20'
                 )
-            found.append(Assertion(text, SPRT_WORD))
+            assertions.append(Assertion(text, SPRT_WORD))
         elif form is None or form[1] not in QUANTITIES:
-            wrong.append(f'"{text}": {_EXPECTED}')
+            problems.append(f'"{text}": {_EXPECTED}')
         elif form[1] != "elo" and not 0.0 <= float(form[3]) <= 1.0:
-            wrong.append(
+            problems.append(
                 f'"{text}": {form[1]} is a fraction of 1; expected a number from 0 to 1, '
                 f'such as "{form[1]}{form[2]}0.55"'
             )
         else:
-            found.append(Assertion(text, form[1], form[2], float(form[3])))
-    if wrong:
-        raise MatchError("--assert " + "; ".join(wrong))
-    return tuple(found)
+            assertions.append(Assertion(text, form[1], form[2], float(form[3])))
+    if problems:
+        raise MatchError("--assert " + "; ".join(problems))
+    return tuple(assertions)
 
 
 def holds(
     assertion: Assertion, statistics: MatchStatistics, test: SequentialTest | None
 ) -> bool | None:
-    """None: a sequential test that has not decided."""
+    """Whether the match meets the assertion; None for a sequential test that has not decided."""
     if assertion.quantity == SPRT_WORD:
         return None if test is None or test.state == "continue" else test.state == "accept H1"
-    found, bound = (
+    measured, bound = (
         getattr(statistics, "score" if assertion.quantity == "elo" else assertion.quantity),
         assertion.bound,
     )
     if assertion.quantity == "elo":
-        # By the score, which is there, too, where no finite Elo is.
+        # The score is compared, because it exists also where Elo is infinite.
         bound = 1 / (1 + 10 ** (-bound / 400))
-    return bool(_COMPARE[assertion.sign](found, bound))
+    return bool(_COMPARE[assertion.sign](measured, bound))

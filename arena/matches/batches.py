@@ -1,5 +1,6 @@
-"""The games of a match a batch at a time: equal batches come to equal games, in whatever process
-and after whatever others.
+"""The games of a match, played a batch at a time.
+
+Equal batches come to equal games, in any process and after any other batches.
 """
 
 from collections.abc import Sequence
@@ -12,8 +13,9 @@ from pbt.transport.messages import GameEnd
 
 
 class BatchTables:
-    """Tables for one batch after the other. Raises: SnapshotError when a player's weights cannot
-    be used.
+    """The tables of a match, which play one batch after the other.
+
+    Raises: SnapshotError when a player's weights cannot be used.
     """
 
     def __init__(self, env: EnvSpec, plan: MatchPlan) -> None:
@@ -22,33 +24,37 @@ class BatchTables:
         self._tables = FrozenTables(
             env, game, plan.players, min(plan.batch, plan.games), plan.seed, lambda: None
         )
-        self._schedule: PlannedGames | None = None
+        self._game_list: PlannedGames | None = None
         self._ended: list[GameEnd] = []
 
     def begin(self, wanted: Sequence[int], tries: Sequence[int]) -> None:
-        """Games of one batch. Only when nothing is left of the one before."""
-        self._schedule = PlannedGames(
+        """Start on a batch. The batch before must be finished.
+
+        wanted  indices of the games to play
+        tries   of each of them, how often it was spoiled before
+        """
+        self._game_list = PlannedGames(
             self._plan.games, self._plan.game, wanted, dict(zip(wanted, tries, strict=True))
         )
-        self._tables.next_game = self._schedule.next_game
+        self._tables.next_game = self._game_list.next_game
         self._tables.rearrange()
 
     @property
     def left(self) -> int:
-        """Games to be finished."""
-        return self._schedule.left if self._schedule else 0
+        """Games of the batch that are not finished."""
+        return self._game_list.left if self._game_list else 0
 
     def turn(self) -> list[GameEnd]:
-        """Games that ended, voided ones included; `settle` when they are taken."""
+        """Games that ended, voided ones included. Call `settle` once they are stored."""
         self._ended = turn(self._tables)
         return self._ended
 
     def settle(self) -> None:
-        """Hand out again what was voided. Raises: EnvError when a game was voided at every try."""
-        assert self._schedule is not None
+        """Plan voided games anew. Raises: EnvError for a game that was voided at every try."""
+        assert self._game_list is not None
         ended, self._ended = self._ended, []
         for end in ended:
-            self._schedule.ended(end)
+            self._game_list.ended(end)
 
     def close(self) -> None:
         self._tables.close()

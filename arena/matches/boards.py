@@ -1,4 +1,4 @@
-"""How a game stands, as people see it: the position as text, and where an action stands on it."""
+"""Positions of a game for people: the board as text, and the square that an action names."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,15 @@ from pbt.envs.contract import EnvSpec, Game, Readable, SeatTurn
 from pbt.envs.spaces import ObservationCodec
 
 Square = tuple[int | None, int]
-"""(row, column); row None: somewhere in that column."""
+"""(row, column); the row is None where an action names a whole column."""
 
 
 class GameBoard:
-    """Draws the positions of one table. game: the table's, one of `spec`."""
+    """Draws the positions of one table.
+
+    spec  the environment
+    game  the table's own game, made by `spec`
+    """
 
     def __init__(self, spec: EnvSpec, game: Game) -> None:
         self._draw, self._grid, self._game = spec.draw, spec.grid, game
@@ -20,32 +24,34 @@ class GameBoard:
 
     @property
     def size(self) -> tuple[int, int] | None:
-        """(rows, columns) of the squares that actions name; None where they name none."""
+        """(rows, columns) of the squares that actions name; None where actions name none."""
         return None if self._grid is None else (self._grid.rows, self._grid.columns)
 
     @property
     def in_a_row(self) -> int | None:
-        """So many equal marks in a line win; None where something else does, or nothing is known
-        of it.
-        """
+        """How many equal marks in a line win; None where the game does not say so."""
         return None if self._grid is None else self._grid.in_a_row
 
     def position(self, turns: Sequence[SeatTurn]) -> str | None:
-        """turns: what the game said last. None where there is no board, and where nobody sees it
-        any more.
+        """The board as text. turns: the game's newest ones.
+
+        None where the game has no board, and where no seat observes it any more.
         """
         if self._draw is None:
             return self._game.position() if isinstance(self._game, Readable) else None
-        seen = next((turn for turn in turns if turn.observation is not None), None)
+        seen_turn = next((turn for turn in turns if turn.observation is not None), None)
         return (
             None
-            if seen is None
-            else self._draw(self._observations[seen.seat].arrays(seen.observation), seen.seat)
+            if seen_turn is None
+            else self._draw(
+                self._observations[seen_turn.seat].arrays(seen_turn.observation), seen_turn.seat
+            )
         )
 
     def square(self, action: tuple[int, ...]) -> Square | None:
+        """Where the action stands on the board; None where actions name no squares."""
         return None if self._grid is None else self._grid.square(action[0])
 
     def action_name(self, seat: int, action: tuple[int, ...]) -> str | None:
-        """In the game's own words, before it is played; None where it has none."""
+        """The game's own name of an action that is not played yet; None where it has none."""
         return self._game.action_name(seat, action) if isinstance(self._game, Readable) else None

@@ -1,5 +1,6 @@
-"""A person against a player of the league, move by move: the same tables as a match, and a game
-that is stored and rated like any guest's.
+"""One game of a person against a player of the league, move by move.
+
+It is played at the same tables as a match, and stored and rated like a game of any guest.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,23 +27,30 @@ from pbt.transport.messages import GameEnd, GamePlan
 
 Standing = dict[str, Any]
 Hear = Callable[[], Mapping[str, Any]]
-"""What the person says next: {"action": 3, "at": moves so far}, or {"resign": true}. Raises:
-Silence.
+"""Waits for the person's next message: {"action": 3, "at": moves so far}, or {"resign": true}.
+
+Raises: Silence.
 """
 
 
 class Silence(Exception):
-    """They have said nothing for longer than they may. In words."""
+    """The person has sent nothing for longer than allowed. Its text says for how long."""
 
 
 class Dropped(Exception):
-    """Nothing is stored of this game, in words: the person left before they had moved."""
+    """The person left before their first move, so nothing is stored. Its text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """id: of the sitting, never used again;  opponent: a name as for `arena match`;  env: where
-    nobody was trained;  name, seat: the person's
+    """A person's wish for one game.
+
+    id        identifies the game by hand; it is never used again
+    opponent  a player's name, as `arena match` takes it
+    env       the game, for an opponent that was not trained; else None
+    name      the person's name
+    seat      the person's seat, 0 or 1
+    seed      of the game
     """
 
     id: str
@@ -54,10 +62,11 @@ class Request:
 
 
 class ToldGame:
-    """A game that remembers how it came to where it stands, and is otherwise the game itself.
+    """A game that also records its moves; everything else is passed on to the wrapped game.
 
-    start  the position before the first move;  moves: seat, action, its name and square, the
-           position after it
+    board  draws its positions
+    start  the position before the first move
+    moves  of each move: seat, action, its name and square, and the position after it
     """
 
     def __init__(self, spec: EnvSpec, game: Game) -> None:
@@ -80,7 +89,7 @@ class ToldGame:
         return turns
 
     def described(self, seat: int, action: int) -> dict[str, Any]:
-        """An action of the seat that is due."""
+        """The action, its name and its square. seat: the one whose turn it is."""
         return {
             "action": action,
             "name": self.board.action_name(seat, (action,)),
@@ -95,7 +104,15 @@ class ToldGame:
 
 
 class HandGame:
-    """One game. Raises: PlayerError for players who cannot meet at a board."""
+    """One game of a person against a player.
+
+    request  what the person asked for
+    data     the data directory
+    league   takes the finished game
+    say      sends a message to the person
+    hear     waits for the person's next message
+    Raises: PlayerError for players who cannot meet at a board.
+    """
 
     def __init__(
         self,
@@ -109,8 +126,8 @@ class HandGame:
         self._spec, (opponent,) = resolve_players([request.opponent], data, request.env)
         if request.name in scripted_names(self._spec):
             raise PlayerError(
-                f"name {request.name!r}: a player of {opponent.env_name} is called so; "
-                "choose another"
+                f"name {request.name!r}: {opponent.env_name} has a scripted player of that name; "
+                "choose another name"
             )
         person = ResolvedPlayer(
             PlayerRef("guest", request.name), request.name, opponent.env_name, opponent.env_options
@@ -125,8 +142,9 @@ class HandGame:
         return self._told
 
     def play(self) -> None:
-        """To its end, which is stored and said. Raises: Dropped, EnvError for a game that
-        raises, SnapshotError for unusable weights.
+        """Play to the end, store the game and tell the person its result.
+
+        Raises: Dropped, EnvError for a game that raises, SnapshotError for unusable weights.
         """
         planned = iter([self._planned()])
         spec, person = replace(self._spec, make=self._new_game), Person(self._choose)
@@ -139,15 +157,15 @@ class HandGame:
             lambda: next(planned, None),
             person,
         )
-        # A forfeited game leaves its table, which then gets another one.
-        told = self._told
+        # After a forfeit the table makes itself a new game, which then stands in self._told.
+        game = self._told
         with closing(tables):
             while not (ended := turn(tables)):
                 pass
         (end,) = ended
         if is_voided(end.reason):
             raise EnvError(end.reason)
-        self._say(self._standing("over", told, result=self._stored(end)))
+        self._say(self._standing("over", game, result=self._stored(end)))
 
     def _planned(self) -> PlannedGame:
         seed = self._request.seed
@@ -162,23 +180,25 @@ class HandGame:
         return PlannedGame(self._sitting, plan)
 
     def _choose(self, legal: Sequence[int]) -> int:
-        """Ask until the answer can be played. Raises: GuestFault when they give up, Dropped when
-        they had not begun.
+        """The person's move; they are asked again until it is legal.
+
+        Raises: GuestFault when the person gives up, Dropped when they do so before their first
+        move.
         """
-        told, seat = self._told, self._request.seat
+        game, seat = self._told, self._request.seat
         self._say(
-            self._standing("turn", told, legal=[told.described(seat, action) for action in legal])
+            self._standing("turn", game, legal=[game.described(seat, action) for action in legal])
         )
         while True:
             try:
-                said = self._hear()
+                message = self._hear()
             except Silence as silence:
                 raise self._leaving(str(silence)) from silence
-            if said.get("resign"):
+            if message.get("resign"):
                 raise self._leaving("resigned")
-            refused = refusal(said, legal, len(told.moves))
+            refused = refusal(message, legal, len(game.moves))
             if refused is None:
-                return int(said["action"])
+                return int(message["action"])
             self._say(refused)
 
     def _leaving(self, why: str) -> GuestFault | Dropped:
@@ -191,7 +211,7 @@ class HandGame:
         )
 
     def _standing(
-        self, state: str, told: ToldGame, *, legal: Sequence[Any] = (), result: Any = None
+        self, state: str, game: ToldGame, *, legal: Sequence[Any] = (), result: Any = None
     ) -> Standing:
         seats = [
             {
@@ -200,27 +220,28 @@ class HandGame:
                 "kind": self._players[player].ref.kind,
                 "id": self._players[player].ref.name,
             }
-            for name, player in zip(told.seat_names, self._sitting, strict=True)
+            for name, player in zip(game.seat_names, self._sitting, strict=True)
         ]
         return {
             "type": "standing",
             "state": state,
             "env": self._players[1].env_name,
             "seats": seats,
-            "grid": told.board.size,
-            "in_a_row": told.board.in_a_row,
-            "start": told.start,
-            "moves": list(told.moves),
+            "grid": game.board.size,
+            "in_a_row": game.board.in_a_row,
+            "start": game.start,
+            "moves": list(game.moves),
             "legal": legal,
             "result": result,
         }
 
     def _stored(self, end: GameEnd) -> dict[str, Any]:
-        """As a match of one game, its end in the same transaction as its beginning: what is cut
-        off leaves nothing behind.
+        """Store a match of one game. Returns its result, as the person is told it.
+
+        Beginning and end are one transaction, so an interrupted write leaves nothing behind.
         """
         opponent, seed = self._players[1], self._request.seed
-        # Without the sitting's own mark two games from one seed would count as one evidence.
+        # Without the request's id two games from one seed would count as one piece of evidence.
         settings = {
             "greedy": False,
             "opening_plies": 0,
@@ -248,8 +269,9 @@ class HandGame:
 
 
 def check_board(game: ToldGame, opponent: ResolvedPlayer, seat: int) -> None:
-    """seat: the opponent's. Raises: PlayerError for what is no board game of two, and for an
-    opponent who cannot sit there.
+    """Check that the game is played at a board, by two. seat: the opponent's.
+
+    Raises: PlayerError for other games, and for an opponent that cannot take the seat.
     """
     name = opponent.env_name
     if len(game.seat_names) != 2:
@@ -262,7 +284,7 @@ def check_board(game: ToldGame, opponent: ResolvedPlayer, seat: int) -> None:
     ):
         raise PlayerError(
             f"{name} has no board to play at; games that have one: connect_four, tictactoe, "
-            "and OpenSpiel's in which nothing is hidden"
+            "and games of OpenSpiel in which nothing is hidden"
         )
     role = game.roles[game.seat_roles[seat]].name
     if not opponent.plays(role):
@@ -272,21 +294,21 @@ def check_board(game: ToldGame, opponent: ResolvedPlayer, seat: int) -> None:
         )
 
 
-def refusal(said: Mapping[str, Any], legal: Sequence[int], at: int) -> Standing | None:
-    """Why this is no move now; None for one that is. at: moves so far."""
-    if said.get("at") != at:
+def refusal(message: Mapping[str, Any], legal: Sequence[int], moves_made: int) -> Standing | None:
+    """Why the message is no legal move now; None for one that is. moves_made: moves so far."""
+    if message.get("at") != moves_made:
         return _refused(
             "conflict",
             (
-                f"this move was chosen behind {said.get('at')} others, and {at} have been made; "
-                "look again"
+                f"this move was chosen after {message.get('at')} moves, and {moves_made} have been "
+                "made by now; look again"
             ),
         )
-    if type(said.get("action")) is not int or said["action"] not in legal:
+    if type(message.get("action")) is not int or message["action"] not in legal:
         return _refused(
             "invalid",
             (
-                f"action {said.get('action')} is not legal now; expected one of "
+                f"action {message.get('action')} is not legal now; expected one of "
                 f"{', '.join(map(str, legal))}"
             ),
         )

@@ -1,4 +1,4 @@
-"""Games of frozen players, played to be filmed."""
+"""Films: games of frozen players that are played to make a video of what the seats see."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from arena.matches.tables import FrozenTables, PlannedGame
 from arena.players.resolve import ResolvedPlayer, make_game
 from arena.signals import SignalControl
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
-from pbt.film.camera import Camera, Eyes, counted, pace_of
+from pbt.film.camera import Camera, Eyes, Pace, counted, pace_of
 from pbt.film.extra import FilmError
 from pbt.film.folder import SUFFIX
 from pbt.film.picture import Painter
@@ -23,13 +23,17 @@ from pbt.seeding import integer
 from pbt.transport.messages import GameEnd, GamePlan
 
 Filming = Callable[[int, int, float], None]
-"""(games played, games planned, seconds of video so far), after every step."""
+"""Called after every step with (games played, games planned, seconds of video so far)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilmedEnd:
-    """A game of a film. sitting: index of the player in each seat;  start_s, end_s: where in the
-    video it is played
+    """One game of a film.
+
+    end      how the game ended
+    sitting  index of the player in each seat
+    start_s  where the game begins in the video
+    end_s    where the game ends in the video
     """
 
     end: GameEnd
@@ -40,13 +44,18 @@ class FilmedEnd:
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """What was filmed.
+    """A video of games.
 
-    path      of the video; None: it was ended before there was anything to see, and there is none
-    games     that were played to their end;  planned: how many were asked for
-    voided    what was said of each try that the game spoiled; those are in the film, and were
+    path      of the video; None when it was ended before the first picture: then there is no file
+    games     the games that were played to their end
+    planned   number of games that were asked for
+    voided    the reason of each try that the game spoiled; such tries are in the film, and were
               played again
-    interim   Ctrl-C ended it; the video is whole, its last game is not
+    pictures  number of pictures in the video
+    seconds   length of the video
+    width     of a picture, in pixels
+    height    of a picture, in pixels
+    interim   Ctrl-C ended it: the video is whole, its last game is not
     """
 
     path: Path | None
@@ -75,105 +84,106 @@ def film(
 ) -> Film:
     """Play games and write what the seats see to `out`. Nothing is recorded in the league.
 
-    env    the game, as `resolve_players` gives it;  games: in games of one seat for every player,
-           on the same seeds
-    scale  pixels of the video to one of an image;  moves_per_s: instead of real time, or, where the
-           game has none, instead of ten
-    force  `out` may be replaced
-    Ctrl-C (or SIGTERM) once ends it with a whole video of what was played, twice leaves none.
-    Raises: FilmError when the game shows no image, for another number of players than seats, and
-    when the file cannot be written; PlayerError for
-    players whose roles leave a seat empty; EnvError when a game was voided at every try,
-    SnapshotError for unusable weights, GuestError for a
-    program that does not start.
+    env          the game, as `resolve_players` gives it
+    games        number of games; in games of one seat as many for every player, on the same seeds
+    scale        pixels of the video for one pixel of an image
+    moves_per_s  speed of the video; None for real time, or ten where the game has no real time
+    force        `out` may be replaced
+    One Ctrl-C (or SIGTERM) ends the film with a whole video of what was played; two leave none.
+    Raises: FilmError when the game shows no image, for a wrong number of players, and when the file
+    cannot be written; PlayerError for players whose roles leave a seat empty; EnvError when a game
+    was voided at every try; SnapshotError for unusable weights; GuestError for a program that does
+    not start.
     """
     check_place(out, force=force)
     with closing(make_game(env, players[0].env_options)) as game:
-        eyes, sitting, seat_names = Eyes(env.name, game), _sittings(game, players), game.seat_names
+        eyes, seatings, seat_names = Eyes(env.name, game), _sittings(game, players), game.seat_names
     alone = len(seat_names) == 1
-    planned = games * len(sitting) if alone else games
-    schedule = PlannedGames(
-        planned, lambda index: _planned(index, sitting, seed, greedy, alone=alone)
+    planned = games * len(seatings) if alone else games
+    game_list = PlannedGames(
+        planned, lambda index: _planned(index, seatings, seed, greedy, alone=alone)
     )
-    painter, pace = (
-        Painter(len(eyes.seats), eyes.height, eyes.width, scale),
-        pace_of(env.tics_per_s, moves_per_s),
-    )
+    painter = Painter(len(eyes.seats), eyes.height, eyes.width, scale)
+    pace = pace_of(env.tics_per_s, moves_per_s)
     played: list[FilmedEnd] = []
     voided: list[str] = []
     with SignalControl() as control, VideoWriter(out, painter.size, pace.ticks_per_s) as video:
         camera = Camera(seat_names, eyes, painter, video, pace)
-        seen, next_game = (
-            replace(env, make=filmed(env.make, camera.look)),
-            _announced(schedule, camera, players, planned),
-        )
+        filmed_env = replace(env, make=filmed(env.make, camera.look))
+        next_game = _announced(game_list, camera, players, planned)
         with closing(
-            FrozenTables(seen, make_game(env, players[0].env_options), players, 1, seed, next_game)
+            FrozenTables(
+                filmed_env, make_game(env, players[0].env_options), players, 1, seed, next_game
+            )
         ) as tables:
-            while schedule.left and not control.stop_requested():
+            while game_list.left and not control.stop_requested():
                 for end in turn(tables):
                     camera.ends(end, is_voided(end.reason))
                     if is_voided(end.reason):
                         voided.append(end.reason)
                     else:
-                        times_s = pace.seconds(camera.first_tick), pace.seconds(camera.last_tick)
-                        played.append(
-                            FilmedEnd(end, sitting[schedule.index(end) % len(sitting)], *times_s)
-                        )
-                    schedule.ended(end)
+                        sitting = seatings[game_list.index(end) % len(seatings)]
+                        played.append(_filmed_end(end, sitting, camera, pace))
+                    game_list.ended(end)
                 if on_progress is not None:
-                    on_progress(planned - schedule.left, planned, video.seconds)
-    path = out if video.pictures else None
+                    on_progress(planned - game_list.left, planned, video.seconds)
     return Film(
-        path,
+        out if video.pictures else None,
         tuple(played),
         planned,
         tuple(voided),
         video.pictures,
         video.seconds,
         *painter.size,
-        interim=bool(schedule.left),
+        interim=bool(game_list.left),
     )
 
 
+def _filmed_end(end: GameEnd, sitting: tuple[int, ...], camera: Camera, pace: Pace) -> FilmedEnd:
+    """The game that the camera has just seen to its end."""
+    times_s = pace.seconds(camera.first_tick), pace.seconds(camera.last_tick)
+    return FilmedEnd(end, sitting, *times_s)
+
+
 def _announced(
-    schedule: PlannedGames, camera: Camera, players: Sequence[ResolvedPlayer], planned: int
+    game_list: PlannedGames, camera: Camera, players: Sequence[ResolvedPlayer], planned: int
 ) -> Callable[[], PlannedGame | None]:
-    """The schedule's next game, of which the camera hears first."""
+    """`PlannedGames.next_game`, which also tells the camera that the game begins."""
 
     def next_game() -> PlannedGame | None:
-        found = schedule.next_game()
-        if found is not None:
-            names = [players[player].label for player in found.sitting]
+        game = game_list.next_game()
+        if game is not None:
+            names = [players[player].label for player in game.sitting]
             camera.begins(
-                names, found.sitting, f"game {found.plan.game_count % planned + 1} of {planned}"
+                names, game.sitting, f"game {game.plan.game_count % planned + 1} of {planned}"
             )
-        return found
+        return game
 
     return next_game
 
 
 def _sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
-    """The player of each seat, by game: everybody sits everywhere in turn, and alone where there
-    is one seat. Raises: FilmError, PlayerError.
+    """The player of each seat, by game. Players change seats in turn; one seat is played alone.
+
+    Raises: FilmError, PlayerError.
     """
-    seats, given = len(game.seat_names), len(players)
+    seats, named = len(game.seat_names), len(players)
     if seats == 1:
-        return tuple((player,) for player in range(given))
-    if given != seats:
-        named = "1 player was" if given == 1 else f"{given} players were"
+        return tuple((player,) for player in range(named))
+    if named != seats:
+        players_were = "1 player was" if named == 1 else f"{named} players were"
         raise FilmError(
-            f"{players[0].env_name} has {seats} seats, and {named} named; expected a player "
+            f"{players[0].env_name} has {seats} seats, and {players_were} named; expected a player "
             "for every seat, the same one may be named again"
         )
     return sittings(game, players)
 
 
 def _planned(
-    index: int, sitting: Sequence[tuple[int, ...]], seed: int, greedy: bool, *, alone: bool
+    index: int, seatings: Sequence[tuple[int, ...]], seed: int, greedy: bool, *, alone: bool
 ) -> PlannedGame:
-    """Game `index`. alone: the players have a game each on every seed."""
-    game_seed = integer(seed, "film", index // len(sitting) if alone else index, bits=31)
+    """Game `index` of the film. alone: every player has a game of its own on every seed."""
+    game_seed = integer(seed, "film", index // len(seatings) if alone else index, bits=31)
     plan = GamePlan(
         game_count=index,
         kind="evaluation",
@@ -182,11 +192,11 @@ def _planned(
         noise=("film", seed, index),
         greedy=greedy,
     )
-    return PlannedGame(sitting[index % len(sitting)], plan)
+    return PlannedGame(seatings[index % len(seatings)], plan)
 
 
 def check_place(path: Path, *, force: bool) -> None:
-    """Raises: FilmError when no video can be written there; force: another one may stand there."""
+    """Raises: FilmError when no video can be written to `path`. force: it may be replaced."""
     if path.suffix != SUFFIX:
         raise FilmError(
             f"--out {path}: found a name that ends with {path.suffix or 'nothing'!r}; "
@@ -209,7 +219,7 @@ def check_place(path: Path, *, force: bool) -> None:
 
 
 class FilmedGame:
-    """A game that shows a camera what its seats learn, and is otherwise the game itself."""
+    """A game that shows its turns to a camera; everything else is passed on to the wrapped game."""
 
     def __init__(
         self, game: Game, look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]
@@ -238,7 +248,7 @@ class FilmedGame:
 def filmed(
     make: Callable[..., Game], look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]
 ) -> Callable[..., Game]:
-    """`EnvSpec.make` whose games are looked at."""
+    """`EnvSpec.make`, whose games show their turns to `look`."""
 
     def make_filmed(**options: Any) -> Game:
         return FilmedGame(make(**options), look)

@@ -1,4 +1,7 @@
-"""A fixed list of games, played to its end: what raises is played again, Ctrl-C ends it early."""
+"""A fixed list of games, played to its end.
+
+A game that raises is played again, up to MAX_TRIES times. Ctrl-C ends the list early.
+"""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
@@ -16,15 +19,15 @@ Progress = Callable[[int, int], None]
 
 
 class PlannedGames:
-    """Hands out games of a plan. All of them are known before any is played; a voided one is handed
-    out again.
+    """Hands out the games of a plan. A voided game is handed out again.
 
-    games    in the whole plan;  planned: index in the plan -> the game
-    wanted   indices to be played, in this order; None: all;  tries: index -> how often it was
-             spoiled before
+    games    number of games in the whole plan
+    planned  index in the plan -> the game
+    wanted   indices of the games to play, in this order; None for all
+    tries    index -> how often the game was spoiled before
 
-    The game's count is set here, to index + games * (tries before), so that a repeated game keeps
-    apart from the voided one.
+    A game's count is index + games * (tries before), so that a repeated game never has the number
+    of the voided one.
     """
 
     def __init__(
@@ -41,7 +44,7 @@ class PlannedGames:
         self._tries = Counter(tries or {})
 
     def next_game(self) -> PlannedGame | None:
-        """None when all are handed out."""
+        """The next game to play; None when all are handed out."""
         if not self._waiting:
             return None
         index = self._waiting.popleft()
@@ -53,12 +56,13 @@ class PlannedGames:
         return game
 
     def index(self, end: GameEnd) -> int:
-        """Which game of the plan this was."""
+        """Index in the plan of a game that ended."""
         return end.plan.game_count % self.games
 
     def ended(self, end: GameEnd) -> None:
-        """Count it as played, or, if it was voided, hand it out again. Raises: EnvError when it
-        was voided at every try.
+        """Count a game as played; if it was voided, plan it anew.
+
+        Raises: EnvError when it was voided at every try.
         """
         if not is_voided(end.reason):
             self.left -= 1
@@ -74,30 +78,30 @@ class PlannedGames:
 
 def play_all(
     tables: FrozenTables,
-    schedule: PlannedGames,
+    game_list: PlannedGames,
     take: Callable[[int, GameEnd], None],
     on_progress: Progress | None = None,
 ) -> bool:
-    """Play the whole schedule. Returns True when it was played, False when Ctrl-C ended it.
+    """Play the whole list. Returns True when it was played, False when Ctrl-C ended it.
 
-    take  called with every game that ended and its index in the plan, voided tries included
+    take  called with the index in the plan and the end of every game, voided tries included
     Raises: EnvError when a game keeps raising.
     """
     try:
-        while schedule.left:
+        while game_list.left:
             ended = turn(tables)
             for end in ended:
-                take(schedule.index(end), end)
-                schedule.ended(end)
+                take(game_list.index(end), end)
+                game_list.ended(end)
             if ended and on_progress is not None:
-                on_progress(schedule.games - schedule.left, schedule.games)
+                on_progress(game_list.games - game_list.left, game_list.games)
     except KeyboardInterrupt:
         return False
     return True
 
 
 def turn(tables: FrozenTables) -> list[GameEnd]:
-    """One turn of the crank, while there is something to play."""
+    """Games that ended in one turn of the tables. Call it only while games are left to play."""
     ended = tables.turn()
     if not ended and not tables.busy:
         raise EngineError("games are left to play, and no table plays one")
@@ -105,7 +109,8 @@ def turn(tables: FrozenTables) -> list[GameEnd]:
 
 
 def is_spoiled(errors: int, games: int) -> bool:
-    """So many games raised that the rest may be a biased choice. One, which may be the machine's
-    doing, is not so many, however few the games.
+    """True when too many games raised, so that the others may be a biased choice.
+
+    A single one is never too many, however few the games: the machine may have caused it.
     """
     return errors > max(1, MAX_ERROR_SHARE * games)

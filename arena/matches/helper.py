@@ -1,5 +1,6 @@
-"""A process that helps with a match: `python -P -m arena.matches.helper DESCRIPTOR`, started by
-`arena.matches.helpers`: plays batches.
+"""A helper process of a match, which plays batches: `python -P -m arena.matches.helper DESCRIPTOR`.
+
+`arena.matches.helpers` starts it and talks to it over a socket; DESCRIPTOR is the socket's number.
 """
 
 import socket
@@ -25,14 +26,17 @@ _WAIT_S = 60.0
 
 
 class Order(NamedTuple):
-    """main -> helper, first of all: the match, in plain values (`order_of`)."""
+    """Main to helper, the first message: the match in plain values, as `order_of` writes it."""
 
     match: JsonState
 
 
 class PlayBatch(NamedTuple):
-    """main -> helper: these games of the plan, together. tries: of each, how often it was
-    spoiled before.
+    """Main to helper: games of the plan that are to be played together.
+
+    batch   number of the batch in the plan
+    wanted  indices of the games to play
+    tries   of each of them, how often it was spoiled before
     """
 
     batch: int
@@ -41,7 +45,7 @@ class PlayBatch(NamedTuple):
 
 
 class BatchPlayed(NamedTuple):
-    """helper -> main, behind the last of its games."""
+    """Helper to main, after the last game of the batch."""
 
     batch: int
 
@@ -50,7 +54,7 @@ WIRES = Wires(outgoing=(Order, PlayBatch), incoming=(GameEnd, BatchPlayed, Faile
 
 
 def order_of(plan: "MatchPlan") -> JsonState:
-    """The match in plain values, without programs that play along."""
+    """The match in plain values. None of its players may be a program."""
     return {
         "players": [_plain(player) for player in plan.players],
         "measured": [plan.whole, plan.chance],
@@ -92,15 +96,16 @@ def _player(values: dict[str, Any]) -> "ResolvedPlayer":
 
 
 def help_out(channel: Channel) -> None:
-    """Play until the main process is gone. Raises: PeerGone then; whatever a game or a player
-    raises.
+    """Play batches until the main process is gone.
+
+    Raises: PeerGone then, and any error of a game or a player.
     """
     from arena.matches.batches import BatchTables
     from arena.matches.plan import plan_match
     from pbt.envs.registry import spec
 
-    told = _messages(channel)
-    match = next(told).match
+    messages = _messages(channel)
+    match = next(messages).match
     players = [_player(values) for values in match["players"]]
     replayable, chance = match["measured"]
     env = spec(players[0].env_name, allow_files=True, measured=(replayable, chance))
@@ -119,7 +124,7 @@ def help_out(channel: Channel) -> None:
     finally:
         game.close()
     with closing(BatchTables(env, plan)) as tables:
-        for message in told:
+        for message in messages:
             tables.begin(message.wanted, message.tries)
             while tables.left:
                 channel.send_many(tables.turn())
@@ -128,14 +133,17 @@ def help_out(channel: Channel) -> None:
 
 
 def _messages(channel: Channel) -> Iterator[Any]:
-    """As they come. Raises: PeerGone."""
+    """Messages of the main process, as they arrive. Raises: PeerGone."""
     while True:
         channel.wait(_WAIT_S)
         yield from channel.receive()
 
 
 def main(descriptor: int) -> int:
-    """descriptor: of the channel, which is closed at the end. Returns the exit status."""
+    """Play batches for the process at the other end. Returns the exit status.
+
+    descriptor  of the channel, which is closed at the end
+    """
     sock = socket.socket(fileno=descriptor)
     with closing(
         Channel(sock, outgoing=Wire(WIRES.incoming), incoming=Wire(WIRES.outgoing))
@@ -144,14 +152,15 @@ def main(descriptor: int) -> int:
             help_out(channel)
         except PeerGone:
             return 0
-        except Exception as error:  # noqa: BLE001  # the main process plays the rest itself, and meets what was met here
+        except Exception as error:  # noqa: BLE001  # reported
+            # The main process plays the rest itself, and meets a repeatable error there.
             channel.send(Failed(type(error).__name__, str(error), "", False))
     return 1
 
 
 if __name__ == "__main__":
     settle(int(sys.argv[1]))
-    # By its own name: the types of messages in a module called __main__ would be other ones.
+    # Imported by name: the message types of a module called __main__ would be other classes.
     from arena.matches.helper import main as help_main
 
     leave(help_main(int(sys.argv[1])))

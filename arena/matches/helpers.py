@@ -1,9 +1,9 @@
-"""Who plays the batches of a match: this process, and, where the rest would take long, helpers
-beside it.
+"""Shares the batches of a match between this process and helper processes.
 
-A batch comes to the same games whoever plays it, so nothing depends on who is quick: when none is
-left to hand out, this process plays the oldest one that a helper still has; whoever is first
-counts. A helper that dies or hangs costs time and no game, and nobody is ever waited for.
+Helpers start only where the rest of the match would take long. A batch comes to the same games in
+every process, so results do not depend on speed. When no batch is left to hand out, this process
+plays the oldest one that a helper still has, and the first result counts. A helper that dies or
+hangs costs time but no game: this process never waits for one.
 """
 
 import time
@@ -20,14 +20,14 @@ from pbt.records import is_voided
 from pbt.transport.child import Child
 from pbt.transport.messages import GameEnd, JsonState
 
-# A helper loads torch for some seconds: it is worth its while when the rest takes longer than that.
+# A helper needs seconds to load torch, so it is started only when the rest takes longer than that.
 LOOK_AFTER_S, WORTH_HELP_S = 1.0, 10.0
 
 
 class Helper:
-    """A process at `arena.matches.helper`; it dies with this one.
+    """A process that runs `arena.matches.helper`; it dies with this one.
 
-    batch  what it plays now
+    batch  number of the batch that it plays now; None while it waits for one
     """
 
     def __init__(self, order: JsonState) -> None:
@@ -36,34 +36,36 @@ class Helper:
 
     @property
     def gone(self) -> str | None:
-        """Why nothing more will come from it; None while it plays."""
+        """Why the process sends nothing more; None while it lives."""
         if (failure := self._child.failure) is not None:
             return f"{failure.kind}: {failure.text}".partition("\n")[0]
         return "it ended" if self._child.gone else None
 
     def play(self, message: PlayBatch) -> None:
+        """Send the helper a batch to play."""
         self.batch = message.batch
         self._child.send(message)
 
     def hear(self) -> list[Any]:
-        """What has arrived; never waits."""
+        """Messages that have arrived; never waits."""
         return self._child.receive()
 
     def close(self) -> None:
-        """End it and what its games started; one that is stuck in the kernel is left to its
-        death signal.
+        """End the process and the processes of its games.
+
+        A process that is stuck in the kernel is left to its death signal.
         """
         self._child.kill()
         self._child.close()
 
 
 class MatchHelpers:
-    """Plays what is missing of a match, a turn at a time.
+    """Plays the missing games of a match, a turn at a time.
 
-    missing      indices of a batch that are still to be played;  tries: how often a game was
-                 spoiled before
-    concurrency  processes, this one included
-    notes        what became of helpers
+    missing      batch -> indices of its games that are still to be played
+    tries        index -> how often the game was spoiled before
+    concurrency  number of processes, this one included
+    notes        texts on helpers that ended early
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class MatchHelpers:
         self._tables: BatchTables | None = None
         self._own: int | None = None
         self._helpers: list[Helper] = []
-        # Guests are processes already, and may play another game when asked again.
+        # Programs have processes of their own, and another copy of one may play differently.
         self._wanted_helpers = (
             0 if any(player.program for player in plan.players) else concurrency - 1
         )
@@ -89,8 +91,9 @@ class MatchHelpers:
         self.notes: list[str] = []
 
     def turn(self) -> list[GameEnd]:
-        """Games that ended, voided and repeated ones included. Raises: EnvError when a game
-        keeps raising, SnapshotError for unusable weights.
+        """Games that ended, voided and repeated ones included.
+
+        Raises: EnvError when a game keeps raising, SnapshotError for unusable weights.
         """
         if self._wanted_helpers > 0 and self._worth_help():
             self._start_helpers()
@@ -111,18 +114,20 @@ class MatchHelpers:
         return ended + own
 
     def _own_tables(self) -> BatchTables | None:
-        """With a batch to be played at them; None when there is none."""
+        """This process's tables, with a batch to play; None when no batch is left."""
         if self._own in self._finished:
-            # A helper was first; games that are half played have no place in another batch.
+            # A helper was first. Half-played games are dropped: they belong to no other batch.
             self._own = None
             if self._tables is not None and self._tables.left:
                 self._tables.close()
                 self._tables = None
         if self._own is None:
-            lent = {
+            lent_batches = {
                 helper.batch for helper in self._helpers if helper.batch is not None
             } - self._finished
-            self._own = self._waiting.popleft() if self._waiting else min(lent, default=None)
+            self._own = (
+                self._waiting.popleft() if self._waiting else min(lent_batches, default=None)
+            )
             if self._own is None:
                 return None
             self._tables = self._tables or BatchTables(self._env, self._plan)
@@ -131,14 +136,17 @@ class MatchHelpers:
         return self._tables
 
     def _finish(self, batch: int | None) -> None:
+        """Note that all games of a batch are played."""
         if batch is not None:
             self._finished.add(batch)
 
     def _order(self, batch: int) -> PlayBatch:
+        """The message that asks for the missing games of a batch."""
         wanted = tuple(self._missing(batch))
         return PlayBatch(batch, wanted, tuple(self._tries(index) for index in wanted))
 
     def _hear(self, helper: Helper) -> list[GameEnd]:
+        """Games that a helper has finished. An idle helper gets the next batch."""
         ended = []
         for message in helper.hear():
             if isinstance(message, GameEnd):
@@ -154,6 +162,7 @@ class MatchHelpers:
         return ended
 
     def _bury(self, helper: Helper) -> None:
+        """Close a helper that ended, and hand its batch out again."""
         helper.close()
         self._helpers = [other for other in self._helpers if other is not helper]
         self.notes.append(f"a helping process ended ({helper.gone}); others played its games")
@@ -165,13 +174,14 @@ class MatchHelpers:
             self._waiting.appendleft(helper.batch)
 
     def _worth_help(self) -> bool:
-        """The rest would take long, by what was played so far."""
+        """Whether the rest would take long, at the speed so far."""
         spent_s = time.monotonic() - self._started_s
         return spent_s > LOOK_AFTER_S and spent_s * (
             self._to_play - self._played
         ) > WORTH_HELP_S * max(self._played, 1)
 
     def _start_helpers(self) -> None:
+        """Start the helpers, one for each waiting batch at most. They are started only once."""
         number = min(self._wanted_helpers, len(self._waiting))
         self._wanted_helpers = 0
         order = order_of(self._plan)

@@ -1,4 +1,4 @@
-"""Who sits where in a match, and the seed of every game: pure, fixed before the first game."""
+"""The plan of a match: its seating and the seed of every game, fixed before the first game."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -15,12 +15,14 @@ from pbt.transport.messages import GamePlan
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """Who sits where in the games of a block: of a pair, where two meet; of as many games as
-    players at larger tables.
+    """The players' seats in the games of a block.
 
-    sittings  the player of each seat, by game of the block; a single one where the seats cannot be
-              swapped
+    A block is a pair of games where two meet, and as many games as players at larger tables.
+
+    sittings  the player of each seat, by game of the block; a single entry where the seats cannot
+              be swapped
     paired    the games of a block share their seed
+    notes     what a reader of the results should know
     """
 
     sittings: tuple[tuple[int, ...], ...]
@@ -29,12 +31,12 @@ class Seating:
 
     @property
     def alone(self) -> bool:
-        """One seat: each player has a game of its own on every seed."""
+        """The game has one seat: each player has a game of its own on every seed."""
         return len(self.sittings[0]) == 1
 
     @property
     def block(self) -> int:
-        """Games that are evidence only together."""
+        """Number of games that count as evidence only together."""
         return len(self.sittings) if self.paired or self.alone else 1
 
     def sitting(self, index: int) -> tuple[int, ...]:
@@ -43,7 +45,7 @@ class Seating:
 
 
 def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> Seating:
-    """Who can sit where.
+    """The seating of players by their roles.
 
     Raises: PlayerError for players of two games, for another number of players than seats, and for
     players whose roles leave a seat empty.
@@ -67,15 +69,7 @@ def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> S
         return Seating(((0,), (1,)), paired=env.replayable, notes=alone)
     possible = sittings(game, players)
     if len(possible) < len(players):
-        roles = [game.roles[role].name for role in game.seat_roles]
-        seats = ", ".join(
-            f"{players[player].label} is {role}"
-            for player, role in zip(possible[0], roles, strict=True)
-        )
-        note = (
-            f"seats cannot be swapped ({seats}), so games are not paired and the score "
-            "holds what the roles give"
-        )
+        note = _fixed_seats(game, players, possible[0])
         return Seating(possible[:1], paired=False, notes=(note,))
     return Seating(
         possible,
@@ -86,15 +80,27 @@ def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> S
     )
 
 
+def _fixed_seats(game: Game, players: Sequence[ResolvedPlayer], sitting: Sequence[int]) -> str:
+    """The note on players who cannot swap their seats. sitting: the player of each seat."""
+    roles = [game.roles[role].name for role in game.seat_roles]
+    seats = ", ".join(
+        f"{players[player].label} is {role}" for player, role in zip(sitting, roles, strict=True)
+    )
+    return (
+        f"seats cannot be swapped ({seats}), so games are not paired and the score holds what "
+        "the roles give"
+    )
+
+
 def _check_number(game: Game, players: Sequence[ResolvedPlayer]) -> None:
-    name, seats, given = players[0].env_name, len(game.seat_roles), len(players)
-    if given < 2:
+    name, seats, named = players[0].env_name, len(game.seat_roles), len(players)
+    if named < 2:
         raise PlayerError(
             f"{players[0].label} is alone; expected two players or more, or `arena evaluate "
             f"{players[0].label}`"
         )
-    if given == max(seats, 2):
-        if given > 2 and len({player.ref for player in players}) < given:
+    if named == max(seats, 2):
+        if named > 2 and len({player.ref for player in players}) < named:
             raise PlayerError(
                 f"the same player twice at a table of {seats} in {name}; expected {seats} "
                 "different ones"
@@ -102,21 +108,22 @@ def _check_number(game: Game, players: Sequence[ResolvedPlayer]) -> None:
         return
     if seats == 1:
         raise PlayerError(
-            f"{name} has one seat, and {given} players were named; two are compared, `arena "
-            "evaluate` shows more beside each other"
+            f"{name} has one seat, and {named} players were named; expected two. `arena evaluate` "
+            "shows more of them side by side"
         )
     if seats == 2:
-        raise PlayerError(f"{name} has 2 seats, and {given} players were named; expected two")
+        raise PlayerError(f"{name} has 2 seats, and {named} players were named; expected two")
     alone = f"`arena evaluate {players[0].label}` seats a player among random ones"
     raise PlayerError(
-        f"{name} has {seats} seats, and {given} players were named; expected a player for "
+        f"{name} has {seats} seats, and {named} players were named; expected a player for "
         f"every seat; {alone}"
     )
 
 
 def sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
-    """Every turn of the table in which everybody plays the role of its seat. Raises: PlayerError
-    when there is none.
+    """Every rotation of the players in which each one plays the role of its seat.
+
+    Raises: PlayerError when there is none.
     """
     number = len(players)
     roles = [game.roles[role].name for role in game.seat_roles]
@@ -141,26 +148,31 @@ def sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, 
 
 
 def opening_plies(players: Sequence[ResolvedPlayer]) -> int:
-    """The most that a trained player's config asks for, so that `match a b` and `match b a` open
-    alike.
+    """The most random opening plies that a trained player's config asks for.
+
+    The maximum makes `match a b` and `match b a` open alike.
     """
-    asked = [
+    plies = [
         player.config.evaluation.opening_plies for player in players if player.config is not None
     ]
-    return max(asked, default=EvaluationConfig().opening_plies)
+    return max(plies, default=EvaluationConfig().opening_plies)
 
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """All that decides the games of a match.
+    """Everything that decides the games of a match.
 
-    games   how many;  greedy: most likely actions instead of sampled ones
-    batch   so many games, one table each, are played together from their common start: which rows a
-            network sees together is part of the plan
-    whole   what one batch comes to is repeatable, so that a part of it is played again with the
-            rest
-    chance  the seed decides more than the opening
-    notes   what a reader should know
+    players        in the order given
+    games          number of games
+    seed           of the match, from which the seeds of the games follow
+    greedy         players take their most likely actions instead of sampled ones
+    opening_plies  random plies at the beginning of every game
+    seating        the players' seats, game by game
+    batch          games that are played together from one start, one table each; the plan fixes it
+                   because a network's results depend on the rows that it sees together
+    whole          a batch can be repeated exactly, so an unfinished one is played again as a whole
+    chance         the seed decides more than the opening
+    notes          what a reader of the results should know
     """
 
     players: tuple[ResolvedPlayer, ...]
@@ -183,8 +195,9 @@ class MatchPlan:
         return range(batch * self.batch, min((batch + 1) * self.batch, self.games))
 
     def game(self, index: int) -> PlannedGame:
-        """Game `index`, by index of the player. All games of a block share their seed and their
-        opening, where the seed decides anything.
+        """Game `index` of the match, its seats filled by index of the player.
+
+        The games of a paired block share their seed and their opening.
         """
         block, position = divmod(index, len(self.seating.sittings))
         game_seed = integer(self.seed, "match", block if self.seating.paired else index, bits=31)
@@ -203,9 +216,7 @@ class MatchPlan:
         return PlannedGame(self.seating.sitting(index), plan)
 
     def settings(self) -> dict[str, int | bool]:
-        """What decides the games besides players, number and seed, as it is stored with the
-        match.
-        """
+        """The settings that are stored with a match, besides players, number and seed."""
         return {
             "greedy": self.greedy,
             "opening_plies": self.opening_plies,
@@ -225,22 +236,17 @@ def plan_match(
     batch: int,
     plies: int | None = None,
 ) -> MatchPlan:
-    """A plan.
+    """The plan of a match.
 
-    game   one of `env`, to be read;  games: asked for, rounded up until everybody has sat
-           everywhere equally often
-    batch  games played together, rounded up to whole blocks;  plies: random ones to open; None: as
-           the players' configs ask
+    game   one of `env`; only its description is read
+    games  rounded up until every player has every seat equally often
+    batch  games played together, rounded up to whole blocks
+    plies  random plies at the beginning; None for what the players' configs ask for
     Raises: as `seating_of`.
     """
     seating = seating_of(env, game, players)
     together = len(seating.sittings)
-    planned, notes = -(-games // together) * together, list(seating.notes)
-    if planned != games:
-        units = "pairs" if together == 2 else f"rounds of {together}"
-        notes.append(
-            f"{games} games were asked for; {planned} are planned, because games come in {units}"
-        )
+    planned = -(-games // together) * together
     if plies is None:
         plies = opening_plies(players) if opens_at_random(env, game) else 0
     batch = -(-batch // together) * together
@@ -255,11 +261,19 @@ def plan_match(
         batch,
         whole,
         env.chance,
-        tuple(notes),
+        (*seating.notes, *_rounded(games, planned, together)),
     )
 
 
+def _rounded(games: int, planned: int, together: int) -> list[str]:
+    """A note where more games are planned than were asked for. together: games of a unit."""
+    if planned == games:
+        return []
+    units = "pairs" if together == 2 else f"rounds of {together}"
+    return [f"{games} games were asked for; {planned} are planned, because games come in {units}"]
+
+
 def check_meeting(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> None:
-    """Raise what `seating_of` raises, before anything is written."""
+    """Check that the players can meet, before anything is written. Raises: as `seating_of`."""
     with closing(make_game(env, players[0].env_options)) as game:
         seating_of(env, game, players)

@@ -1,6 +1,4 @@
-"""A stored game played again from its seed and its actions, and held against what was stored of
-it.
-"""
+"""Replays a stored game from its seed and its actions, and compares it with what was stored."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -23,15 +21,16 @@ TRAJECTORY_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What one seat did, and what came of it.
+    """One action of one seat, and what followed.
 
-    step      1, 2, ...: calls of the game's step; in simultaneous games several moves share one
-    action    as the game takes it;  name: in the game's own words, where it has some;  square:
-              where on the board, where there is one
-    opening   drawn from the game's seed instead of from the player
-    rewards   of every seat that learned something in this step, by reward term; given with the last
-              move of the step, else empty
-    board     the position after it, where the game can be drawn
+    step      number of the game's step, from 1; moves of a simultaneous game share one
+    seat      the seat that acted
+    action    as the game takes it
+    name      the game's own name of the action; None where it has none
+    square    the square on the board; None where actions name no squares
+    opening   the action was drawn from the game's seed, not chosen by the player
+    rewards   seat -> rewards of this step by reward term; empty but for the last move of a step
+    board     the position after the step; None where it is not drawn, and before a step's last move
     """
 
     step: int
@@ -46,11 +45,15 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """seat_names, terms: as the game calls them;  problems: how it differs from what is stored
+    """A game that was played again.
 
-    grid      (rows, columns) of the squares on its board;  start: the position before the first
-              move; both None where it is not drawn
-    in_a_row  so many equal marks in a line win, where that is so
+    seat_names  as the game calls its seats
+    terms       as the game calls its reward terms
+    grid        (rows, columns) of the squares on its board; None where it has none
+    in_a_row    how many equal marks in a line win; None where the game does not say so
+    start       the position before the first move; None where the game is not drawn
+    moves       in order
+    problems    how the game differs from what is stored; empty when it does not
     """
 
     seat_names: tuple[str, ...]
@@ -63,22 +66,22 @@ class Replay:
 
 
 def replay(named: NamedGame, *, allow_files: bool = False) -> Replay:
-    """Play it again. allow_files: also a game from a file of the local user's.
+    """Play a stored game again. allow_files: also a game from a file of the local user's.
 
-    Raises: PlayerError for a game that cannot be, EnvError for a game whose code raises, or may not
-    be run.
+    Raises: PlayerError for a game that cannot be replayed, EnvError for a game whose code raises or
+    may not be run.
     """
     spec = registry.spec(named.env_name, allow_files=allow_files)
     if (why := no_actions(named)) is not None:
         raise PlayerError(why)
     if not spec.replayable:
-        again = (
+        reason = (
             f"seed and actions do not give the same game again in {named.env_name}, so "
             "it cannot be replayed"
         )
         raise PlayerError(
-            f"game {named.name}: {again}; those that were recorded while they were played: "
-            "arena films NAME"
+            f"game {named.name}: {reason}; `arena films NAME` shows the games that were filmed "
+            "while they were played"
         )
     with closing(spec.make(**named.env_options)) as game:
         return _Replayer(named, spec, game).play()
@@ -95,7 +98,7 @@ class _Replayer:
         self._board = GameBoard(spec, game)
         self._returns = [0.0] * len(game.seat_names)
         self._moves: list[Move] = []
-        # Of a forfeited game: the seats that owe an action where it ends.
+        # The seats whose action is missing where a forfeited game ends.
         self._owing: set[int] = set()
 
     @property
@@ -104,12 +107,12 @@ class _Replayer:
 
     def play(self) -> Replay:
         problems: list[str] = []
-        found = hashlib.blake2b(
+        digest = hashlib.blake2b(
             self._record.actions or b"", digest_size=TRAJECTORY_BYTES
         ).hexdigest()
-        if found != self._record.trajectory_hash:
+        if digest != self._record.trajectory_hash:
             problems.append(
-                f"trajectory hash: the stored actions have {found}, the game was stored with "
+                f"trajectory hash: the stored actions have {digest}, the game was stored with "
                 f"{self._record.trajectory_hash}"
             )
         turns = self._call("reset", lambda: self._game.reset(self._record.seed))
@@ -217,7 +220,7 @@ class _Replayer:
             )
 
     def _differences(self) -> list[str]:
-        """Between the game as it ended now and as it is stored."""
+        """How the replayed game differs from the stored one; one text for each difference."""
         record = self._record
         ranking, reason = self._ending()
         places, returns = (
@@ -231,14 +234,15 @@ class _Replayer:
             ("end", record.end_reason, reason),
         )
         return [
-            f"{name}: stored {stored}, replayed {found}"
-            for name, stored, found in pairs
-            if stored != found
+            f"{name}: stored {stored}, replayed {replayed}"
+            for name, stored, replayed in pairs
+            if stored != replayed
         ]
 
     def _ending(self) -> tuple[tuple[int, ...], str]:
-        """(places, reason). Raises: _Mismatch when it is not for a guest to move where a
-        forfeited game ends.
+        """(places, reason) of the replayed game.
+
+        Raises: _Mismatch when a forfeited game ends where no guest is due to act.
         """
         if not self._forfeited:
             outcome = self._call("outcome", self._game.outcome)
@@ -247,8 +251,8 @@ class _Replayer:
         guests = [seat for seat in self._owing if seats[seat].player.kind == "guest"]
         if not guests:
             raise _Mismatch(
-                f"end: stored as forfeited, and seats {sorted(self._owing)}, which are due, "
-                "are no guest's"
+                f"end: the game is stored as forfeited, but the seats {sorted(self._owing)}, "
+                "which are due, are no guest's"
             )
         guilty = max(guests, key=lambda seat: seats[seat].place)
         return forfeit_places(len(seats), guilty), self._record.end_reason

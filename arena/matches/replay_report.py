@@ -1,4 +1,4 @@
-"""A replayed game as JSON, for programs and for pages."""
+"""Writes a replayed game as JSON, for programs and for the dashboard."""
 
 from dataclasses import asdict
 from typing import Any
@@ -9,8 +9,11 @@ from arena.league.game_names import NamedGame
 from arena.matches.replay import Replay
 
 
-def replay_json(named: NamedGame, found: Replay) -> dict[str, Any]:
-    """Boards are text, null where the game has none; rewards by seat, one per reward term."""
+def replay_json(named: NamedGame, replayed: Replay) -> dict[str, Any]:
+    """The replayed game as plain values.
+
+    Boards are text, null where the game has none. Rewards stand by seat, one per reward term.
+    """
     record = named.record
     seats = [
         {
@@ -20,7 +23,7 @@ def replay_json(named: NamedGame, found: Replay) -> dict[str, Any]:
             "id": seat.player.name,
         }
         | {"place": seat.place, "returns": seat.returns, "points": seat.points}
-        for name, seat in zip(found.seat_names, record.seats, strict=True)
+        for name, seat in zip(replayed.seat_names, record.seats, strict=True)
     ]
     return {
         "game": named.name,
@@ -30,19 +33,19 @@ def replay_json(named: NamedGame, found: Replay) -> dict[str, Any]:
         "greedy": record.greedy,
         "opening_plies": record.opening_plies,
         "seats": seats,
-        "reward_terms": found.terms,
-        "grid": found.grid,
-        "in_a_row": found.in_a_row,
-        "start": found.start,
-        "moves": [{**asdict(move), "action": plain_action(move.action)} for move in found.moves],
+        "reward_terms": replayed.terms,
+        "grid": replayed.grid,
+        "in_a_row": replayed.in_a_row,
+        "start": replayed.start,
+        "moves": [{**asdict(move), "action": plain_action(move.action)} for move in replayed.moves],
         "end_reason": record.end_reason,
         "trajectory_hash": record.trajectory_hash,
-        "problems": found.problems,
+        "problems": replayed.problems,
     }
 
 
 def plain_action(action: Any) -> Any:
-    """Numbers and lists instead of numpy's."""
+    """The action with plain numbers and lists in place of numpy's."""
     if isinstance(action, np.ndarray | np.generic):
         return action.tolist()
     if isinstance(action, dict):

@@ -1,8 +1,7 @@
-"""The report of a match for programs: one pydantic model; its JSON Schema is
-docs/schemas/match.json.
+"""The report of a match for programs, as a pydantic model.
 
-Fractions are of 1; numbers are finite or null. In a report of two, everything without a name is
-said of `a`.
+Its JSON Schema is docs/schemas/match.json. Fractions are of 1; numbers are finite or null. In a
+report of two players, every number that names no player is about `a`.
 """
 
 import json
@@ -19,8 +18,15 @@ class _Report(BaseModel):
 
 
 class PlayerReport(_Report):
-    """Who it was, exactly: `id` is a snapshot's whole id, or the name of a scripted player or a
-    guest.
+    """A player of the match.
+
+    name        as it is shown
+    kind        "snapshot", "scripted" or "guest"
+    id          a snapshot's whole id, or the name of a scripted player or a guest
+    population  of a snapshot, else null
+    member      of a snapshot, else null
+    role        of a snapshot, else null
+    frames      training frames of a snapshot, else null
     """
 
     name: str
@@ -33,13 +39,15 @@ class PlayerReport(_Report):
 
 
 class TallyReport(_Report):
+    """Numbers of games won, drawn and lost."""
+
     wins: Count
     draws: Count
     losses: Count
 
 
 class MeasureReport(_Report):
-    """low, high: 95 % interval."""
+    """A value with its 95 % interval, from low to high."""
 
     value: float
     low: float
@@ -47,8 +55,12 @@ class MeasureReport(_Report):
 
 
 class ReturnsReport(_Report):
-    """Games of one seat. lead: how much more `a` returned on the same seed, [mean, low, high];
-    null when all leads are equal.
+    """Returns of both players in games of one seat.
+
+    mean_a     mean return of `a`
+    mean_b     mean return of `b`
+    mean_lead  how much more `a` returned on the same seed, in the mean
+    lead       the same with its 95 % interval; null when all leads are equal
     """
 
     mean_a: float
@@ -58,8 +70,18 @@ class ReturnsReport(_Report):
 
 
 class SprtReport(_Report):
-    """looked_at: pairs (games, where nothing is paired), in the order planned, up to the
-    decision.
+    """The sequential probability ratio test of a match.
+
+    elo0       strength of hypothesis H0
+    elo1       strength of hypothesis H1
+    alpha      probability of accepting H1 although H0 holds
+    beta       probability of accepting H0 although H1 holds
+    model      the unit of strength: normalised or logistic Elo
+    llr        log-likelihood ratio of H1 to H0 so far
+    lower      at or below this ratio H0 is accepted
+    upper      at or above this ratio H1 is accepted
+    state      the decision, or "continue"
+    looked_at  number of pairs (of games, where nothing is paired) up to the decision
     """
 
     elo0: float
@@ -75,23 +97,39 @@ class SprtReport(_Report):
 
 
 class AssertionReport(_Report):
-    """holds: null where a sequential test did not decide."""
+    """An assertion of the caller.
+
+    text   as it was typed
+    holds  whether it is true; null where a sequential test did not decide
+    """
 
     text: str
     holds: bool | None
 
 
 class _MatchReport(_Report):
-    """What every match says.
+    """The part of a report that every match has.
 
-    games         that count;  planned: at most
-    distinct      different games among them, by their actions
-    lengths       decisions of all seats
-    errors        tries the environment spoiled, played again;  forfeits: games lost by a program's
-                  fault
-    games_per_s   of those played now; null when all were stored
-    resume        the command that goes on with it; null when nothing is left to play, or nothing
-                  was recorded
+    env               the game
+    env_options       its options
+    seed              of the match
+    greedy            players took their most likely actions
+    opening_plies     random plies at the beginning of each game
+    paired            every seed was played in all seats
+    games             number of games that count
+    planned           number of games at most
+    interim           fewer games than planned were played
+    distinct          number of different games among them, by their actions
+    mean_length       of a game, in decisions of all seats
+    length_deviation  standard deviation of the length
+    errors            tries that the environment spoiled; they were played again
+    forfeits          games that were lost by a program's fault
+    games_per_s       of the games played by this call; null when all were stored
+    match             number in the league; null when it was not recorded
+    resume            the command that goes on with the match; null when nothing is left to play, or
+                      nothing was recorded
+    verdict           one sentence
+    notes             what makes the numbers doubtful
     """
 
     env: str
@@ -116,17 +154,32 @@ class _MatchReport(_Report):
 
 
 class DuelReport(_MatchReport):
-    """Two players.
+    """The report of a match of two players.
 
-    interval     what low and high are from: "pairs" or "games"
-    elo, nelo    null where the score has no finite one; their ends likewise
-    los          likelihood of superiority;  biased: a sequential test chose when to stop, so that
-                 score and Elo lean its way
-    pair_counts  pairs by points of `a`: 0, 0.5, 1, 1.5, 2;  even_pairs: those worth 1: [each won
-                 once, both drawn]
-    as_first, as_second  games of `a` in the first seat and in the other;  first_against_second: of
-                         whoever held the first
-    halving_games  how many games would halve the interval
+    a                     the first player
+    b                     the second player
+    score                 (wins + draws / 2) / games
+    low                   lower end of the score's 95 % interval
+    high                  upper end of the score's 95 % interval
+    interval              the unit that the interval is computed from: "pairs" or "games"
+    elo                   of the score, with its interval; null where the score has no finite one
+    nelo                  normalised Elo, with its interval; null where there is no finite one
+    los                   likelihood of superiority: the probability that `a` is the stronger one
+    biased                a sequential test chose when to stop, so score and Elo lean its way
+    wins                  number of games that `a` won
+    draws                 number of drawn games
+    losses                number of games that `a` lost
+    points                wins + draws / 2
+    pair_counts           number of pairs by points of `a`: 0, 0.5, 1, 1.5, 2
+    even_pairs            of the pairs worth 1 point: [each won once, both drawn]
+    as_first              games of `a` in the first seat
+    as_second             games of `a` in the second seat
+    first_against_second  games from the side of the player in the first seat
+    returns               in games of one seat, else null
+    stronger              the player whose score is above 0.5 by its interval; null for neither
+    halving_games         number of games that would halve the interval
+    sprt                  the sequential test; null without one
+    assertions            as the caller gave them
     """
 
     kind: Literal["duel"] = "duel"
@@ -161,11 +214,15 @@ class DuelReport(_MatchReport):
 
 
 class StandingReport(_Report):
-    """mean_place  1 is best;  place_points: share of opponents left behind, 1 = always first;
-    first: share of games won
-    places         games by place, those tied spread evenly
-    rating         Elo by Plackett-Luce, with its 95 % interval; null where nothing connects the
-                   player to the anchor
+    """One player's standing at a table of more than two.
+
+    player        the player
+    mean_place    1 is best
+    place_points  share of opponents left behind; 1 is always first
+    first         share of games won
+    places        number of games by place; a tie counts in equal parts for each place it covers
+    rating        Elo by Plackett-Luce, with its 95 % interval; null where no games connect the
+                  player to the anchor
     """
 
     player: PlayerReport
@@ -177,10 +234,13 @@ class StandingReport(_Report):
 
 
 class TableReport(_MatchReport):
-    """More than two at a table. standings: best first;  anchor: whose rating is 0
-    score  [player][opponent], in the order of the standings: how often one came before the other;
-           null on the diagonal
-    blocks  of one seed with the seats rotated, the unit of evidence
+    """The report of a match of more than two players.
+
+    blocks     number of blocks: games of one seed with the seats rotated, the unit of evidence
+    anchor     name of the player whose rating is 0
+    standings  best player first
+    score      [player][opponent] in the order of the standings: how often the player came before
+               the opponent; null on the diagonal
     """
 
     kind: Literal["table"] = "table"
@@ -191,7 +251,7 @@ class TableReport(_MatchReport):
 
 
 class MatchReport(RootModel[Annotated[DuelReport | TableReport, Field(discriminator="kind")]]):
-    """What `arena match --json` prints."""
+    """The report that `arena match --json` prints."""
 
 
 def schema_text() -> str:

@@ -1,4 +1,4 @@
-"""What came of the games of a match: kept a whole block at a time, counted in the order planned."""
+"""The played games of a match: stored a whole block at a time, counted in the order planned."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -12,14 +12,16 @@ from pbt.transport.messages import GameEnd
 
 
 class PlayedGames:
-    """Finished games by their place in the plan. They are kept a whole block at a time: half a pair
-    is no evidence.
+    """Finished games by index in the plan. Half a block is no evidence, so it is not stored.
 
-    stored  what is kept already;  keep: told every other game once its block is whole, and every
-            voided try
-    games   index in the plan -> the finished game;  tries: index -> spoiled tries
-    changed  games that came out otherwise when they were played again
-    test    the sequential test that ends the match, None without
+    plan     the match
+    keep     stores a game; called for each game of a block once it is whole, and for voided tries
+    stored   games that are stored already
+    sprt     the sequential test's parameters; None without a test
+    games    index in the plan -> the finished game
+    tries    index in the plan -> number of spoiled tries
+    changed  number of games that came out differently when they were played again
+    test     the sequential test that ends the match; None without
     """
 
     def __init__(
@@ -45,10 +47,11 @@ class PlayedGames:
         self.settle()
 
     def take(self, end: GameEnd) -> None:
+        """Take a game that ended; store its block when that makes it whole."""
         record = end.record(end.plan.game_count)
-        known = self._hashes.get(record.number)
-        if known is not None:
-            self.changed += known != record.trajectory_hash
+        stored_hash = self._hashes.get(record.number)
+        if stored_hash is not None:
+            self.changed += stored_hash != record.trajectory_hash
             return
         voided = is_voided(end.reason)
         self._add(record, voided=voided)
@@ -74,7 +77,7 @@ class PlayedGames:
         return range(index - index % size, index - index % size + size)
 
     def settle(self) -> None:
-        """Let the test look at the blocks that are whole, up to the first that is not."""
+        """Give the test all whole blocks that precede the first unfinished one."""
         if self.test is None or self.test.state != "continue":
             return
         size, cells = self._plan.seating.block, []
@@ -87,7 +90,7 @@ class PlayedGames:
 
     @property
     def decided(self) -> bool:
-        """The test has ended the match."""
+        """The sequential test has ended the match."""
         return self.test is not None and self.test.state != "continue"
 
     @property
@@ -101,12 +104,12 @@ class PlayedGames:
         return any(self._finished(index) for index in self.games)
 
     def _finished(self, index: int) -> bool:
-        """The whole block of a game is."""
+        """Whether all games of the block of game `index` are finished."""
         return all(game in self.games for game in self._block(index))
 
     @property
     def end(self) -> int:
-        """So many games of the plan count: up to the test's decision, if it has made one."""
+        """Number of games of the plan that count: up to the test's decision, if it made one."""
         return (
             self.test.looked_at * self._plan.seating.block
             if self.test is not None and self.decided
@@ -115,7 +118,7 @@ class PlayedGames:
 
     @property
     def counted(self) -> dict[int, GameRecord]:
-        """Games of whole blocks, in the order planned."""
+        """Index -> game, of the whole blocks that count, in the order planned."""
         return {
             index: record
             for index, record in sorted(self.games.items())
@@ -124,35 +127,35 @@ class PlayedGames:
 
     @property
     def left_out(self) -> int:
-        """Finished games of blocks that are not whole."""
+        """Number of finished games whose block is not whole."""
         return sum(not self._finished(index) for index in self.games if index < self.end)
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """What the environment said in each try that it spoiled, of the games that count."""
+        """The reason of each voided try, of the games that count."""
         return tuple(reason for index, reason in self._errors if index < self.end)
 
 
 def duel_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[MatchGame]:
-    """From the first player's side, told by the seat: in a match of a player with itself the name
-    would not do.
+    """Games of a match of two, from the first player's side.
 
-    In games of one seat the higher return wins, on each seed that both have played.
+    The first player is found by its seat, since in a match of a player with itself both have one
+    name. In games of one seat the higher return wins, on each seed that both have played.
     """
-    found = []
+    played = []
     for index, record in games.items():
-        sitting = plan.seating.sitting(index)
+        seating = plan.seating.sitting(index)
         if plan.seating.alone:
             other = games.get(index + 1)
             if index % 2 == 0 and other is not None:
                 points = _points(record.seats[0].returns, other.seats[0].returns)
-                found.append(
+                played.append(
                     MatchGame(points, True, None, record.trajectory_hash + other.trajectory_hash)
                 )
             continue
-        seat = sitting.index(0)
-        # Places: smaller is better.
-        found.append(
+        seat = seating.index(0)
+        # A smaller place is better.
+        played.append(
             MatchGame(
                 _points(-record.seats[seat].place, -record.seats[1 - seat].place),
                 seat == 0,
@@ -160,7 +163,7 @@ def duel_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[MatchGa
                 record.trajectory_hash,
             )
         )
-    return found
+    return played
 
 
 def _points(own: float, other: float) -> float:
@@ -168,7 +171,7 @@ def _points(own: float, other: float) -> float:
 
 
 def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[RankedGame[int]]:
-    """Games of more than two, players by their place in the plan."""
+    """Games of a match of more than two. Players are named by their index in the plan."""
     return [
         RankedGame(
             plan.seating.sitting(index), tuple(seat.place for seat in record.seats), record.pair
@@ -178,9 +181,7 @@ def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[Ranke
 
 
 def leads(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[tuple[float, float]]:
-    """In games of one seat, (returns of the first, of the second player) on each seed that both
-    have played.
-    """
+    """In games of one seat: the returns of both players on each seed that both have played."""
     both = (
         [(index, index + 1) for index in games if index % 2 == 0 and index + 1 in games]
         if plan.seating.alone

@@ -1,5 +1,6 @@
-"""Returns of one player over episodes: in games of one seat alone, at larger tables among
-players that act at random.
+"""Returns of one player over episodes.
+
+In games of one seat it plays alone; at larger tables the other players act at random.
 """
 
 import time
@@ -26,16 +27,21 @@ DEFAULT_EPISODES = 100
 
 @dataclass(frozen=True, slots=True)
 class Returns:
-    """returns: unshaped sum of rewards of the player, by episode;  steps: decisions of all seats,
-    by episode
+    """The episodes of one player.
 
-    points   what the game counted for the player (kills, goals), by episode; None where it keeps no
-             count
-    seats    names of the seats the player took in turn;  others: how many seats were taken by
-             `random`
-    errors   what the environment said in each try that it spoiled by raising; those episodes were
-             played again
-    interim  Ctrl-C ended it before all `planned` episodes were played
+    player   the player
+    seed     of the episodes
+    planned  number of episodes that were planned
+    greedy   the player took its most likely actions
+    returns  unshaped sum of the player's rewards, by episode
+    points   the game's own count for the player (kills, goals), by episode; None where it has none
+    steps    decisions of all seats, by episode
+    seats    names of the seats that the player took in turn
+    others   number of seats that `random` took
+    errors   the reason of each try that the game spoiled by raising; such episodes were played
+             again
+    seconds  time that the episodes took
+    interim  Ctrl-C ended it before all planned episodes were played
     """
 
     player: ResolvedPlayer
@@ -53,7 +59,7 @@ class Returns:
 
     @property
     def spoiled(self) -> bool:
-        """So many episodes raised that the rest may be a biased choice."""
+        """Too many episodes raised, so the others may be a biased choice."""
         return is_spoiled(len(self.errors), self.planned)
 
     @property
@@ -62,12 +68,14 @@ class Returns:
 
     @property
     def return_interval(self) -> tuple[float, float] | None:
-        """95 %, Student's t over episodes; None for a single one, or when all are equal."""
+        """95 % interval of the mean, by Student's t; None for one episode, or equal ones."""
         return mean_interval(self.returns)
 
     def lead_over(self, other: "Returns") -> tuple[float, float, float] | None:
-        """(mean, low, high) of how much more it returned in episodes of equal seeds and seats;
-        None where these differ, or all leads are equal.
+        """(mean, low, high) of how much more this player returned than `other`.
+
+        Episodes of equal seeds and seats are compared; None where these differ, or all leads are
+        equal.
         """
         if (
             self.interim
@@ -90,49 +98,50 @@ def evaluate_player(
     tables: int = DEFAULT_TABLES,
     on_progress: Progress | None = None,
 ) -> Returns:
-    """Play; nothing is recorded. Equal player, seed and settings give equal episodes. The player
-    takes the seats of its role in turn.
+    """Play episodes; nothing is recorded. The player takes the seats of its role in turn.
 
-    env: the game, as `resolve_players` gives it. Ctrl-C ends it early; before the first finished
-    episode it raises KeyboardInterrupt. Raises: PlayerError when the game has no seat for the
-    player, EnvOptionsError for options it does not take, SnapshotError for unusable weights,
-    EnvError when it keeps raising, GuestError for a program's first fault.
+    Equal player, seed and settings give equal episodes. env: as `resolve_players` gives it.
+    Ctrl-C ends it early; before the first finished episode it raises KeyboardInterrupt.
+    Raises: PlayerError when the game has no seat for the player, EnvOptionsError for options the
+    game does not take, SnapshotError for unusable weights, EnvError when the game keeps raising,
+    GuestError for a program's first fault.
     """
     game = make_game(env, player.env_options)
     seats = _own_seats(game, player)
-    stranger = ResolvedPlayer(
+    random_player = ResolvedPlayer(
         PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options
     )
-    schedule = PlannedGames(
+    game_list = PlannedGames(
         episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy)
     )
-    playing = FrozenTables(
-        env, game, (player, stranger), min(tables, episodes), seed, schedule.next_game
+    frozen_tables = FrozenTables(
+        env, game, (player, random_player), min(tables, episodes), seed, game_list.next_game
     )
-    lived, started = _Episodes(seats), time.monotonic()
-    with closing(playing):
-        complete = play_all(playing, schedule, lived.take, on_progress)
-    if not lived.ends:
+    episodes_played, started = _Episodes(seats), time.monotonic()
+    with closing(frozen_tables):
+        complete = play_all(frozen_tables, game_list, episodes_played.take, on_progress)
+    if not episodes_played.ends:
         raise KeyboardInterrupt
     return Returns(
         player=player,
         seed=seed,
         planned=episodes,
         greedy=greedy,
-        returns=lived.returns,
-        points=lived.points,
-        steps=lived.steps,
+        returns=episodes_played.returns,
+        points=episodes_played.points,
+        steps=episodes_played.steps,
         seats=tuple(game.seat_names[seat] for seat in seats),
         others=len(game.seat_names) - 1,
-        errors=tuple(lived.errors),
+        errors=tuple(episodes_played.errors),
         seconds=time.monotonic() - started,
         interim=not complete,
     )
 
 
 class _Episodes:
-    """Finished episodes by their place in the plan, as the player lived them. seats: that it
-    takes in turn.
+    """Finished episodes by index in the plan, from the player's side.
+
+    seats  the seats that the player takes in turn
     """
 
     def __init__(self, seats: Sequence[int]) -> None:
@@ -162,7 +171,7 @@ class _Episodes:
 
     @property
     def points(self) -> tuple[float, ...] | None:
-        """None unless the game counted in every episode."""
+        """The game's own count by episode; None unless every episode has one."""
         points = tuple(seat.points for seat in self._own() if seat.points is not None)
         return points if len(points) == len(self.ends) else None
 
@@ -178,8 +187,8 @@ def _own_seats(game: Game, player: ResolvedPlayer) -> list[int]:
     if not seats:
         roles = ", ".join(role.name for role in game.roles)
         raise PlayerError(
-            f"{player.label} plays {player.role}; {player.env_name} now has {roles}: its "
-            "role is gone, choose another player"
+            f"{player.label} plays the role {player.role}, which {player.env_name} no longer has; "
+            f"its roles are {roles}; choose another player"
         )
     return seats
 
@@ -187,7 +196,7 @@ def _own_seats(game: Game, player: ResolvedPlayer) -> list[int]:
 def _planned(
     index: int, seed: int, seats: Sequence[int], table_size: int, greedy: bool
 ) -> PlannedGame:
-    """Episode `index`: one seed for every seat the player takes in turn."""
+    """Episode `index`. All seats that the player takes in turn are played on one seed."""
     own = seats[index % len(seats)]
     game_seed = integer(seed, "evaluate", index // len(seats), bits=31)
     plan = GamePlan(

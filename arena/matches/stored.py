@@ -1,5 +1,6 @@
-"""What a match of two came to, from its stored games alone: neither players nor their game are
-needed, and no torch.
+"""The result of a match of two, computed from its stored games alone.
+
+Neither the players nor their game nor torch are needed.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,11 @@ from pbt.records import GameRecord, is_voided
 
 @dataclass(frozen=True, slots=True)
 class StoredDuel:
-    """statistics: of the first player;  records: the games that count;  errors: tries that the
-    environment spoiled
+    """The result of a stored match of two.
+
+    statistics  of the first player
+    records     the games that count
+    errors      number of tries that the environment spoiled
     """
 
     statistics: MatchStatistics
@@ -23,12 +27,12 @@ class StoredDuel:
 
 
 def stored_duel(league: League, match: Match) -> StoredDuel | None:
-    """None for more than two players, and before the first game that counts."""
+    """The result so far; None for more than two players, and before the first game that counts."""
     if len(match.players) != 2:
         return None
-    found = [(_place(match, record), record) for record in stored_games(league, match)]
-    inside = [(place, record) for place, record in found if place < match.games]
-    whole = {place: record for place, record in inside if not is_voided(record.end_reason)}
+    placed = [(_place(match, record), record) for record in stored_games(league, match)]
+    planned = [(place, record) for place, record in placed if place < match.games]
+    whole = {place: record for place, record in planned if not is_voided(record.end_reason)}
     alone = any(len(record.seats) == 1 for record in whole.values())
     games = (
         _lone_games(whole)
@@ -40,19 +44,20 @@ def stored_duel(league: League, match: Match) -> StoredDuel | None:
     return StoredDuel(
         match_statistics(games),
         tuple(record for _, record in sorted(whole.items())),
-        len(inside) - len(whole),
+        len(planned) - len(whole),
     )
 
 
 def _place(match: Match, record: GameRecord) -> int:
-    """In the plan, which a later try of a spoiled game shares with the first."""
+    """Index of a game in the plan. All tries of a spoiled game share one index."""
     planned = match.settings[SPRT_KEY]["games"] if SPRT_KEY in match.settings else match.games
     return record.count % int(planned)
 
 
 def _game(match: Match, place: int, record: GameRecord) -> MatchGame:
-    """The first player's seat is told by who sits there; a player against itself changes seats
-    from game to game.
+    """A game from the first player's side.
+
+    The first player is found by name; a player against itself changes seats from game to game.
     """
     first, second = match.players
     seated = [seat.player for seat in record.seats]
@@ -66,7 +71,7 @@ def _game(match: Match, place: int, record: GameRecord) -> MatchGame:
 
 
 def _lone_games(games: dict[int, GameRecord]) -> Sequence[MatchGame]:
-    """One seat: both players on each seed, one game after the other; the higher return wins."""
+    """Games of one seat, compared in pairs: both players play each seed; the higher return wins."""
     return [
         MatchGame(
             _points(games[place].seats[0].returns, other.seats[0].returns),
@@ -80,5 +85,5 @@ def _lone_games(games: dict[int, GameRecord]) -> Sequence[MatchGame]:
 
 
 def _points(own: float, other: float) -> float:
-    """Of the one with the higher number."""
+    """Points of the first of two numbers: 1 if it is higher, 0.5 if they are equal, else 0."""
     return 0.5 if own == other else float(own > other)

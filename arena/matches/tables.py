@@ -1,5 +1,7 @@
-"""Games between frozen players, through the worker and the server that training uses: nothing
-else steps a game.
+"""Tables for games between frozen players.
+
+They are stepped by the same rollout worker and policy server as in training: no other code steps a
+game.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +22,7 @@ from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 
 DEFAULT_TABLES = 64
-# A match counts the games that raised and ends by itself when they are too many
+# High, because a match itself counts the games that raised and ends when there are too many
 # (arena.matches.game_list).
 MAX_EQUAL_ERRORS = 1_000
 # A frozen seat only ever uses row 0 of its slot.
@@ -28,8 +30,10 @@ _ROWS = 1
 
 
 class PlannedGame(NamedTuple):
-    """sitting: index of the player in each seat;  plan: everything else, its `seats` still
-    empty.
+    """A game that is to be played.
+
+    sitting  index of the player in each seat
+    plan     everything else; its `seats` are still empty
     """
 
     sitting: tuple[int, ...]
@@ -37,13 +41,18 @@ class PlannedGame(NamedTuple):
 
 
 class FrozenTables:
-    """Tables at which frozen players meet, in one process and one fixed order: equal plans give
-    equal games.
+    """Tables at which frozen players meet, stepped in one process and one fixed order.
 
-    game       one table's game, to be read; it is closed with the others
-    next_game  the next planned game, or None when all are handed out; may be set anew while no game
-               is played
-    person     asked for the moves of those players who are persons; they sit at one table
+    Equal plans give equal games.
+
+    spec       the environment
+    game       a game of `spec`, whose description is read; it is closed with the others
+    players    the players, by index
+    tables     number of games that are played at the same time
+    seed       of the worker's and the guests' random choices
+    next_game  gives the next planned game, or None when all are handed out; may be set anew while
+               no game is being played
+    person     chooses the moves of players who are people; they sit at one table
     Raises: SnapshotError when a player's weights cannot be used.
     """
 
@@ -72,25 +81,32 @@ class FrozenTables:
         self._server = PolicyServer(slabs, len(self._players) * len(slabs))
         self._guests = GuestTables(game, slabs, seed)
         for index, player in enumerate(players):
-            for role, layout in enumerate(self._layouts):
-                if player.program is not None:
-                    guest = GuestPlayer(
-                        player.program, player.env_name, options, layout, len(game.seat_names)
-                    )
-                    self._guests.attach(self._policy(index, role), guest)
-                elif player.ref.kind == "guest" and person is not None:
-                    self._guests.attach(self._policy(index, role), person)
-                elif player.plays(layout.role.name):
-                    self._server.attach(
-                        self._policy(index, role), load_policy(player, layout, spec)
-                    )
-        share, games = (
-            Partition.whole(tables, [slab.slots for slab in slabs]),
-            GamesFrom(self._next_plan),
-        )
+            self._attach(index, player, spec, person)
+        partition = Partition.whole(tables, [slab.slots for slab in slabs])
+        games = GamesFrom(self._next_plan)
         self._worker = RolloutWorker(
-            lambda: spec.make(**options), share, slabs, games, seed, equal_errors=MAX_EQUAL_ERRORS
+            lambda: spec.make(**options),
+            partition,
+            slabs,
+            games,
+            seed,
+            equal_errors=MAX_EQUAL_ERRORS,
         )
+
+    def _attach(
+        self, index: int, player: ResolvedPlayer, spec: EnvSpec, person: Guest | None
+    ) -> None:
+        """Host a player's policy for every role that it can play."""
+        options, seats = dict(self._players[0].env_options), len(self._game.seat_names)
+        for role, layout in enumerate(self._layouts):
+            policy = self._policy(index, role)
+            if player.program is not None:
+                guest = GuestPlayer(player.program, player.env_name, options, layout, seats)
+                self._guests.attach(policy, guest)
+            elif player.ref.kind == "guest" and person is not None:
+                self._guests.attach(policy, person)
+            elif player.plays(layout.role.name):
+                self._server.attach(policy, load_policy(player, layout, spec))
 
     def _next_plan(self, table: int) -> GamePlan | None:
         planned = self.next_game()
@@ -110,14 +126,14 @@ class FrozenTables:
         return player * len(self._layouts) + role
 
     def turn(self) -> list[GameEnd]:
-        """One turn of the crank: the games that ended in it.
+        """Act and step once at every table that is due. Returns the games that ended.
 
-        Raises: EnvError when a game raises the same error twice; GuestError when a program does not
+        Raises: EnvError when a game raises the same error twice, GuestError when a program does not
         start or keeps forfeiting.
         """
         for request in self._worker.requests():
-            who = self._guests if self._guests.serves(request.policy) else self._server
-            self._worker.receive(who.serve(request))
+            server = self._guests if self._guests.serves(request.policy) else self._server
+            self._worker.receive(server.serve(request))
         self._guests.forfeit(self._worker)
         ended = []
         for message in self._worker.advance():
@@ -131,17 +147,18 @@ class FrozenTables:
 
     @property
     def busy(self) -> bool:
-        """A game is being played somewhere."""
+        """Whether any table plays a game."""
         return self._worker.busy
 
     def rearrange(self) -> None:
-        """Hand out games to tables in the order of their numbers again, whatever was played
-        before. Only while no game is played.
+        """Give the next games to the tables in the order of the tables' numbers.
+
+        Call it only while no game is being played.
         """
         self._worker.idle.sort(key=lambda table: table.index)
 
     def close(self) -> None:
-        """Release the games' engines and windows, and let the guests go."""
+        """Close the games with their engines and windows, and end the guests."""
         self._guests.close()
         self._game.close()
         for table in self._worker.tables:

@@ -1,5 +1,6 @@
-"""A round robin: every two players that can meet play a match. Each match is a row of the
-league, so the same call goes on where one stopped.
+"""A round-robin tournament: every two players that can meet play a match.
+
+Each match is a row of the league, so the same call goes on where an earlier one stopped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,8 +11,9 @@ from itertools import combinations
 from arena.league.database import League
 from arena.league.matches import SPRT_KEY, Match, MatchError, matches_between
 from arena.matches.game_list import Progress
+from arena.matches.match_result import MatchResult
 from arena.matches.plan import seating_of
-from arena.matches.play import MatchResult, play_match, resume_match
+from arena.matches.play import play_match, resume_match
 from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.envs.contract import EnvSpec
 from pbt.errors import PlayerError
@@ -21,7 +23,13 @@ DEFAULT_GAMES = 100
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """One match of the plan. round: 1, 2, ...;  seed: of its games, another in each round"""
+    """One match of a tournament's plan.
+
+    a      the first player
+    b      the second player
+    round  number of the round, from 1
+    seed   of the match; another one in each round
+    """
 
     a: ResolvedPlayer
     b: ResolvedPlayer
@@ -31,8 +39,11 @@ class Fixture:
 
 @dataclass(frozen=True, slots=True)
 class Tournament:
-    """A tournament as played. results: of the matches so far, in the order of the plan;
-    interim: somebody interrupted it
+    """A tournament as played.
+
+    planned  all matches of the plan
+    results  of the matches so far, in the order of the plan
+    interim  Ctrl-C interrupted it
     """
 
     planned: Sequence[Fixture]
@@ -51,11 +62,13 @@ class Tournament:
 def plan_tournament(
     env: EnvSpec, players: Sequence[ResolvedPlayer], rounds: int, seed: int
 ) -> list[Fixture]:
-    """Every two once in each round, a whole round before the next, so that it may be stopped at any
-    time. Two of the same one-sided role do not meet.
+    """All matches: every two players meet once in each round, and rounds follow one another.
 
-    Raises: PlayerError for fewer than two players, for one named twice, for games of more or less
-    than two seats, and when nobody can meet.
+    A tournament may therefore be stopped after any round. Two players of one role that holds a
+    single seat do not meet.
+
+    Raises: PlayerError for fewer than two players, for one named twice, for games of more or fewer
+    than two seats, and when no two players can meet.
     """
     refs = [player.ref for player in players]
     if len(players) < 2:
@@ -78,7 +91,7 @@ def plan_tournament(
 
 
 def _can_meet(env: EnvSpec, pair: tuple[ResolvedPlayer, ResolvedPlayer]) -> bool:
-    """Raises: PlayerError unless the game has two seats."""
+    """Whether the roles of the two fill the seats. Raises: PlayerError unless there are two."""
     with closing(make_game(env, pair[0].env_options)) as game:
         roles = [game.roles[role].name for role in game.seat_roles]
         if len(roles) != 2:
@@ -102,11 +115,12 @@ def play_tournament(
     on_match: Callable[[Fixture, MatchResult], None] = lambda fixture, result: None,
     on_progress: Progress | None = None,
 ) -> Tournament:
-    """Play what is not played yet. games: of each match, rounded up to whole pairs;  on_match: told
-    each result, of stored matches, too.
+    """Play the matches that are not played yet.
 
-    Ctrl-C ends it early: whole pairs stay, and the same call goes on. Raises: as `play_match` and
-    `resume_match`.
+    games     of each match, rounded up to whole pairs
+    on_match  called with each result, those of stored matches included
+    Ctrl-C ends it early: whole pairs stay stored, and the same call goes on.
+    Raises: as `play_match` and `resume_match`.
     """
     results: list[tuple[Fixture, MatchResult]] = []
     for number, fixture in enumerate(fixtures):
@@ -136,14 +150,14 @@ def _play(
     concurrency: int,
     on_progress: Progress | None,
 ) -> MatchResult:
-    """From the beginning, or from where an equal match stopped; of a finished one, its result."""
+    """The result of a match. It is played, or the rest of a stored one with this plan."""
     for match, players in _begun(league, fixture, games):
         try:
             return resume_match(
                 league, match, players, env, concurrency=concurrency, on_progress=on_progress
             )
         except MatchError:
-            # Of an older version, or planned with other openings: another match.
+            # An older version stored it, or it has other openings: then it is another match.
             continue
     return play_match(
         fixture.a,
@@ -160,7 +174,7 @@ def _play(
 def _begun(
     league: League, fixture: Fixture, games: int
 ) -> Iterator[tuple[Match, tuple[ResolvedPlayer, ResolvedPlayer]]]:
-    """Matches of the league with this plan, in either order of the players, finished ones first."""
+    """Stored matches with this plan, in either order of the players, finished ones first."""
     for players in ((fixture.a, fixture.b), (fixture.b, fixture.a)):
         refs = tuple(player.ref for player in players)
         for match in matches_between(
@@ -175,7 +189,7 @@ def _begun(
 
 
 def _counted(on_progress: Progress | None, before: int, matches: int) -> Progress | None:
-    """A match's progress as the tournament's: in games, all matches being equally long."""
+    """Reports a match's progress as that of the tournament, in games. Matches are equally long."""
     if on_progress is None:
         return None
     return lambda done, planned: on_progress(before * planned + done, matches * planned)

@@ -1,1 +1,1 @@
-"""Programs that the service starts: each is one process with its own standard input and output."""
+"""Programs that the service starts, each as one process with its own standard input and output."""

@@ -1,4 +1,7 @@
-"""The command line on a leash: `python -P -m arena.programs.cli ARGUMENTS...`."""
+"""The command line on a leash: `python -P -m arena.programs.cli ARGUMENTS...`.
+
+It stops as by Ctrl-C when its standard input ends (`arena.programs.leash`).
+"""
 
 import sys
 

@@ -1,9 +1,9 @@
-"""`python -P -m arena.programs.config_check`: a config on standard input, as JSON, held against its
-game; what was found on standard output, as JSON.
+"""Checks a config against its game: `python -P -m arena.programs.config_check`.
 
-A process of its own, because it runs the game's code; a service that takes configs from others
-never does. Only registered games are looked for. It ends after LIMIT_S, whatever a game does and
-whatever became of the service.
+It reads the config from standard input and writes its findings to standard output, both as JSON.
+It is a process of its own because it runs the game's code, which a service that takes configs from
+others must not do in itself. Only registered games are allowed. The process ends after LIMIT_S,
+even if a game hangs or the service is gone.
 """
 
 import json
@@ -24,8 +24,10 @@ LIMIT_S = 60
 
 @dataclass(frozen=True)
 class ConfigFindings:
-    """problems: one line each, as in ConfigError; empty when the config can be trained;  roles:
-    (member, role) in order
+    """The findings on a config.
+
+    problems  one line each, as in ConfigError; empty when the config can be trained
+    roles     (member, role) in order
     """
 
     problems: tuple[str, ...]
@@ -33,7 +35,7 @@ class ConfigFindings:
 
 
 def check(table: Mapping[str, Any]) -> ConfigFindings:
-    """Make the game once. Never raises for what a config says."""
+    """Check a config by making its game once. Every error of a config becomes a finding."""
     try:
         config = config_from_table(table, SOURCE)
         spec = registry.spec(config.env.name)
@@ -61,8 +63,8 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
 
 def main() -> None:
     signal.alarm(LIMIT_S)
-    found = check(json.load(sys.stdin))
-    print(json.dumps(asdict(found)))
+    findings = check(json.load(sys.stdin))
+    print(json.dumps(asdict(findings)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A leash: at the end of its standard input a process saves and stops.
+"""A leash: a process saves and stops when its standard input ends.
 
 The process that started it holds the other end of the pipe. The kernel closes that end when the
-holder dies, however it dies.
+holder dies, even by SIGKILL.
 """
 
 import os
@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-# From the end of the input to the end of the process, whatever it waits for.
+# From the end of the input to the end of the process by SIGKILL.
 SAVE_TIMEOUT_S = 14.0
 
 
 def watch(descriptor: int, save_timeout_s: float = SAVE_TIMEOUT_S) -> None:
-    """Read to the end of the stream, then ask this process to save and stop, then end it. Its
-    own children end when it does.
+    """Read to the end of the stream, ask this process to save and stop, then end it.
+
+    The children of this process end when it does.
     """
     while os.read(descriptor, 1 << 12):
         pass
@@ -28,8 +29,9 @@ def watch(descriptor: int, save_timeout_s: float = SAVE_TIMEOUT_S) -> None:
 
 
 def on_leash(act: Callable[[], int]) -> int:
-    """`act`, which may be asked to stop as by Ctrl-C; who trains replaces that by handlers of
-    its own (arena.signals). Returns its exit code.
+    """Run `act`, which is asked to stop as by Ctrl-C. Returns its exit code.
+
+    A training replaces the signal handler by its own (`arena.signals`).
     """
     signal.signal(signal.SIGTERM, _interrupt)
     threading.Thread(target=watch, args=(sys.stdin.fileno(),), daemon=True, name="leash").start()
@@ -37,6 +39,6 @@ def on_leash(act: Callable[[], int]) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Once: a holder that asks, and then dies, must not break what is being saved."""
+    """Raise KeyboardInterrupt once: a second SIGTERM must not interrupt the saving."""
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

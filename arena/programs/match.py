@@ -1,8 +1,8 @@
-"""A match that the service was asked for, in a process of its own on a leash: `python -P -m
-arena.programs.match NUMBER DATA`.
+"""Plays a match request of the service: `python -P -m arena.programs.match NUMBER DATA`.
 
-It goes on where it stopped, keeps whole pairs when it is asked to stop, and tells how the match
-stands in a file, a few times a second at most. Exit codes are those of `arena match`.
+The process is on a leash. It goes on where the match stopped, keeps whole pairs when it is asked to
+stop, and writes an interim report to a file, twice a second at most. Exit codes are those of
+`arena match`.
 """
 
 import json
@@ -16,8 +16,9 @@ from arena.data.paths import league_path, match_report_file
 from arena.league.database import League, open_league
 from arena.league.match_requests import MatchRequest, get_match_request, note_match
 from arena.league.matches import find_match
+from arena.matches.match_result import MatchResult
 from arena.matches.plan import check_meeting
-from arena.matches.play import MatchResult, check_test, play_match, resume_match
+from arena.matches.play import check_test, play_match, resume_match
 from arena.matches.report import match_json
 from arena.players.resolve import resolve_players
 from arena.programs.leash import on_leash
@@ -27,19 +28,20 @@ from pbt.files import write_whole
 
 SPOILED, INTERRUPTED = 4, 130
 TELL_EVERY_S = 0.5
-# Of a long match the statistics take their time: they get a twentieth of the match's at most.
+# The statistics of a long match are slow: a report is followed by a pause of this many times its
+# own duration.
 TELL_COSTS = 20
 
 
 class ReportWriter:
-    """Writes how the match stands, whole or not at all."""
+    """Writes the interim report of a match, whole or not at all."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._due_s = path, 0.0
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def look(self, so_far: Callable[[], MatchResult]) -> None:
-        """Tell, if it is time."""
+        """Write the report if it is due."""
         began = time.monotonic()
         if began >= self._due_s:
             self.tell(so_far())
@@ -47,22 +49,23 @@ class ReportWriter:
             self._due_s = ended + max(TELL_EVERY_S, TELL_COSTS * (ended - began))
 
     def tell(self, result: MatchResult) -> None:
+        """Write the report now."""
         write_whole(self._path, json.dumps(match_json(result), ensure_ascii=False, allow_nan=False))
 
 
 def play(league: League, data: Path, number: int) -> int:
-    """Play it, or the rest of it. Raises: PbtError."""
-    asked = get_match_request(league, number)
-    teller = ReportWriter(match_report_file(data, number))
+    """Play a match request, or the rest of it. Returns the exit code. Raises: PbtError."""
+    match_request = get_match_request(league, number)
+    report_writer = ReportWriter(match_report_file(data, number))
     try:
         result = (
-            _begin(league, data, asked, teller)
-            if asked.match_id is None
-            else _go_on(league, data, asked.match_id, teller)
+            _begin(league, data, match_request, report_writer)
+            if match_request.match_id is None
+            else _go_on(league, data, match_request.match_id, report_writer)
         )
     except KeyboardInterrupt:
         return INTERRUPTED
-    teller.tell(result)
+    report_writer.tell(result)
     if result.spoiled:
         raised = (
             f"the game raised in {len(result.errors)} tries of {len(result.records)} "
@@ -72,9 +75,13 @@ def play(league: League, data: Path, number: int) -> int:
     return INTERRUPTED if result.interim else SPOILED if result.spoiled else 0
 
 
-def _begin(league: League, data: Path, asked: MatchRequest, teller: ReportWriter) -> MatchResult:
-    """Players of the league and registered games only: nobody's file is run, no program started."""
-    request = asked.request
+def _begin(
+    league: League, data: Path, match_request: MatchRequest, report_writer: ReportWriter
+) -> MatchResult:
+    """Begin the match. Only players of the league and registered games are allowed: no file of a
+    user is run, and no program is started.
+    """
+    request = match_request.request
     spec, players = resolve_players(request.players, data, request.env)
     check_meeting(spec, players)
     check_test(players, request.sprt is not None)
@@ -85,26 +92,26 @@ def _begin(league: League, data: Path, asked: MatchRequest, teller: ReportWriter
         greedy=request.greedy,
         sprt=None if request.sprt is None else Sprt(*request.sprt),
         league=league,
-        on_start=lambda match: note_match(league, asked.id, match.id),
-        on_look=teller.look,
+        on_start=lambda match: note_match(league, match_request.id, match.id),
+        on_look=report_writer.look,
         env=spec,
     )
 
 
-def _go_on(league: League, data: Path, match_id: int, teller: ReportWriter) -> MatchResult:
-    """With the players as they were found when it began: "first@best" may be another one by now."""
-    begun = find_match(league, match_id)
+def _go_on(league: League, data: Path, match_id: int, report_writer: ReportWriter) -> MatchResult:
+    """Go on with the players of the stored match: "first@best" may name another one by now."""
+    match = find_match(league, match_id)
     options = (
-        None if any(player.kind == "snapshot" for player in begun.players) else begun.env_options
+        None if any(player.kind == "snapshot" for player in match.players) else match.env_options
     )
     spec, players = resolve_players(
-        [player.name for player in begun.players], data, begun.env_name, options=options
+        [player.name for player in match.players], data, match.env_name, options=options
     )
-    return resume_match(league, begun, players, spec, on_look=teller.look)
+    return resume_match(league, match, players, spec, on_look=report_writer.look)
 
 
 def main() -> int:
-    """Raises nothing that somebody could mend: that is one line on standard error."""
+    """Returns the exit code. An error that a user can mend is one line on standard error."""
     number, data = int(sys.argv[1]), Path(sys.argv[2])
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

@@ -1,10 +1,12 @@
-"""A person at a board, in a process of its own on a leash: `python -P -m arena.programs.play DATA
-IDLE_S REQUEST`, REQUEST a JSON object.
+"""Plays one game with a person: `python -P -m arena.programs.play DATA IDLE_S REQUEST`.
 
-One JSON object per line. On standard output: `standing` whenever the person is to move, and at the
-end; `refused` for what was no move. On standard input: {"action": 3, "at": 5} or {"resign": true}.
-Its end ends this process, and the game with it, of which nothing is stored then. Exit codes: 0
-over, 1 to 4 as of `arena match`, 130 hung up.
+REQUEST is a JSON object with the fields of `arena.matches.by_hand.Request`. The process is on a
+leash and speaks one JSON object per line. It writes `standing` whenever the person is to move and
+at the end of the game, and `refused` after an illegal move. It reads {"action": 3, "at": 5} or
+{"resign": true}. The end of standard input ends the process, and then nothing of the game is
+stored.
+
+Exit codes: 0 the game is over, 1 to 4 as of `arena match`, 130 the other end hung up.
 """
 
 import json
@@ -24,22 +26,24 @@ from arena.matches.by_hand import Dropped, HandGame, Request, Silence
 from pbt.errors import PbtError
 
 INTERRUPTED = 130
-# A game that is being stored when its holder goes away gets so long.
+# Time to store a finished game after the other end has hung up.
 LEAVE_S = 10.0
 
 
 class HungUp(Exception):
-    """Whoever held the other end has gone."""
+    """The process at the other end of standard input is gone."""
 
 
 class Lines:
-    """What is said on standard input, read by a thread of its own: the leash holds whatever this
-    process is doing.
+    """Messages on standard input, read by a thread of their own.
+
+    The thread keeps the leash, even while the process computes.
+
+    idle_s  how long a person may take for a message
     """
 
     def __init__(self, descriptor: int, idle_s: float) -> None:
-        # Unbuffered: a thread that waits with a buffer's lock would be in the way when the
-        # interpreter ends.
+        # Unbuffered: a waiting thread that held a buffer's lock would block the interpreter's exit.
         self._stream, self._idle_s = FileIO(descriptor, closefd=False), idle_s
         self._said: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
         threading.Thread(target=self._read, daemon=True, name="leash").start()
@@ -54,18 +58,18 @@ class Lines:
             os._exit(INTERRUPTED)
 
     def hear(self) -> Mapping[str, Any]:
-        """As `arena.matches.by_hand.Hear`. Raises also: HungUp."""
+        """The next message, as `arena.matches.by_hand.Hear`. Raises: Silence, HungUp."""
         try:
-            said = self._said.get(timeout=self._idle_s)
+            message = self._said.get(timeout=self._idle_s)
         except Empty:
             raise Silence(f"said nothing for {self._idle_s:g} s") from None
-        if said is None:
+        if message is None:
             raise HungUp
-        return said
+        return message
 
 
 def main() -> int:
-    """Raises nothing that somebody could mend: that is one line on standard error."""
+    """Returns the exit code. An error that a user can mend is one line on standard error."""
     data, idle_s, request = (
         Path(sys.argv[1]),
         float(sys.argv[2]),
@@ -91,7 +95,7 @@ def main() -> int:
 
 
 def _own_output() -> TextIO:
-    """Standard output for the lines alone: what libraries print goes to standard error."""
+    """Standard output, kept for the messages: prints of libraries go to standard error."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return out

@@ -1,8 +1,7 @@
-"""A stored game played again, in a process of its own: `python -P -m arena.programs.replay DATA
-KEY`. Prints one JSON object.
+"""Replays a stored game and prints it as JSON: `python -P -m arena.programs.replay DATA KEY`.
 
-It ends after LIMIT_S, whatever a game does. Exit codes: 0, also where it differs from what was
-stored (`problems` says how); 1 or 2 with a line on standard error.
+The process ends after LIMIT_S, even if the game hangs. Exit codes: 0, also where the replay differs
+from the stored game (`problems` says how); 1 or 2 with a line on standard error.
 """
 
 import json
@@ -23,6 +22,7 @@ LIMIT_S = 60
 
 
 def main() -> int:
+    """Returns the exit code."""
     signal.alarm(LIMIT_S)
     data, key = Path(sys.argv[1]), int(sys.argv[2])
     try:

@@ -17,7 +17,8 @@ import pytest
 
 from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
-from arena.matches.compare import Comparison, ComparisonResult, Contestant, _kept, _looks, _meet
+from arena.matches.compare import Comparison, Contestant, read_kept
+from arena.matches.compare_finals import ComparisonResult, _looks, _meet
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.seed_scores import seed_score
 from pbt.config.schema import RunConfig
@@ -166,7 +167,8 @@ def test_looks_are_counted_and_said(tmp_path: Path) -> None:
     """
     begun = replace(outcome([[0.5]]).comparison, data=tmp_path)
     looks = [
-        _looks(one, _kept(one)) for one in (replace(begun, seeds=seeds) for seeds in (3, 3, 6, 3))
+        _looks(one, read_kept(one))
+        for one in (replace(begun, seeds=seeds) for seeds in (3, 3, 6, 3))
     ]
     assert looks == [(3,), (3,), (3, 6), (3, 6)]
     first, third = (outcome_lines(outcome([[0.5]], told)) for told in ((3,), (3, 6, 12)))

@@ -15,7 +15,8 @@ from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.matches import find_match
 from arena.matches import tournament
-from arena.matches.play import MatchResult, play_match
+from arena.matches.match_result import MatchResult
+from arena.matches.play import play_match
 
 Output = pytest.CaptureFixture[str]
 # Nine throws, so that the random opening throw, which makes each game another one, decides none.

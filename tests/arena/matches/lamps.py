@@ -16,7 +16,8 @@ STEPS = 5
 class Lamps:
     """Every seat sees its own colour, brighter with every step; seat 0 is given a point for each.
 
-    on_step: called with the number of the step, to go wrong in time;  tics: that a step covers
+    on_step  called with the number of the step, to go wrong in time
+    tics     that a step covers
     """
 
     reward_terms = ("reward",)

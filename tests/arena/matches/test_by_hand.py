@@ -152,7 +152,7 @@ def test_who_leaves_has_lost_once_they_have_moved(league: League, leave: Say, wh
         ({"env": "cartpole", "opponent": "random"}, "cartpole has 1 seats"),
         ({"name": "oneply"}, "choose another"),
         ({"opponent": "exec:./bot.py"}, "a program of the user's"),
-        ({"opponent": "nobody"}, "names nobody"),
+        ({"opponent": "absent"}, "'absent' names no"),
     ],
 )
 def test_who_cannot_meet_at_a_board_is_told_why(

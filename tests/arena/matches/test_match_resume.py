@@ -27,7 +27,8 @@ from arena.league.matches import (
 from arena.league.standings import game_table
 from arena.matches.batches import BatchTables
 from arena.matches.helper import WIRES, BatchPlayed, Order, PlayBatch, main, order_of
-from arena.matches.play import MatchResult, play_match, resume_match
+from arena.matches.match_result import MatchResult
+from arena.matches.play import play_match, resume_match
 from arena.matches.report import match_report
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import Sprt
@@ -188,7 +189,7 @@ def test_what_nothing_can_be_made_of_is_refused(league: League) -> None:
     with pytest.raises(MatchError, match="played by an older version"):
         resume_match(league, old, (ONEPLY, RANDOM), ENV)
     play_match(ONEPLY, RANDOM, games=20, tables=1, league=league, on_progress=stopping_at(4))
-    with pytest.raises(MatchError, match="now its players and game make .*'paired': False"):
+    with pytest.raises(MatchError, match="would now be planned as .*'paired': False"):
         resume_match(
             league, newest_unfinished(league), (ONEPLY, RANDOM), replace(ENV, replayable=False)
         )

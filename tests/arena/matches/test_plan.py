@@ -94,7 +94,7 @@ def test_noise_is_keyed_by_match_pair_and_game() -> None:
 
 def test_one_of_too_many() -> None:
     with pytest.raises(
-        PlayerError, match="cartpole has one seat, and 3 players were named; two are compared"
+        PlayerError, match="cartpole has one seat, and 3 players were named; expected two"
     ):
         planned(spec("cartpole"), *[scripted("random", "cartpole")] * 3)
 

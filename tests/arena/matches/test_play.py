@@ -15,10 +15,12 @@ from arena.cli.match_text import match_lines
 from arena.data.paths import league_path
 from arena.league.database import League, open_league
 from arena.league.matches import find_match, stored_games
+from arena.matches.match_result import MatchResult
 from arena.matches.plan import opening_plies
-from arena.matches.play import MatchResult, play_match
-from arena.matches.report import match_json, verdict
+from arena.matches.play import play_match
+from arena.matches.report import match_json
 from arena.matches.returns import evaluate_player
+from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from arena.stats.score import mean_interval
 from pbt.config.schema import RunConfig
@@ -281,7 +283,7 @@ def test_an_interrupt_before_the_first_pair_leaves_nothing_to_report() -> None:
         play_match(ONEPLY, RANDOM, games=40, tables=1, on_progress=interrupt)
 
 
-# --- who can meet ---------------------------------------------------------------------------------
+# --- players that can meet ------------------------------------------------------------------------
 
 
 def test_fixed_roles_are_played_unpaired(data: Path) -> None:

@@ -13,10 +13,12 @@ import pytest
 from arena.cli.match_text import match_lines
 from arena.guests.program import GuestProgram
 from arena.matches.assertions import read_assertions
+from arena.matches.match_result import MatchResult
 from arena.matches.plan import MatchPlan, Seating
-from arena.matches.play import MatchResult, play_match
-from arena.matches.report import match_json, match_report, resume_command, verdict
+from arena.matches.play import play_match
+from arena.matches.report import match_json, match_report, resume_command
 from arena.matches.report_schema import DuelReport, MatchReport, TableReport, schema_text
+from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.score import MatchGame, match_statistics
 from arena.stats.sprt import SequentialTest, Sprt
@@ -314,11 +316,11 @@ def test_alone_seeds_won_and_the_mean_are_two_answers() -> None:
     )
     assert (
         verdict(alone([-lead for lead in often_little]))
-        == "random wins more seeds, who returns more in the mean is not decided (95 %)"
+        == "random wins more seeds, which player returns more in the mean is not decided (95 %)"
     )
     assert (
         verdict(alone([5, -1] * 50))
-        == "who wins more seeds is not decided, oneply returns more in the mean (95 %)"
+        == "which player wins more seeds is not decided, oneply returns more in the mean (95 %)"
     )
     assert verdict(alone([1, -1] * 50)).startswith("not decided (95 %); four times the games")
 

@@ -1,0 +1,168 @@
+"""The finals of a comparison: the last players of all runs of A meet those of all runs of B."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from statistics import fmean
+
+import numpy as np
+
+from arena.data.paths import league_path
+from arena.league.database import League, open_league
+from arena.league.matches import Match, find_match
+from arena.league.queries import member_names
+from arena.matches.compare import (
+    SIDES,
+    Comparison,
+    Interrupted,
+    Kept,
+    Say,
+    Side,
+    check,
+    read_kept,
+    write_kept,
+)
+from arena.matches.game_list import Progress
+from arena.matches.play import play_match, resume_match
+from arena.players.resolve import ResolvedPlayer, resolve_players
+from arena.stats.seed_scores import SeedScore, seed_score
+from pbt.envs.contract import EnvSpec
+from pbt.seeding import integer
+
+Pair = tuple[ResolvedPlayer, ResolvedPlayer]
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    """The result of a comparison.
+
+    comparison  what was compared
+    scores      [seeds, seeds] score of each run of A against each run of B
+    games       number of games that each score rests on
+    errors      number of games that raised, in all matches
+    total       the score over all seeds, with its interval
+    looks       numbers of seeds at which a result was computed, this one included, in order
+    """
+
+    comparison: Comparison
+    scores: tuple[tuple[float, ...], ...]
+    games: int
+    errors: int
+    total: SeedScore
+    looks: tuple[int, ...]
+
+
+def play_finals(
+    comparison: Comparison, say: Say, on_progress: Progress | None = None
+) -> ComparisonResult:
+    """Play the last players of each run of A against those of each run of B.
+
+    Two players meet where their roles allow it. Matches that were played before are not repeated.
+    Raises: Interrupted.
+    """
+    spec, kept = check(comparison), read_kept(comparison)
+    meetings = kept.meetings
+    pairings = _pairings(comparison, spec)
+    pairs = [pair for row in pairings for cell in row for pair in cell]
+    # Every meeting has the same number of games, in whole pairs.
+    games = 2 * max(1, -(-comparison.games // (2 * len(pairings[0][0]))))
+    unplayed = [pair for pair in pairs if "score" not in meetings.get(_key(pair), {})]
+    if unplayed:
+        say(f"playing the finals: {len(unplayed)} matches of {games} games")
+    with open_league(league_path(comparison.data)) as league:
+        for number, pair in enumerate(unplayed):
+            if on_progress is not None:
+                on_progress(number, len(unplayed))
+            _play(comparison, spec, league, kept, pair, games)
+    scores = [
+        [fmean(meetings[_key(pair)]["score"] for pair in cell) for cell in row] for row in pairings
+    ]
+    errors = sum(meetings[_key(pair)]["errors"] for pair in pairs)
+    games_per_cell = games * len(pairings[0][0])
+    return ComparisonResult(
+        comparison,
+        tuple(map(tuple, scores)),
+        games_per_cell,
+        errors,
+        seed_score(np.array(scores), games_per_cell),
+        _looks(comparison, kept),
+    )
+
+
+def _pairings(comparison: Comparison, spec: EnvSpec) -> list[list[list[Pair]]]:
+    """The pairs of players that meet: a row for each run of A, a column for each run of B."""
+    game = spec.make(**comparison.contestants["a"].config.env.options)
+    roles = [game.roles[role].name for role in game.seat_roles]
+    game.close()
+    rows, columns = (
+        [_members(comparison, side, seed) for seed in range(1, comparison.seeds + 1)]
+        for side in SIDES
+    )
+    return [
+        [[(a, b) for a, b in product(row, column) if _meet(roles, a, b)] for column in columns]
+        for row in rows
+    ]
+
+
+def _members(comparison: Comparison, side: Side, seed: int) -> list[ResolvedPlayer]:
+    """The last snapshot of each member of a finished run."""
+    name = comparison.population(side, seed)
+    with open_league(league_path(comparison.data), read_only=True) as league:
+        members = member_names(league, name)
+    return resolve_players(
+        [f"{name}/{member}" for member in members], comparison.data, allow_files=True
+    )[1]
+
+
+def _meet(roles: Sequence[str], a: ResolvedPlayer, b: ResolvedPlayer) -> bool:
+    """Whether two players can meet. roles: of the seats.
+
+    They take the two seats in either order; a game of one seat is played by any two.
+    """
+    if len(roles) == 1:
+        return True
+    first, second = roles
+    return (a.plays(first) and b.plays(second)) or (a.plays(second) and b.plays(first))
+
+
+def _key(pair: Pair) -> str:
+    """Names a meeting in the comparison's file."""
+    return " ".join(f"{player.population}/{player.member}" for player in pair)
+
+
+def _play(
+    comparison: Comparison, spec: EnvSpec, league: League, kept: Kept, pair: Pair, games: int
+) -> None:
+    """Play one match, or the rest of it, and keep its score. Raises: Interrupted."""
+    key, meetings = _key(pair), kept.meetings
+
+    def begun(match: Match) -> None:
+        meetings[key] = {"match": match.id}
+        write_kept(comparison, kept)
+
+    try:
+        if key in meetings:
+            result = resume_match(league, find_match(league, meetings[key]["match"]), pair, spec)
+        else:
+            result = play_match(
+                *pair,
+                games=games,
+                seed=integer(0, "compare", key, bits=31),
+                league=league,
+                on_start=begun,
+                env=spec,
+            )
+    except KeyboardInterrupt:
+        raise Interrupted from None
+    if result.interim:
+        raise Interrupted
+    meetings[key] |= {"score": result.duel.score, "errors": len(result.errors)}
+    write_kept(comparison, kept)
+
+
+def _looks(comparison: Comparison, kept: Kept) -> tuple[int, ...]:
+    """Numbers of seeds of all looks. This one is noted, unless it repeats an earlier one."""
+    if comparison.seeds not in kept.looks:
+        kept.looks.append(comparison.seeds)
+        write_kept(comparison, kept)
+    return tuple(kept.looks)

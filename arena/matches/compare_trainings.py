@@ -1,0 +1,101 @@
+"""The trainings of a comparison: a run for each configuration and seed, each in its own process."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from arena.data.lock import holder
+from arena.data.paths import league_path, population_paths
+from arena.league.database import open_league
+from arena.league.queries import list_populations
+from arena.matches.compare import Comparison, Interrupted, Say, Side, check, read_kept, write_kept
+from pbt.errors import HeldError, PbtError
+
+
+def train_runs(comparison: Comparison, say: Say) -> None:
+    """Train the runs that are not trained yet.
+
+    Raises: Interrupted, ConfigError, HeldError, PbtError when a training fails.
+    """
+    check(comparison)
+    write_kept(comparison, read_kept(comparison))
+    runs = comparison.runs()
+    for number, (side, seed) in enumerate(runs, start=1):
+        _train(comparison, side, seed, f"[{number}/{len(runs)}]", say)
+
+
+def _train(comparison: Comparison, side: Side, seed: int, position: str, say: Say) -> None:
+    """Train one run to its end, in a process of its own. position: such as "[2/6]".
+
+    Raises: Interrupted when it is stopped before its end; HeldError while another process trains
+    it; PbtError when it fails.
+    """
+    name, contestant = comparison.population(side, seed), comparison.contestants[side]
+    if _state(comparison.data, name) == "finished":
+        say(f"{position} {name} is trained")
+        return
+    paths = population_paths(comparison.data, name)
+    if (pid := holder(paths.lock)) is not None:
+        raise HeldError(
+            f"{name} is being trained by process {pid}; wait for it, or stop it with `arena "
+            f"stop {name}`, then give the same command again"
+        )
+    resumed = paths.config.exists()
+    say(
+        f"{position} {'going on with' if resumed else 'training'} {name}: {contestant.source}, "
+        f"seed {seed}"
+    )
+    fresh = (*contestant.arguments, "--set", f"seed={seed}", "--name", name)
+    status = _run_leashed(
+        ["train", *(("--resume", name) if resumed else fresh), "--data", str(comparison.data)]
+    )
+    if _state(comparison.data, name) != "finished":
+        if status in (0, 130):
+            raise Interrupted
+        raise PbtError(
+            f"the training of {name} ended with exit code {status}; see {paths.logs}; the "
+            "same command goes on from its checkpoint"
+        )
+
+
+def _state(data: Path, name: str) -> str | None:
+    """The state of a population; None when the league does not know it."""
+    if not league_path(data).exists():
+        return None
+    with open_league(league_path(data)) as league:
+        return next(
+            (summary.state for summary in list_populations(league) if summary.name == name), None
+        )
+
+
+def _run_leashed(arguments: Sequence[str]) -> int:
+    """Run `arena` in a process group of its own. Returns its exit code.
+
+    A signal to this process is forwarded, so that the training saves. The end of this process ends
+    it as well.
+    """
+    command = [sys.executable, "-P", "-m", "arena.programs.cli", *arguments]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0) as child,
+        _forwarding(child),
+    ):
+        return child.wait()
+
+
+@contextmanager
+def _forwarding(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Inside, SIGINT and SIGTERM are passed on to the child."""
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        child.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
