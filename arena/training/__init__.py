@@ -1,1 +1,1 @@
-"""Training a population: from a config, a name and a data directory to league rows and files."""
+"""Trains a population: a config, a name and a data directory become league rows and files."""

@@ -1,4 +1,4 @@
-"""Checkpoints when they are due, and which snapshots may go afterwards."""
+"""Saves checkpoints of a training when they are due, and then removes snapshots it can spare."""
 
 import logging
 import time
@@ -18,15 +18,19 @@ from pbt.records import Event
 from pbt.runtime.engine import Engine
 from pbt.snapshots import FileSnapshotStore
 
-# A checkpoint on the way is rather put off than waited for; the last one is worth waiting for.
+# A checkpoint during training is put off when the league is slow; the last one waits for it.
 DRAIN_TIMEOUT_S, LAST_DRAIN_TIMEOUT_S = 2.0, 30.0
 
 log = logging.getLogger("arena.training.checkpointing")
 
 
 class Housekeeper:
-    """Saves one population. A cut never changes the run, so the clock may decide when one is
-    taken. config: as it is stored.
+    """Saves the checkpoints of one population.
+
+    A checkpoint holds everything that a run needs to go on as if it had never stopped. Taking one
+    does not change the run, so the wall clock may decide when.
+
+    config  the config as it is stored
     """
 
     def __init__(
@@ -40,19 +44,24 @@ class Housekeeper:
         folder: Path,
         number: int,
     ) -> None:
-        """name: the population's;  folder: of its checkpoints;  number: of its newest one, 0
-        before any.
+        """The parts of a start of the population.
+
+        name    of the population
+        folder  of its checkpoints
+        number  of its newest checkpoint; 0 before the first
         """
         self._name, self.config, self._engine, self._league = name, config, engine, league
         self._sink, self._store, self._folder, self._number = sink, store, folder, number
         self._saved_s = time.monotonic()
-        # What the planner may still seat, as of each checkpoint that is kept on disk: a resume from
-        # any of them must find its opponents.
+        # Ids of the snapshots that the planner may seat, for each checkpoint that is kept on disk:
+        # a resume from any of them must find its opponents.
         self._needed: deque[set[str]] = deque(maxlen=config.checkpoints.keep)
 
     def checkpoint_if_due(self, now_s: float) -> None:
-        """Save when it is time. A league, a disk or a process that refuses puts it off, and the
-        display says why; training goes on meanwhile.
+        """Save when it is time.
+
+        When the league, the disk or a process refuses, the checkpoint is put off, the display says
+        why, and training goes on.
         """
         if now_s - self._saved_s < self.config.checkpoints.every_s:
             return
@@ -64,9 +73,10 @@ class Housekeeper:
             log.warning("no checkpoint this time: %s", error)
 
     def checkpoint(self, drain_timeout_s: float = LAST_DRAIN_TIMEOUT_S) -> None:
-        """Save one cut, its own row last. Everything stands still from before the league takes its
-        rows until the cut is written, so that the checkpoint never names a game the league does not
-        have.
+        """Save a checkpoint, then its event.
+
+        The engine rests from before the league has taken all rows until the checkpoint is written,
+        so that a checkpoint never names a game that the league does not have.
 
         Raises: EngineError when the engine does not come to rest; CheckpointError when the disk
         refuses; PbtError when the league does not take the rows in time.
@@ -75,12 +85,14 @@ class Housekeeper:
             self._sink.drain(drain_timeout_s)
             self._number += 1
             frames = max(self._engine.clocks().values())
-            cut = self._engine.take_cut(self._number)
-            # Processes and devices are chosen anew at every start: what is stored is what was asked
-            # for.
-            cut.state.update(config=self.config.model_dump(mode="json"), league=self._sink.known())
+            checkpoint = self._engine.take_cut(self._number)
+            # The config is stored as the user gave it, since every start chooses its processes and
+            # devices anew.
+            checkpoint.state.update(
+                config=self.config.model_dump(mode="json"), league=self._sink.known()
+            )
             try:
-                path = write_checkpoint(self._folder, cut, self.config.checkpoints.keep)
+                path = write_checkpoint(self._folder, checkpoint, self.config.checkpoints.keep)
             except CheckpointError as error:
                 self._sink.event(Event("warning", None, frames, str(error)))
                 raise
@@ -93,15 +105,13 @@ class Housekeeper:
 
     @contextmanager
     def last_checkpoint(self) -> Iterator[None]:
-        """Save as `checkpoint` does. Inside, nothing moves any more, so what is told then is
-        what was saved.
-        """
+        """Save as `checkpoint` does. Inside, the engine rests and agrees with the checkpoint."""
         with self._engine.at_rest():
             self.checkpoint()
             yield
 
     def _remove_old_snapshots(self) -> None:
-        """Apply the retention plan, once every kept checkpoint's needs are known."""
+        """Apply the retention plan, once the needs of every kept checkpoint are known."""
         snapshots = self.config.snapshots
         if len(self._needed) < (self._needed.maxlen or 0):
             return
@@ -113,10 +123,10 @@ class Housekeeper:
             self._sink.snapshots, snapshots.keep_newest, snapshots.thinned_every, keep
         )
         stored = set(self._store.sizes())
-        gone = [snapshot_id for snapshot_id in removable if snapshot_id in stored]
-        if gone:
-            # The row says "removed" before the file goes: a reader may miss weights that are still
-            # there, never look for ones that are not.
-            mark_weights_removed(self._league, gone, self._name)
-            self._store.remove(gone)
-            self._engine.remove_snapshots(set(gone))
+        removed = [snapshot_id for snapshot_id in removable if snapshot_id in stored]
+        if removed:
+            # The row says "removed" before the file goes, so that a reader never looks for weights
+            # that are gone.
+            mark_weights_removed(self._league, removed, self._name)
+            self._store.remove(removed)
+            self._engine.remove_snapshots(set(removed))

@@ -1,4 +1,4 @@
-"""The trainer's side of edits while it trains (`arena.data.edits`)."""
+"""Edits of a config during training: the trainer's side of `arena.data.edits`."""
 
 import logging
 
@@ -19,11 +19,12 @@ log = logging.getLogger("arena.training.live_edits")
 
 
 class LiveEdits:
-    """Puts in force what was left for this start. Where members come or go it asks for another
-    engine.
+    """Applies the edits that arrive while this start of a population trains.
 
-    taken    number of the newest edits that are in force and saved;  refused: of the newest that
-             need a new start of the processes
+    For edits that add or remove members it asks for a new engine.
+
+    taken    number of the newest edits that are in force and saved
+    refused  number of the newest edits that need a new start of the processes
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class LiveEdits:
         control: SignalControl,
         taken: int | None = None,
     ) -> None:
-        """config: as it is stored;  taken: number of the edits that this engine was built with,
-        None at the start of a process.
+        """The parts of a start of the population.
+
+        config  the config as it is stored
+        taken   number of the edits that this engine was built with; None at the start of a process
         """
         self._paths, self._config, self._engine, self._keeper, self._sink, self._control = (
             paths,
@@ -48,45 +51,48 @@ class LiveEdits:
             control,
         )
         self.taken, self.refused = taken or 0, 0
-        left = self._left()
-        # Those were for an earlier start of the process; this one began with what is wanted.
-        self._before = 0 if left is None or taken is not None else left.number
+        edits = self._left()
+        # Edits that are already there were for an earlier start; this one began with its config.
+        self._before = 0 if edits is None or taken is not None else edits.number
 
     def take(self) -> None:
-        """Look for new ones; called between two turns. What cannot be saved now is tried again:
-        an edit is in force when a checkpoint holds it.
+        """Look for new edits; called between two turns of the engine.
+
+        An edit is in force once a checkpoint holds it. One that cannot be saved now is tried again.
         """
-        left = self._left()
-        if left is None or left.number <= max(self._before, self.taken, self.refused):
+        edits = self._left()
+        if edits is None or edits.number <= max(self._before, self.taken, self.refused):
             return
         try:
-            self._put_in_force(left)
+            self._put_in_force(edits)
         except PbtError as error:
             self._sink.warning = f"an edit is not saved yet: {error}"
-            log.warning("edits %d: %s", left.number, error)
+            log.warning("edits %d: %s", edits.number, error)
 
-    def _put_in_force(self, left: Edits) -> None:
-        after = config_from_table(self._config.model_dump(mode="json"), "edits", left.words)
+    def _put_in_force(self, edits: Edits) -> None:
+        """Apply edits, save a checkpoint and write the config. Raises: PbtError."""
+        after = config_from_table(self._config.model_dump(mode="json"), "edits", edits.words)
         if not takes_live(self._config, after) or self._engine.controller.finished:
-            self.refused = left.number
+            self.refused = edits.number
             return
         if changes_members(self._config, after):
-            # What cannot be saved now would end the training: it goes on, and this is tried again.
+            # Saved first: a failure now puts the edit off, a failure later would end the training.
             self._keeper.checkpoint()
-            self._control.members_wanted = left
+            self._control.members_wanted = edits
             return
-        edited = changes(self._config, after)
+        changed_values = changes(self._config, after)
         with self._engine.at_rest():
             self._engine.edit(with_live(self._engine.config, after))
         self._config = self._keeper.config = after
         frames = max(self._engine.clocks().values())
-        for key, (old, new) in edited.items():
+        for key, (old, new) in changed_values.items():
             self._sink.event(Event("edit", None, frames, f"edited {key}: {old} -> {new}"))
         self._keeper.checkpoint()
         write_config(self._paths, after)
-        self.taken = left.number
+        self.taken = edits.number
 
     def _left(self) -> Edits | None:
+        """The newest edits; None where there are none, or they cannot be read."""
         try:
             return read_edits(self._paths.edits)
         except PbtError as error:

@@ -1,5 +1,6 @@
-"""Who comes and who goes when a population starts again: from a config and its edits to a
-changed cut, and word of it to league and opponents.
+"""Changes the members of a population when it starts again.
+
+An edited config makes a changed checkpoint; league and opponents are told once it is restored.
 """
 
 from collections.abc import Mapping
@@ -21,8 +22,11 @@ from pbt.runtime.membership import Newcomer, beginner, freeze, joined, members_o
 
 @dataclass(frozen=True)
 class Arrival:
-    """donor: the member whose weights and hyperparameters it has, None without one;  text: how
-    it came
+    """A member that joins.
+
+    name   of the member
+    donor  the member whose weights and hyperparameters it has; None without one
+    text   how it joined, for the events
     """
 
     name: str
@@ -32,10 +36,11 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Membership:
-    """What changed, to be told once the changed population is restored.
+    """The changed members, to be told to league and opponents once the population is restored.
 
-    arrivals    in order;  donors: frozen as they were copied
-    departures  the last snapshots of those who left
+    arrivals    the members that join, in order
+    donors      snapshots of the members whose weights were copied
+    departures  the last snapshots of the members that left
     """
 
     arrivals: tuple[Arrival, ...] = ()
@@ -43,10 +48,10 @@ class Membership:
     departures: tuple[SnapshotRecord, ...] = ()
 
     def tell(self, controller: Controller, sink: TrainingSink) -> None:
-        """Behind `Engine.restore`, before `Engine.run`."""
-        known = {record.snapshot_id for record in sink.snapshots}
+        """Tell league and opponents; called after `Engine.restore` and before `Engine.run`."""
+        known_ids = {record.snapshot_id for record in sink.snapshots}
         for record in self.departures:
-            if record.snapshot_id not in known:
+            if record.snapshot_id not in known_ids:
                 controller.add_opponent(record)
             text = (
                 f"left; its last snapshot is {record.snapshot_id[:12]}, its games and ratings stay"
@@ -59,50 +64,59 @@ class Membership:
 
 
 def newcomers(before: RunConfig, after: RunConfig) -> dict[str, Joined]:
-    """Those that join by this edit and do not leave by it."""
-    there = {*before.population.joined, *after.population.left}
-    return {name: one for name, one in after.population.joined.items() if name not in there}
+    """Name -> entry of the members that join by this edit and do not leave by it."""
+    known = {*before.population.joined, *after.population.left}
+    return {name: entry for name, entry in after.population.joined.items() if name not in known}
 
 
-def settled(before: RunConfig, after: RunConfig, cut: Checkpoint) -> RunConfig:
-    """`after`, where who takes a member's weights has its hyperparameters as starting values."""
+def settled(before: RunConfig, after: RunConfig, checkpoint: Checkpoint) -> RunConfig:
+    """`after`, with the hyperparameters of new members that take another member's weights.
+
+    They start with that member's hyperparameters.
+    """
     members = dict(after.members)
-    for name, one in newcomers(before, after).items():
-        if one.weights.startswith("m"):
-            values = members_of(cut)[_donor(one, name, cut)].typed_hyperparams
-            plain = {
+    for name, entry in newcomers(before, after).items():
+        if entry.weights.startswith("m"):
+            values = members_of(checkpoint)[_donor(entry, name, checkpoint)].typed_hyperparams
+            values_of_donor = {
                 "learning_rate": values.learning_rate,
                 "entropy_coef": values.entropy_coef,
                 "adam_beta1": values.adam_beta1,
             }
-            members[name] = MemberOverride(**plain, shaping=dict(values.shaping))
+            members[name] = MemberOverride(**values_of_donor, shaping=dict(values.shaping))
     return after.model_copy(update={"members": members})
 
 
 def change_members(
-    before: RunConfig, after: RunConfig, spec: EnvSpec, cut: Checkpoint, store: SnapshotStore
+    before: RunConfig, after: RunConfig, spec: EnvSpec, checkpoint: Checkpoint, store: SnapshotStore
 ) -> tuple[Checkpoint, Membership]:
-    """The cut of the changed population. after: settled and resolved.
+    """The checkpoint of the changed population, and what changed. after: settled and resolved.
 
-    Raises: ConfigError for weights that nobody has, SnapshotError for such as do not fit or whose
-    file is gone.
+    Raises: ConfigError for weights of a member that does not exist, SnapshotError for weights that
+    do not fit or whose file is gone.
     """
     blueprint = blueprint_of(after, spec)
-    leaving = [name for name in members_of(cut) if name in after.population.left]
-    departures = tuple(freeze(cut, name, store, whole=False) for name in leaving)
-    coming = newcomers(before, after)
-    taken = sorted(
-        {_donor(one, name, cut) for name, one in coming.items() if one.weights.startswith("m")}
+    leaving = [name for name in members_of(checkpoint) if name in after.population.left]
+    departures = tuple(freeze(checkpoint, name, store, whole=False) for name in leaving)
+    joining = newcomers(before, after)
+    donor_names = sorted(
+        {
+            _donor(entry, name, checkpoint)
+            for name, entry in joining.items()
+            if entry.weights.startswith("m")
+        }
     )
-    donors = {name: freeze(cut, name, store, whole=True) for name in taken}
-    changed = cut
-    for name, one in coming.items():
-        changed = joined(changed, _newcomer(blueprint, name, one, cut, donors, store), one.role)
+    donors = {name: freeze(checkpoint, name, store, whole=True) for name in donor_names}
+    changed = checkpoint
+    for name, entry in joining.items():
+        changed = joined(
+            changed, _newcomer(blueprint, name, entry, checkpoint, donors, store), entry.role
+        )
     for name in leaving:
         changed = without(changed, name)
     arrivals = tuple(
-        Arrival(name, one.weights if one.weights in donors else None, _how(one, donors))
-        for name, one in coming.items()
+        Arrival(name, entry.weights if entry.weights in donors else None, _how(entry, donors))
+        for name, entry in joining.items()
     )
     return changed, Membership(arrivals, tuple(donors.values()), departures)
 
@@ -110,44 +124,45 @@ def change_members(
 def _newcomer(
     blueprint: Blueprint,
     name: str,
-    one: Joined,
-    cut: Checkpoint,
+    entry: Joined,
+    checkpoint: Checkpoint,
     donors: Mapping[str, SnapshotRecord],
     store: SnapshotStore,
 ) -> Newcomer:
-    if one.weights in donors:
+    if entry.weights in donors:
         return beginner(
-            blueprint, name, cut.tensors[learner_part(one.weights)], donors[one.weights].snapshot_id
+            blueprint,
+            name,
+            checkpoint.tensors[learner_part(entry.weights)],
+            donors[entry.weights].snapshot_id,
         )
-    if one.weights:
-        return beginner(blueprint, name, store.load(one.weights), one.weights)
+    if entry.weights:
+        return beginner(blueprint, name, store.load(entry.weights), entry.weights)
     return beginner(blueprint, name, None, None)
 
 
-def _donor(one: Joined, name: str, cut: Checkpoint) -> str:
-    """Raises: ConfigError unless it is a member of the same role."""
-    found = members_of(cut)
-    if one.weights not in found or found[one.weights].role != one.role:
-        there = ", ".join(other.name for other in found.values() if other.role == one.role)
+def _donor(entry: Joined, name: str, checkpoint: Checkpoint) -> str:
+    """The member whose weights a new one takes. Raises: ConfigError unless it has the same role."""
+    members = members_of(checkpoint)
+    if entry.weights not in members or members[entry.weights].role != entry.role:
+        candidates = ", ".join(other.name for other in members.values() if other.role == entry.role)
         raise ConfigError(
             "members",
             [
-                (
-                    f"population.joined.{name}.weights = {one.weights}: no member that plays "
-                    f"{one.role}; there are {there}"
-                )
+                f"population.joined.{name}.weights = {entry.weights}: no member that plays "
+                f"{entry.role}; there are {candidates}"
             ],
         )
-    return one.weights
+    return entry.weights
 
 
-def _how(one: Joined, donors: Mapping[str, SnapshotRecord]) -> str:
-    if one.weights in donors:
-        record = donors[one.weights]
+def _how(entry: Joined, donors: Mapping[str, SnapshotRecord]) -> str:
+    if entry.weights in donors:
+        record = donors[entry.weights]
         return (
-            f"joined as {one.role} with the weights and values of {one.weights} at "
+            f"joined as {entry.role} with the weights and values of {entry.weights} at "
             f"{record.frames} frames"
         )
-    return f"joined as {one.role} with " + (
-        f"the weights of snapshot {one.weights[:12]}" if one.weights else "weights of its own"
+    return f"joined as {entry.role} with " + (
+        f"the weights of snapshot {entry.weights[:12]}" if entry.weights else "weights of its own"
     )

@@ -1,4 +1,4 @@
-"""What a running training looks like from outside, as plain data: one `Progress` per look."""
+"""The progress of a running training, as plain data for displays: one `Progress` per look."""
 
 import time
 from collections import deque
@@ -16,8 +16,20 @@ DOWN = "down"
 
 @dataclass(frozen=True)
 class MemberProgress:
-    """objective: what PBT ranks, over `games` games; rating: of its newest rated snapshot, Elo
-    above "random" with its 95 % interval.
+    """The progress of one member.
+
+    name          of the member
+    role          that it plays
+    frames        on its clock
+    frames_per_s  over the last seconds
+    objective     the value that PBT ranks
+    games         number of games that the objective is taken over
+    rating        (Elo above "random", low, high) of its newest rated snapshot, 95 % interval;
+                  None before any
+    copies        how often it copied another member
+    last_event    the newest event in words
+    finished      it has reached its stop
+    failed        its learner failed for good
     """
 
     name: str
@@ -35,14 +47,22 @@ class MemberProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """elapsed_s: of this start; eta_s: None until the speed is known.
+    """The progress of a population.
 
-    closing   (games over, games planned) of the evaluation at the end, None before it and where
-              there is none
-    ahead     games that evaluation will have, while somebody still learns; 0 afterwards
-    trouble   what keeps results from being kept, None when nothing does
-    restarts  in words, which processes are down or were started again; None when none
-    ranked_by  what the members' objective is: "wins", or in games of one seat "return"
+    elapsed_s         since this start of it
+    frames            of all members, each counted up to its stop
+    target_frames     frames of all members at their stop
+    frames_per_s      of all members, over the last seconds
+    eta_s             until the target; None until the speed is known
+    training_games    number of training games so far
+    evaluation_games  number of evaluation games so far
+    members           one by one
+    closing           (games over, games planned) of the evaluation at the end; None before it, and
+                      where there is none
+    trouble           why results are not stored at the moment; None when they are
+    restarts          the processes that are down or were started again, in words; None for none
+    ranked_by         the members' objective: "wins", or in games of one seat "return"
+    ahead             games that the evaluation at the end will have; 0 once it has begun
     """
 
     elapsed_s: float
@@ -61,11 +81,12 @@ class Progress:
 
     @property
     def share(self) -> float:
+        """Frames as a share of the target, at most 1."""
         return min(1.0, self.frames / self.target_frames)
 
 
 class ProgressMeter:
-    """Measures speeds over the last seconds and refits ratings now and then."""
+    """Reads an engine's progress, measures speeds over the last seconds and refits ratings."""
 
     def __init__(self, engine: Engine, sink: TrainingSink) -> None:
         self._engine, self._sink = engine, sink
@@ -75,7 +96,7 @@ class ProgressMeter:
         self._rated = -RATINGS_EVERY_S
 
     def read(self, *, refit: bool = False) -> Progress:
-        """Take a look. refit: rate from all games seen so far, however short ago that was done."""
+        """The progress now. refit: rate from all games so far, even if that was just done."""
         now, engine = time.monotonic(), self._engine
         frames = engine.clocks()
         self._marks.append((now, frames))
@@ -127,7 +148,7 @@ class ProgressMeter:
         )
 
     def _rate(self) -> dict[str, tuple[float, float, float]]:
-        """Member -> the rating of its newest snapshot that has one."""
+        """Member -> (Elo, low, high) of its newest snapshot that has a rating."""
         ratings, newest = self._sink.ratings(), {}
         for snapshot in self._sink.snapshots:
             rating = ratings.get(snapshot.snapshot_id)
@@ -142,9 +163,7 @@ class ProgressMeter:
 
 
 def restarts_text(processes: Sequence[ProcessStatus]) -> str | None:
-    """ "down: worker-0; restarted: worker-0 twice"; None when every process lives its first
-    life.
-    """
+    """Text such as "down: worker-0; restarted: worker-0 twice"; None when no process restarted."""
     down = ", ".join(process.name for process in processes if process.state == DOWN)
     again = ", ".join(
         f"{process.name} {times(process.restarts)}" for process in processes if process.restarts
@@ -153,4 +172,5 @@ def restarts_text(processes: Sequence[ProcessStatus]) -> str | None:
 
 
 def times(count: int) -> str:
+    """A count in words: "once", "twice", "3 times"."""
     return {1: "once", 2: "twice"}.get(count, f"{count} times")

@@ -1,5 +1,6 @@
-"""Looks at a running engine each second, so that `arena status` and the telemetry can say what
-it did.
+"""Writes the status file and the telemetry of a running training, once a second.
+
+`arena status` and the service read them.
 """
 
 import logging
@@ -14,7 +15,7 @@ from arena.data.telemetry import TelemetryWriter
 from arena.training.live_edits import LiveEdits
 from arena.training.sink import TrainingSink
 from pbt.population.members import Member
-from pbt.runtime.engine import Engine
+from pbt.runtime.engine import Engine, ProcessStatus
 
 TELEMETRY_EVERY_S = 10.0
 
@@ -22,8 +23,9 @@ log = logging.getLogger("arena.training.reporter")
 
 
 class StatusReporter:
-    """Writes `status.json` and the telemetry of one start. A disk that refuses them stops
-    nothing: it is said once in the log.
+    """Writes `status.json` and the telemetry of one start of a population.
+
+    A disk that refuses them does not stop the training: the log says so once.
     """
 
     def __init__(
@@ -51,13 +53,13 @@ class StatusReporter:
         self._last: RunStatus | None = None
 
     def look(self, ended: str = "") -> RunStatus:
-        """Read the engine, write what is due. ended: the last look, and how the run ended."""
+        """Read the engine and write what is due. ended: on the last look, how the run ended."""
         self._last = self.read(ended)
         self._write(self._last)
         return self._last
 
     def give_up(self, ended: str) -> None:
-        """The run broke: what was seen last, and why it ended."""
+        """Write the last status once more, with the reason why the run broke."""
         if self._last is not None:
             self._write(replace(self._last, ended=ended, written_at=self._clock()))
 
@@ -74,21 +76,9 @@ class StatusReporter:
             self._refused = True
 
     def read(self, ended: str = "") -> RunStatus:
+        """The status of the engine now."""
         engine, controller = self._engine, self._engine.controller
-        processes = tuple(
-            ProcessRow(
-                process.name,
-                process.pid,
-                process.roles,
-                process.state,
-                round(process.rate, 1),
-                process.restarts,
-                round(process.beat_age_s, 3),
-                process.queue,
-                {stage: round(seconds, 3) for stage, seconds in process.stage_s.items()},
-            )
-            for process in engine.processes()
-        )
+        processes = tuple(_process_row(process) for process in engine.processes())
         members = tuple(
             MemberRow(
                 name, frames, self._sink.lags.get(name), member_state(controller.members[name])
@@ -118,6 +108,20 @@ class StatusReporter:
         )
 
 
+def _process_row(process: ProcessStatus) -> ProcessRow:
+    return ProcessRow(
+        process.name,
+        process.pid,
+        process.roles,
+        process.state,
+        round(process.rate, 1),
+        process.restarts,
+        round(process.beat_age_s, 3),
+        process.queue,
+        {stage: round(seconds, 3) for stage, seconds in process.stage_s.items()},
+    )
+
+
 def member_state(member: Member) -> str:
-    """ "learning", "finished" or "failed"."""
+    """The member's state: "learning", "finished" or "failed"."""
     return "failed" if member.failed else "finished" if member.finished else "learning"

@@ -1,6 +1,4 @@
-"""A lineage as a configuration of its own: one member that trains with the same hyperparameters
-at the same frames.
-"""
+"""Turns a lineage into a config: one member trains with its hyperparameters at the same frames."""
 
 from collections.abc import Mapping
 
@@ -15,16 +13,17 @@ from pbt.hyperparams import Hyperparams
 def schedule_config(
     config: RunConfig, lineage: Lineage, label: str, roles: Mapping[str, str]
 ) -> RunConfig:
-    """The population's configuration with one member per role, PBT off, and the lineage as the
-    schedule of the member of its role.
+    """The population's config with one member per role, PBT off, and the lineage as a schedule.
 
-    label: of the policy, for the description;  roles: member -> role, in the population's order
-    It stops where the lineage does, unless learning is annealed: that is a matter of the stop, so
-    the population's is kept. The description says
-    which of its snapshots is the counterpart of the policy.
+    The schedule is that of the member which plays the lineage's role.
+
+    label  of the policy, for the description
+    roles  member -> role, in the population's order
+    The run stops where the lineage does. With annealed learning it keeps the population's stop,
+    since annealing depends on it. The description says which snapshot is the policy's counterpart.
     """
-    present = list(dict.fromkeys(roles.values()))
-    name = f"m{present.index(roles[lineage.steps[-1].member])}"
+    role_names = list(dict.fromkeys(roles.values()))
+    name = f"m{role_names.index(roles[lineage.steps[-1].member])}"
     by_frames = {step.frames: step.hyperparams for step in lineage.steps}
     schedule = tuple(
         _step(frames, Hyperparams.from_flat(values)) for frames, values in sorted(by_frames.items())
@@ -38,17 +37,19 @@ def schedule_config(
             "its stop)"
         )
     )
-    changed = {
+    changed_values = {
         "description": (
             f"The hyperparameters of {label} over its {lineage.frames} frames, as "
             f"one member without PBT; {twin} is the counterpart"
         ),
         "stop_at_frames": stop,
-        "population": {"members": 1 if len(present) == 1 else dict.fromkeys(present, 1)},
+        "population": {"members": 1 if len(role_names) == 1 else dict.fromkeys(role_names, 1)},
         "members": {name: MemberOverride(schedule=schedule).model_dump()},
         "pbt": config.pbt.model_copy(update={"enabled": False}).model_dump(),
     }
-    return config_from_table({**config.model_dump(mode="json"), **changed}, f"schedule of {label}")
+    return config_from_table(
+        {**config.model_dump(mode="json"), **changed_values}, f"schedule of {label}"
+    )
 
 
 def _step(frames: int, values: Hyperparams) -> ScheduleStep:

@@ -1,5 +1,6 @@
-"""Where a training's results go: rows to the league, curves to the metrics folder, and a running
-tally of evaluation games for the display.
+"""The sink of a training's results: rows go to the league, curves to the metrics folder.
+
+It also counts evaluation games, so that the display can show ratings during training.
 """
 
 import logging
@@ -26,14 +27,16 @@ log = logging.getLogger("arena.training.sink")
 class TrainingSink:
     """The RunSink of `arena train`.
 
-    snapshots  every one of the population, oldest first;  recent_events: the newest, for people
-    lags       mean policy lag of each member's newest update, in versions of the weights
+    lags           member -> mean policy lag of its newest update, in versions of the weights
+    warning        why something is not stored at the moment; None when everything is
+    snapshots      all snapshots of the population, oldest first
+    recent_events  the newest events, for the display
     """
 
     def __init__(self, writer: LeagueWriter, metrics: MetricsWriter) -> None:
         self._writer, self._metrics = writer, metrics
         self._results: dict[tuple[PlayerRef, PlayerRef], list[int]] = defaultdict(lambda: [0, 0, 0])
-        # member -> (frames, when) of its newest point
+        # Member -> (frames, time) of its newest point.
         self._clocks: dict[str, tuple[int, float]] = {}
         self.lags: dict[str, float] = {}
         self.warning: str | None = None
@@ -46,7 +49,7 @@ class TrainingSink:
             self.tally(record)
 
     def tally(self, record: GameRecord) -> None:
-        """Count an evaluation game of two seats for `ratings`."""
+        """Count a game for `ratings`, if it is an evaluation game of two seats."""
         if len(record.seats) != 2 or record.greedy or is_voided(record.end_reason):
             return
         first, second = record.seats
@@ -55,15 +58,16 @@ class TrainingSink:
             self._results[(first.player, second.player)][outcome] += 1
 
     def remember(self, league: League, population: str) -> None:
-        """Count the newest stored evaluation games as well, so that a resumed training shows
-        ratings at once.
+        """Count the newest stored evaluation games, so that a resumed training shows ratings at
+        once.
         """
         for record in newest_evaluations(league, population, REMEMBERED_GAMES):
             self.tally(record)
 
     def ratings(self) -> dict[str, Rating[PlayerRef]]:
-        """Snapshot id -> rating, from the evaluation games seen so far; for the display, the
-        league's standings count them all.
+        """Snapshot id -> rating, from the evaluation games counted so far.
+
+        It is for the display; the league's standings count all games.
         """
         results = [
             PairResult(a, b, wins, draws, losses)
@@ -102,8 +106,9 @@ class TrainingSink:
         self._metrics.series(member, frames, {**values, **speed})
 
     def known(self) -> dict[str, Any]:
-        """For a checkpoint, so that a resume takes back exactly what came later; JSON-able,
-        `arena.training.train` reads it.
+        """The rows that the league has, as JSON-able values for a checkpoint.
+
+        A resume takes back exactly the rows that came later; `arena.training.incarnation` reads it.
         """
         incarnation, events = self._writer.position
         return {
@@ -114,26 +119,29 @@ class TrainingSink:
 
     @property
     def backlog(self) -> int:
+        """Number of rows that wait for the league."""
         return self._writer.backlog
 
     @property
     def trouble(self) -> str | None:
-        """What keeps results from being kept, in words; None when nothing does."""
+        """Why results are not stored at the moment; None when they are."""
         return self._writer.trouble or self.warning
 
     def flush(self) -> None:
-        """Make the curves readable; due every second. Raises: PbtError when the league refused a
-        row for good.
+        """Make the curves readable; called every second.
+
+        Raises: PbtError when the league has refused a row for good.
         """
         self._flush_curves()
         self._writer.refuse_if_stopped()
 
     def drain(self, timeout_s: float) -> None:
+        """Wait until the league has all rows. Raises: PbtError when it takes longer."""
         self._flush_curves()
         self._writer.drain(timeout_s)
 
     def _flush_curves(self) -> None:
-        """A full disk stops no training: points wait for room."""
+        """Write the curves. A full disk stops no training: the points wait for room."""
         try:
             self._metrics.flush()
         except OSError as error:

@@ -1,6 +1,4 @@
-"""What a start of a population begins with: its config, its checkpoint, the edits on top, and
-whether all that fits together.
-"""
+"""The beginning of a start of a population: its config, its checkpoint and its edits, checked."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,12 +31,14 @@ EVERY_ROUND = 2**62
 
 @dataclass(frozen=True)
 class Start:
-    """Where an incarnation begins. config: as it is stored.
+    """The beginning of an incarnation, which is one start of a population.
 
-    checkpoint  that it goes on from; None: the first frame
-    notes       what was unusual, and each edit in words, for log and events;  edited: what --set
-                changed, by key
-    membership  who joins and who leaves with it
+    config       the config as it is stored
+    spec         the environment
+    checkpoint   that it goes on from; None for the first frame
+    notes        anything unusual, and each edit in words, for log and events
+    edited       the values that --set changed, by key
+    membership   members that join or leave with this start
     last_rounds  member -> its last round that the checkpoint knows
     """
 
@@ -52,13 +52,14 @@ class Start:
 
 
 def first_start(config: RunConfig, name: str) -> Start:
-    """Raises: ConfigError when the configuration does not fit its game."""
+    """The start of a new population. Raises: ConfigError when the config does not fit its game."""
     config, source = with_tables(config), f"config of {name!r}"
     if takers := [member for member, one in config.population.joined.items() if one.weights]:
         raise ConfigError(
             source,
             [
-                f"population.joined.{member}.weights: nobody has any yet; leave it out"
+                f"population.joined.{member}.weights: a new population has no weights yet; "
+                "leave it out"
                 for member in takers
             ],
         )
@@ -68,11 +69,13 @@ def first_start(config: RunConfig, name: str) -> Start:
 def next_start(
     name: str, paths: PopulationPaths, league: League, overrides: Sequence[str]
 ) -> Start:
-    """From the newest intact checkpoint, with edits. Raises: ConfigError for edits it cannot
-    take, PbtError when league and checkpoints disagree.
+    """A start from the newest intact checkpoint, with edits. overrides: as --set takes them.
+
+    Raises: ConfigError for edits that a population cannot take, PbtError when league and
+    checkpoints disagree.
     """
     checkpoint, notes = newest_checkpoint(paths)
-    # One that the service made has not decided its tables yet.
+    # A config that the service made has not decided its number of tables yet.
     before = with_tables(config_in_force(paths, name, checkpoint))
     source = f"stored config of {name!r}" + (" with --set" if overrides else "")
     config = with_tables(config_from_table(before.model_dump(mode="json"), source, overrides))
@@ -90,7 +93,7 @@ def next_start(
         takers := [member for member, one in config.population.joined.items() if one.weights]
     ):
         notes.append(
-            f"{', '.join(takers)}: with weights of their own, since nobody had any to give yet"
+            f"{', '.join(takers)}: with weights of their own, since no member had any to give yet"
         )
     edited = changes(before, config)
     notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
@@ -106,7 +109,10 @@ def next_start(
 
 
 def known_rounds(checkpoint: Checkpoint | None) -> dict[str, int]:
-    """Of a member that had left before, every round stands."""
+    """Member -> its last round that the checkpoint knows.
+
+    All rounds stand of a member that had left before the checkpoint.
+    """
     if checkpoint is None:
         return {}
     left = config_from_table(checkpoint.state["config"], "stored config").population.left
@@ -118,14 +124,15 @@ def known_rounds(checkpoint: Checkpoint | None) -> dict[str, int]:
 def refuse_lost_history(
     league: League, name: str, paths: PopulationPaths, checkpoint: Checkpoint | None
 ) -> None:
-    """Raise when league and checkpoints do not belong together: going on would take games back
-    that nobody meant to lose.
+    """Raise when league and checkpoints do not belong together.
+
+    Going on would take back games that were not meant to be lost. Raises: PbtError.
     """
     summary = next((summary for summary in list_populations(league) if summary.name == name), None)
     if checkpoint is not None and summary is None:
         raise PbtError(
             f"the league does not know {name!r}, though {paths.checkpoints} holds "
-            "checkpoints of it; put its league.db back, or delete it"
+            "checkpoints of it; put its league.db back, or delete the population"
         )
     if checkpoint is None and summary is not None and summary.games:
         lost = (
@@ -136,20 +143,22 @@ def refuse_lost_history(
 
 
 def resolved(config: RunConfig) -> RunConfig:
-    """The placement, processes and tables of a start on this machine."""
+    """The config with the placement, processes and tables of a start on this machine."""
     return resolve(config, usable_cores(), torch.cuda.is_available())
 
 
 def with_tables(config: RunConfig) -> RunConfig:
-    """The config as it is stored: its number of tables is decided, since random streams belong
-    to tables; the rest is decided at every start.
+    """The config as it is stored, its number of tables decided.
+
+    Random streams belong to tables, so their number must not change; every start decides the rest.
     """
     return config.model_copy(update={"sampling": resolved(config).sampling})
 
 
 def checked_game(config: RunConfig, source: str) -> EnvSpec:
-    """The config's game, after holding the config against it. Raises: ConfigError; EnvError for
-    a game whose own code fails.
+    """The config's game, after checking the config against it.
+
+    Raises: ConfigError; EnvError for a game whose own code fails.
     """
     try:
         spec = registry.spec(config.env.name, allow_files=True)
@@ -176,8 +185,9 @@ def checked_game(config: RunConfig, source: str) -> EnvSpec:
 
 
 def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[str]]:
-    """The newest intact checkpoint, or None for a population that was killed before its first;
-    with notes on damaged ones.
+    """The newest intact checkpoint, and notes on damaged ones.
+
+    None for a population that was killed before its first checkpoint.
     """
     if not checkpoint_folders(paths.checkpoints):
         return None, ["there was no checkpoint yet: started from the first frame"]
@@ -186,8 +196,10 @@ def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[s
 
 
 def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | None) -> RunConfig:
-    """The checkpoint's own configuration, so that an edit and what it changed are one cut; else
-    that of a start which never came to a checkpoint.
+    """The checkpoint's own config; without a checkpoint, the one in the population's folder.
+
+    A checkpoint holds its config, so that an edit and its effects are saved together.
+    Raises: PbtError for a damaged file.
     """
     if checkpoint is not None:
         return config_from_table(checkpoint.state["config"], f"stored config of {name!r}")

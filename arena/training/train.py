@@ -1,9 +1,9 @@
-"""The composition root: a configuration, a name and a data directory become a running
-population, its league rows and its files.
+"""Trains a population: builds a run from a config, a name and a data directory, and drives it.
+
+This is the composition root: everything that a training needs is put together here.
 """
 
 import logging
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -17,33 +17,21 @@ from arena.data.metrics import MetricsWriter
 from arena.data.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.data.status import RunStatus
 from arena.data.telemetry import TelemetryWriter
-from arena.host import versions
 from arena.league.database import League, open_league
-from arena.league.populations import (
-    NOTHING_KNOWN,
-    CheckpointRows,
-    Incarnation,
-    add_members,
-    create_population,
-    open_incarnation,
-    set_state,
-)
-from arena.league.queries import list_populations, list_snapshots
+from arena.league.populations import Incarnation, set_state
+from arena.league.queries import list_populations
 from arena.league.writer import LeagueWriter
 from arena.signals import SignalControl
 from arena.training.checkpointing import Housekeeper
+from arena.training.incarnation import begin, ensure_population, load_history, new_incarnation
 from arena.training.live_edits import LiveEdits
 from arena.training.progress import Progress, ProgressMeter
 from arena.training.reporter import StatusReporter
 from arena.training.sink import TrainingSink
 from arena.training.start import Start, first_start, next_start, resolved
-from pbt.config.resume import HYPERPARAMETERS
 from pbt.config.schema import RunConfig
-from pbt.config.semantics import member_roles
-from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder
-from pbt.records import Event
 from pbt.runtime.build import build_engine
 from pbt.runtime.engine import Engine
 from pbt.runtime.summary import start_line
@@ -60,13 +48,15 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Result:
-    """How a training ended. finished: every member reached its stop; else it was asked to stop and
-    can be resumed.
+    """The result of a training.
 
-    status          the last look at its processes and rows
-    weights_sha256  over the weights of all members; with the placement "serial" equal
-                    configurations and seeds give equal ones, however often the
-                    run was interrupted
+    name            of the population
+    finished        every member reached its stop; otherwise the training was asked to stop, and can
+                    be resumed
+    progress        at the end
+    status          the last status of its processes and rows
+    weights_sha256  hash over the weights of all members; with the placement "serial" equal configs
+                    and seeds give equal hashes, however often the run was interrupted
     """
 
     name: str
@@ -79,10 +69,12 @@ class Result:
 def start_training(
     config: RunConfig, name: str, data: Path, observe: Observer, say: Say = lambda text: None
 ) -> Result:
-    """Train a new population. say: told what is built.
+    """Train a new population.
 
-    Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the
-    game; nothing is written then.
+    observe  called with the progress, some times a second
+    say      called with lines on what is built
+    Raises: PlayerError when the name is taken, ConfigError when the config does not fit the game;
+    nothing is written then.
     """
     paths = population_paths(data, name)
     start = first_start(config, name)
@@ -97,11 +89,11 @@ def start_training(
         league = stack.enter_context(open_league(league_path(data)))
         if any(summary.name == name for summary in list_populations(league)):
             raise PlayerError(
-                f"population {name!r} stands in the league of {data}, but its files are "
-                f"gone; `arena delete {name}`, or another --name"
+                f"population {name!r} is in the league of {data}, but its files are gone; "
+                f"remove it with `arena delete {name}`, or choose another --name"
             )
-        # The file first: a start that is killed before its row is there can then be resumed, or
-        # deleted, by name.
+        # The file comes first: a start that is killed before its row is there can then be resumed
+        # or deleted by name.
         write_config(paths, start.config)
         return _train(start, name, paths, league, observe, say)
 
@@ -109,16 +101,18 @@ def start_training(
 def resume_training(
     name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Say = lambda text: None
 ) -> Result:
-    """Go on with a population from its newest intact checkpoint. say: told from which one, and what
-    was unusual.
+    """Go on with a population from its newest intact checkpoint.
 
-    Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name,
-    HeldError while another process trains it.
+    overrides  edits of its config
+    observe    called with the progress, some times a second
+    say        called with lines on the checkpoint and on anything unusual
+    Raises: ConfigError for edits that a population cannot take, PlayerError when there is none of
+    that name, HeldError while another process trains it.
     """
     paths = population_paths(data, name)
     if not paths.config.exists():
-        there = ", ".join(population_names(data)) or "none yet"
-        raise PlayerError(f"no population {name!r} in {data}; there are: {there}")
+        names = ", ".join(population_names(data)) or "none yet"
+        raise PlayerError(f"no population {name!r} in {data}; there are: {names}")
     with ExitStack() as stack:
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
@@ -140,8 +134,8 @@ def _say_start(name: str, start: Start, say: Say) -> None:
 def _train(
     start: Start, name: str, paths: PopulationPaths, league: League, observe: Observer, say: Say
 ) -> Result:
-    """Incarnation after incarnation: another one whenever members come or go, whose engine is
-    built anew around them.
+    """Train until the end or a stop. Whenever members join or leave, a new incarnation begins,
+    whose engine is built anew for them.
     """
     with SignalControl() as control:
         try:
@@ -157,8 +151,9 @@ def _train(
 
 
 def _edited_start(name: str, paths: PopulationPaths, league: League, words: Sequence[str]) -> Start:
-    """With the edits; where they turn out to be impossible, as it was: nobody's training ends
-    because of them.
+    """The next start with edits; without them where they are impossible, so that training goes on.
+
+    words: the edits, as --set takes them
     """
     try:
         return next_start(name, paths, league, words)
@@ -178,24 +173,25 @@ def _run(
     say: Say,
     taken: int | None = None,
 ) -> Result:
-    """One incarnation, from opening it to its last checkpoint. taken: number of the edits that
-    it begins with, None where none were left for it.
+    """One incarnation, from its first row to its last checkpoint.
+
+    taken: number of the edits that it begins with; None without any
     """
     config, spec = start.config, start.spec
-    _ensure_population(league, name, config, spec)
-    incarnation = _open_incarnation(league, name, start)
+    ensure_population(league, name, config, spec)
+    incarnation = new_incarnation(league, name, start)
     log_to(paths.logs, name, incarnation.number)
     with ExitStack() as stack:
         writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
         metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
         sink, store = TrainingSink(writer, metrics), FileSnapshotStore(paths.snapshots)
-        _known_before(sink, store, league, name)
+        load_history(sink, store, league, name)
         telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
-        # After the last of its processes has ended.
+        # Runs after the last process of the engine has ended.
         stack.callback(FilmFolder(paths.films).remove_leftovers)
         engine = build_engine(resolved(config), spec, sink, store, control)
         say(start_line(engine.config, spec))
-        # Ends every process, whatever happens.
+        # Ends every process, also after an error.
         stack.callback(engine.close)
         keeper = Housekeeper(
             name,
@@ -208,44 +204,35 @@ def _run(
             start.checkpoint.number if start.checkpoint else 0,
         )
         edits = LiveEdits(paths, config, engine, keeper, sink, control, taken)
-        meter, watch = (
-            ProgressMeter(engine, sink),
-            StatusReporter(name, paths, engine, sink, telemetry, edits),
-        )
+        meter = ProgressMeter(engine, sink)
+        reporter = StatusReporter(name, paths, engine, sink, telemetry, edits)
         try:
-            _begin(engine, start, metrics, sink)
+            begin(engine, start, metrics, sink)
             if start.checkpoint is None or start.edited:
-                # An edit holds from this checkpoint on, whatever happens next.
+                # From this checkpoint on the edits are in force.
                 keeper.checkpoint()
             write_config(paths, config)
-            finished = _loop(engine, sink, keeper, edits, meter, watch, observe)
+            finished = _loop(engine, sink, keeper, edits, meter, reporter, observe)
             stack.enter_context(keeper.last_checkpoint())
         except BaseException as error:
-            _give_up(league, incarnation, watch, error)
+            _give_up(league, incarnation, reporter, error)
             raise
         ended = "" if control.goes_on() else "finished" if finished else "stopped and saved"
         if ended:
             set_state(league, incarnation.population_id, "finished" if finished else "stopped")
         observe(progress := meter.read(refit=True))
-        return Result(name, finished, progress, watch.look(ended), engine.weights_digest())
+        return Result(name, finished, progress, reporter.look(ended), engine.weights_digest())
 
 
 def _give_up(
-    league: League, incarnation: Incarnation, watch: StatusReporter, error: BaseException
+    league: League, incarnation: Incarnation, reporter: StatusReporter, error: BaseException
 ) -> None:
-    """Leave word of why a training ended before its last checkpoint: in the league and its
-    status.
-    """
+    """Note in the league and in the status why a training ended before its last checkpoint."""
     state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     set_state(league, incarnation.population_id, state)
-    watch.give_up(state if isinstance(error, KeyboardInterrupt) else f"failed: {first_line(error)}")
-
-
-def _known_before(sink: TrainingSink, store: FileSnapshotStore, league: League, name: str) -> None:
-    """What earlier starts left: their snapshots and games, and files that were cut short."""
-    store.remove_leftovers()
-    sink.snapshots.extend(stored.record for stored in list_snapshots(league, name))
-    sink.remember(league, name)
+    reporter.give_up(
+        state if isinstance(error, KeyboardInterrupt) else f"failed: {first_line(error)}"
+    )
 
 
 def _loop(
@@ -254,22 +241,25 @@ def _loop(
     keeper: Housekeeper,
     edits: LiveEdits,
     meter: ProgressMeter,
-    watch: StatusReporter,
+    reporter: StatusReporter,
     observe: Observer,
 ) -> bool:
-    """Run the engine; between its turns look, flush, take edits and save when due."""
-    watch.look()
-    observed = watched = flushed = time.monotonic()
+    """Run the engine; between its turns report, flush, apply edits and save when due.
+
+    Returns True when every member reached its stop.
+    """
+    reporter.look()
+    observed = reported = flushed = time.monotonic()
 
     def look() -> None:
-        nonlocal observed, watched
+        nonlocal observed, reported
         now = time.monotonic()
         if now - observed >= LOOK_EVERY_S:
             observed = now
             observe(meter.read())
-        if now - watched >= FLUSH_EVERY_S:
-            watched = now
-            watch.look()
+        if now - reported >= FLUSH_EVERY_S:
+            reported = now
+            reporter.look()
 
     def between_turns() -> None:
         nonlocal flushed
@@ -283,77 +273,8 @@ def _loop(
     return engine.run(between_turns, look)
 
 
-def _ensure_population(league: League, name: str, config: RunConfig, spec: EnvSpec) -> None:
-    """The population's row, made at its first start; and one for each member that joined since."""
-    if any(summary.name == name for summary in list_populations(league)):
-        add_members(
-            league, name, [(member, one.role) for member, one in config.population.joined.items()]
-        )
-        return
-    game = spec.make(**config.env.options)
-    roles = member_roles(config, [role.name for role in game.roles])
-    game.close()
-    create_population(
-        league,
-        name,
-        config.env.name,
-        config.model_dump(mode="json"),
-        versions(),
-        list(roles.items()),
-    )
-
-
-def _open_incarnation(league: League, name: str, start: Start) -> Incarnation:
-    checkpoint = start.checkpoint
-    population_id = next(summary.id for summary in list_populations(league) if summary.name == name)
-    if checkpoint is None:
-        return open_incarnation(league, population_id, os.getpid(), known=NOTHING_KNOWN)
-    stored = checkpoint.state.get("league")  # older checkpoints lack it
-    known = stored and CheckpointRows(
-        stored["incarnation"], stored["events"], frozenset(stored["snapshots"])
-    )
-    number, last_game = f"{checkpoint.number:08d}", checkpoint.state["controller"]["games"] - 1
-    return open_incarnation(
-        league,
-        population_id,
-        os.getpid(),
-        from_checkpoint=number,
-        last_game=last_game,
-        last_rounds=start.last_rounds,
-        known=known,
-    )
-
-
-def _begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSink) -> None:
-    """At the first frame; or go on from a checkpoint and say so in the events."""
-    if start.checkpoint is None:
-        engine.controller.start()
-        return
-    voided = engine.restore(start.checkpoint)
-    clocks = engine.clocks()
-    metrics.resume(clocks)
-    start.membership.tell(engine.controller, sink)
-    # A shaping weight that was taken out of the config goes back to its default.
-    edited = {
-        key.removeprefix("learning."): new
-        for key, new in start.edited.items()
-        if key.startswith(HYPERPARAMETERS)
-    }
-    if values := {name: 1.0 if new is None else float(new) for name, new in edited.items()}:
-        engine.controller.edit_hyperparams(values)
-        engine.take_over_hyperparams()
-    frames = max(clocks.values())
-    lost = f"; {voided} open games could not be replayed and were voided" if voided else ""
-    sink.event(
-        Event(
-            "resume", None, frames, f"resumed from checkpoint {start.checkpoint.number:08d}{lost}"
-        )
-    )
-    for note in start.notes:
-        sink.event(Event("edit" if note.startswith("edited") else "warning", None, frames, note))
-
-
 def first_line(error: BaseException) -> str:
+    """Kind and first line of an error."""
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 

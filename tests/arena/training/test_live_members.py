@@ -155,8 +155,8 @@ def test_a_stopped_population_takes_the_same_edits(tmp_path: Path) -> None:
             resume_training("first", tmp_path, [word], lambda progress: None)
 
 
-def test_who_begins_has_nobody_to_take_weights_from(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nobody has any yet"):
+def test_a_new_population_has_no_weights_to_take(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a new population has no weights yet"):
         start_training(
             config_from_table(TABLE, "test", WORDS), "first", tmp_path, lambda progress: None
         )

@@ -51,7 +51,7 @@ def test_members_that_cannot_join_end_no_training(
         "test",
     )
     result = start_training(config, "first", tmp_path, observe)
-    # Dealt with: nobody waits for it, or starts the trainer anew because of it.
+    # Dealt with: the service neither waits for it nor starts the trainer anew because of it.
     assert (
         result.finished,
         result.status.edits_taken,

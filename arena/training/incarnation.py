@@ -1,0 +1,105 @@
+"""The beginning of an incarnation: its rows in the league, and the state that its engine loads."""
+
+import os
+
+from arena.data.metrics import MetricsWriter
+from arena.host import versions
+from arena.league.database import League
+from arena.league.populations import (
+    NOTHING_KNOWN,
+    CheckpointRows,
+    Incarnation,
+    add_members,
+    create_population,
+    open_incarnation,
+)
+from arena.league.queries import list_populations, list_snapshots
+from arena.training.sink import TrainingSink
+from arena.training.start import Start
+from pbt.config.resume import HYPERPARAMETERS
+from pbt.config.schema import RunConfig
+from pbt.config.semantics import member_roles
+from pbt.envs.contract import EnvSpec
+from pbt.records import Event
+from pbt.runtime.engine import Engine
+from pbt.snapshots import FileSnapshotStore
+
+
+def ensure_population(league: League, name: str, config: RunConfig, spec: EnvSpec) -> None:
+    """Make the population's row at its first start, later a row for each member that has joined."""
+    if any(summary.name == name for summary in list_populations(league)):
+        add_members(
+            league, name, [(member, one.role) for member, one in config.population.joined.items()]
+        )
+        return
+    game = spec.make(**config.env.options)
+    roles = member_roles(config, [role.name for role in game.roles])
+    game.close()
+    create_population(
+        league,
+        name,
+        config.env.name,
+        config.model_dump(mode="json"),
+        versions(),
+        list(roles.items()),
+    )
+
+
+def new_incarnation(league: League, name: str, start: Start) -> Incarnation:
+    """Make the incarnation's row. Rows that are newer than its checkpoint are superseded."""
+    checkpoint = start.checkpoint
+    population_id = next(summary.id for summary in list_populations(league) if summary.name == name)
+    if checkpoint is None:
+        return open_incarnation(league, population_id, os.getpid(), known=NOTHING_KNOWN)
+    stored = checkpoint.state.get("league")  # older checkpoints lack it
+    rows = stored and CheckpointRows(
+        stored["incarnation"], stored["events"], frozenset(stored["snapshots"])
+    )
+    number, last_game = f"{checkpoint.number:08d}", checkpoint.state["controller"]["games"] - 1
+    return open_incarnation(
+        league,
+        population_id,
+        os.getpid(),
+        from_checkpoint=number,
+        last_game=last_game,
+        last_rounds=start.last_rounds,
+        known=rows,
+    )
+
+
+def load_history(sink: TrainingSink, store: FileSnapshotStore, league: League, name: str) -> None:
+    """Load snapshots and games of earlier starts into the sink; remove their unfinished files."""
+    store.remove_leftovers()
+    sink.snapshots.extend(stored.record for stored in list_snapshots(league, name))
+    sink.remember(league, name)
+
+
+def begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSink) -> None:
+    """Begin at the first frame, or go on from a checkpoint and note that in the events."""
+    if start.checkpoint is None:
+        engine.controller.start()
+        return
+    voided = engine.restore(start.checkpoint)
+    clocks = engine.clocks()
+    metrics.resume(clocks)
+    start.membership.tell(engine.controller, sink)
+    # A shaping weight that was removed from the config goes back to its default.
+    edited_hyperparams = {
+        key.removeprefix("learning."): new
+        for key, new in start.edited.items()
+        if key.startswith(HYPERPARAMETERS)
+    }
+    if values := {
+        name: 1.0 if new is None else float(new) for name, new in edited_hyperparams.items()
+    }:
+        engine.controller.edit_hyperparams(values)
+        engine.take_over_hyperparams()
+    frames = max(clocks.values())
+    lost = f"; {voided} open games could not be replayed and were voided" if voided else ""
+    sink.event(
+        Event(
+            "resume", None, frames, f"resumed from checkpoint {start.checkpoint.number:08d}{lost}"
+        )
+    )
+    for note in start.notes:
+        sink.event(Event("edit" if note.startswith("edited") else "warning", None, frames, note))
