@@ -1,4 +1,4 @@
-"""Chromium, as the dashboard is measured, tested and pictured in it; and the views that it has."""
+"""Chromium, in which the dashboard is measured, tested and pictured; and the dashboard's views."""
 
 import shutil
 from collections.abc import Iterator
@@ -23,10 +23,10 @@ FLAGS = (
 class View:
     """A view of the dashboard.
 
-    page   the component that `web/src/app.tsx` draws it with
-    path   its address below /app/; {population}, {match}, {evaluation}, {game} and {play} stand for
-           one that is there
-    shows  what it says once everything has come
+    page   the component of `web/src/app.tsx` that draws it
+    path   its address below /app/; {population}, {match}, {evaluation}, {game} and {play} are
+           replaced by existing ones
+    shows  a text that it shows once everything has loaded
     """
 
     page: str
@@ -66,16 +66,16 @@ VIEWS = {
     ),
     "system": View("System", "system", "The service is ready"),
 }
-"""Name -> view: each view of the dashboard, and each tab of a population."""
+"""Name -> view, for each view of the dashboard and each tab of a population."""
 
 
 def chromium() -> str | None:
-    """The machine's; None where there is none."""
+    """Path of the machine's Chromium; None where there is none."""
     return next(
         (
-            found
+            path
             for name in ("chromium", "chromium-browser", "google-chrome")
-            if (found := shutil.which(name))
+            if (path := shutil.which(name))
         ),
         None,
     )
@@ -83,10 +83,10 @@ def chromium() -> str | None:
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Raises: SystemExit where there is none."""
+    """A running browser, closed at the end. Raises: SystemExit where the machine has none."""
     path = chromium()
     if path is None:
-        raise SystemExit("no Chromium on PATH: apt-get install chromium")
+        raise SystemExit("no Chromium on PATH; install one: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         try:

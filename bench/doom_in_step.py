@@ -1,20 +1,22 @@
-"""Do equal seeds and actions make equal duels, and do all players play equally many tics? With the
-library in the engines, and without it.
+"""Checks that equal seeds and actions make equal Doom duels, and that players keep in step.
 
     python -m bench.doom_in_step --runs 20 --steps 100_000 --json doom_in_step.json
 
+Both checks run with the library in the engines (mode "helper") and without it ("barrier").
+
 Equal games: --runs times a match is started afresh and plays --games games of --tics tics with the
 same seeds and the same random actions. A game's trace is everything that both players saw, measured
-and were paid. Reported for each mode: how many different traces there were of the first game and of
-all games together, and how many runs had the most frequent one; whether both modes made the same
-first game; and why matches ended, where any did.
+and were rewarded with. Reported for each mode: the number of different traces of the first game and
+of all games together, how many runs had the most frequent one, whether both modes made the same
+first game, and why matches ended, where any did.
 
-In step: one match plays --steps steps of random actions at each of --skips, in games of --tics
-tics. After every step each engine says which tic it has come to; the match itself compares them, as
-it does in a training, and ends when they differ. Reported: steps, games, and tics by player; where
-the match ended, whatever the reason, the step at which it did and what it said, after which the
-next skip or mode is tried. Correctness, no speed: other work on the machine is welcome, since it
-stirs the order in which engines run. Exit code 1 when a match ended, or games differed.
+In step: one match plays --steps steps of random actions at each of --skips, in games of --step-tics
+tics. After every step each engine reports its tic; the match compares them, as it does in a
+training, and ends when they differ. Reported: steps, games, and tics by player; where a match
+ended, the step and the reason, after which the next skip or mode is tried.
+
+This measures correctness, not speed: other work on the machine is welcome, since it varies the
+order in which engines run. Exit code 1 when a match ended, or games differed.
 """
 
 import argparse
@@ -40,7 +42,7 @@ Actions = dict[int, tuple[int, ...]]
 
 
 def match(options: argparse.Namespace, mode: str, skip: int, tics: int) -> DoomMatch:
-    """Of one map and mode, not started yet."""
+    """A match of one map and mode, not started yet."""
     return DoomMatch(
         MatchOptions(
             scenario=options.scenario,
@@ -54,6 +56,7 @@ def match(options: argparse.Namespace, mode: str, skip: int, tics: int) -> DoomM
 
 
 def random_actions(game: DoomMatch, rng: np.random.Generator) -> Actions:
+    """A random action for every seat."""
     sizes = game.roles[0].action_space.nvec  # type: ignore[attr-defined]
     return {seat: tuple(rng.integers(0, sizes).tolist()) for seat in range(len(game.seat_names))}
 
@@ -62,14 +65,14 @@ def random_actions(game: DoomMatch, rng: np.random.Generator) -> Actions:
 
 
 def traces(options: argparse.Namespace, mode: str) -> tuple[str, str]:
-    """Of the first game of a fresh match, and of all its games. Raises: EnvCrash."""
+    """(trace of the first game, trace of all games) of a fresh match. Raises: EnvCrash."""
     with closing(match(options, mode, options.frame_skip, options.tics)) as game:
-        found = [trace(game, seed) for seed in range(options.games)]
-    return found[0], " ".join(found)
+        hashes = [trace(game, seed) for seed in range(options.games)]
+    return hashes[0], " ".join(hashes)
 
 
 def trace(game: DoomMatch, seed: int) -> str:
-    """Hash of a game of random actions that depend on the seed."""
+    """Hash of one game of random actions, which depend on the seed."""
     rng, digest = np.random.default_rng(seed), hashlib.blake2b(digest_size=8)
     turns = game.reset(seed)
     add(digest, turns)
@@ -80,6 +83,7 @@ def trace(game: DoomMatch, seed: int) -> str:
 
 
 def add(digest: "hashlib.blake2b", turns: list[SeatTurn]) -> None:
+    """Add everything that the turns show to the hash."""
     for turn in turns:
         digest.update(
             turn.observation["screen"].tobytes()
@@ -89,6 +93,7 @@ def add(digest: "hashlib.blake2b", turns: list[SeatTurn]) -> None:
 
 
 def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
+    """Play the runs of a mode and count their different traces."""
     first, whole, crashes = Counter[str](), Counter[str](), list[str]()
     for number in range(1, options.runs + 1):
         try:
@@ -120,8 +125,9 @@ def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
 
 
 def in_step(options: argparse.Namespace, mode: str, skip: int) -> dict[str, Any]:
-    """crash: the step within which the match ended, 1 for the first, and why; None when it did
-    not
+    """Play one match of many steps.
+
+    "crash" in the report is the step in which the match ended, from 1, and why; None if it did not.
     """
     rng, steps, games, tics = np.random.default_rng(skip), 0, 0, np.zeros(2, np.int64)
     crash: dict[str, Any] | None = None
@@ -149,21 +155,21 @@ def say(text: str) -> None:
 
 
 def lines(report: dict[str, Any]) -> list[str]:
-    """The report for people."""
-    found = []
+    """The report as text."""
+    texts = []
     for mode, games in report["equal_games"].items():
         runs = games["runs"]
         usual = (
             f"{games['runs_with_the_usual_first_game']} of {runs} had the usual first "
             f"game, {games['runs_with_the_usual_games']} all usual games"
         )
-        found.append(
+        texts.append(
             f"equal games, {mode}: {games['first_games']} different first games and "
             f"{games['whole_runs']} different runs of {runs}; {usual}"
         )
-        found += [f"equal games, {mode}: A MATCH ENDED: {crash}" for crash in games["crashes"]]
+        texts += [f"equal games, {mode}: A MATCH ENDED: {crash}" for crash in games["crashes"]]
     if report["same_first_game"] is not None:
-        found.append(
+        texts.append(
             "the usual first game is the same with the library and without: "
             f"{'yes' if report['same_first_game'] else 'NO'}"
         )
@@ -176,10 +182,10 @@ def lines(report: dict[str, Any]) -> list[str]:
                 if crash is None
                 else f"; THE MATCH ENDED in step {crash['step']:,}: {crash['text']}"
             )
-            found.append(
+            texts.append(
                 f"in step, {mode}, skip {skip}: {figures['steps']:,} steps, {tics} tics{ended}"
             )
-    return found
+    return texts
 
 
 def main() -> None:
@@ -188,11 +194,15 @@ def main() -> None:
     )
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--scenario", default="multi_duel")
-    parser.add_argument("--runs", type=int, default=20, help="fresh matches of each mode; 0: none")
+    parser.add_argument(
+        "--runs", type=int, default=20, help="fresh matches of each mode; 0 for none"
+    )
     parser.add_argument("--games", type=int, default=2, help="of each run")
     parser.add_argument("--tics", type=int, default=350, help="of each of these games")
     parser.add_argument("--frame-skip", type=int, default=2, help="in these games")
-    parser.add_argument("--steps", type=int, default=100_000, help="of each mode and skip; 0: none")
+    parser.add_argument(
+        "--steps", type=int, default=100_000, help="of each mode and skip; 0 for none"
+    )
     parser.add_argument("--skips", nargs="+", type=int, default=[1, 2, 4])
     parser.add_argument(
         "--step-tics", type=int, default=2100, help="of a game in which steps are counted"
@@ -202,7 +212,7 @@ def main() -> None:
     if "helper" in options.modes and doom_preload() is None:
         raise SystemExit(
             "the library is not compiled here; install a C compiler and then pbt-arena "
-            "again, or say --modes barrier"
+            "again, or give --modes barrier"
         )
     games = {mode: equal_games(options, mode) for mode in options.modes if options.runs}
     steps = {

@@ -1,18 +1,18 @@
-"""How fast matches of Doom are played, with the library in their engines and without it, in one
-interleaved run.
+"""Measures how fast matches of Doom are played, with the library in their engines and without it.
 
     python -m bench.doom_matches --rounds 7 --seconds 3 --json doom_matches.json
 
-Each case plays for `seconds` per round, in turn, so that a slow moment of the machine hits all
-alike; medians over rounds. Actions are random.
-  duel      one match of two;  duels: four of them at the same time;  eight: one match of eight
-            players (cig)
-  alone     two engines that know nothing of each other (-host 1), at the same time: what a duel
-            would be without a network
-Figures are tics of the game a second: of all matches together, and for `alone` of one engine.
-`gain` is helper against barrier, `share` is the duel
-against `alone`. CPU time is that of everything that took part, in microseconds per tic of the game:
-other work on the machine touches it less.
+Each case plays for --seconds per round, in turn, so that a slow moment of the machine hits all of
+them alike. Figures are medians over rounds. Actions are random.
+  duel      one match of two
+  duels     four matches of two at the same time
+  eight     one match of eight players (map cig)
+  alone     two engines that are not connected (-host 1), at the same time: a duel without a network
+
+Speeds are tics of the game a second: of all matches together, and for `alone` of one engine. `gain`
+is mode "helper" (with the library) over mode "barrier" (without); `share` is the duel over `alone`.
+CPU time is that of all processes that took part, in microseconds per tic of the game: other work on
+the machine affects it less.
 """
 
 import argparse
@@ -40,18 +40,21 @@ NO_END_TICS = 10**9
 
 
 class Case(NamedTuple):
-    """Matches that are played at the same time; several cases may share some."""
+    """Matches that are played at the same time. Several cases may share a match."""
 
     name: str
     matches: Sequence[DoomMatch]
 
 
 class Timing(NamedTuple):
+    """Speed and CPU time of a case in one round."""
+
     tics_per_s: float
     cpu_us_per_tic: float
 
 
 def match(scenario: str, players: int, mode: str, skip: int) -> DoomMatch:
+    """A running match whose games do not end."""
     options = MatchOptions(
         scenario=scenario,
         players=players,
@@ -61,26 +64,29 @@ def match(scenario: str, players: int, mode: str, skip: int) -> DoomMatch:
         deadline_s=30,
         start_deadline_s=120,
     )
-    made = DoomMatch(options)
-    made.reset(1)
-    return made
+    game = DoomMatch(options)
+    game.reset(1)
+    return game
 
 
 def cases(skip: int) -> list[Case]:
-    made = []
+    """All cases, their matches running."""
+    result = []
     for scenario in SCENARIOS:
         for mode in MODES:
             duels = [match(scenario, 2, mode, skip) for _ in range(DUELS)]
-            made += [
+            result += [
                 Case(f"duel {scenario} {mode}", duels[:1]),
                 Case(f"duels {scenario} {mode}", duels),
             ]
-        made.append(Case(f"alone {scenario}", [match(scenario, 1, "auto", skip) for _ in range(2)]))
-    return made + [Case(f"eight cig {mode}", [match("cig", EIGHT, mode, skip)]) for mode in MODES]
+        result.append(
+            Case(f"alone {scenario}", [match(scenario, 1, "auto", skip) for _ in range(2)])
+        )
+    return result + [Case(f"eight cig {mode}", [match("cig", EIGHT, mode, skip)]) for mode in MODES]
 
 
 def timed(case: Case, seconds: float, skip: int) -> Timing:
-    """Steps the matches of a case, all at once, for so long."""
+    """Step all matches of a case together for some seconds."""
     rng = np.random.default_rng(0)
     sizes = case.matches[0].roles[0].action_space.nvec  # type: ignore[attr-defined]
     seats = range(len(case.matches[0].seat_names))
@@ -101,12 +107,13 @@ def timed(case: Case, seconds: float, skip: int) -> Timing:
 
 
 def cpu_s() -> float:
-    """Of this process and all its matches; those that do not play take none."""
+    """CPU time of this process and all its matches; matches that do not play use none."""
     own = psutil.Process()
     return sum(sum(process.cpu_times()[:2]) for process in (own, *own.children(recursive=True)))
 
 
 def summary(rounds: dict[str, list[Timing]]) -> dict[str, Any]:
+    """Medians over the rounds, gains and shares."""
     speed = {
         name: statistics.median(timing.tics_per_s for timing in timings)
         for name, timings in rounds.items()
@@ -141,27 +148,27 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="per case and round")
     parser.add_argument("--frame-skip", type=int, default=2)
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    made = cases(given.frame_skip)
-    rounds: dict[str, list[Timing]] = {case.name: [] for case in made}
+    options = parser.parse_args()
+    all_cases = cases(options.frame_skip)
+    rounds: dict[str, list[Timing]] = {case.name: [] for case in all_cases}
     try:
-        for number in range(given.rounds):
-            for case in made:
-                rounds[case.name].append(timed(case, given.seconds, given.frame_skip))
-            print(f"round {number + 1} of {given.rounds}", flush=True)
+        for number in range(options.rounds):
+            for case in all_cases:
+                rounds[case.name].append(timed(case, options.seconds, options.frame_skip))
+            print(f"round {number + 1} of {options.rounds}", flush=True)
     finally:
-        for one in {id(one): one for case in made for one in case.matches}.values():
+        for one in {id(one): one for case in all_cases for one in case.matches}.values():
             one.close()
-    found = {
+    report = {
         **summary(rounds),
         "rounds": {
             name: [round(timing.tics_per_s) for timing in timings]
             for name, timings in rounds.items()
         },
         "settings": {
-            "rounds": given.rounds,
-            "seconds": given.seconds,
-            "frame_skip": given.frame_skip,
+            "rounds": options.rounds,
+            "seconds": options.seconds,
+            "frame_skip": options.frame_skip,
         },
         "machine": {
             "cores": len(os.sched_getaffinity(0)),
@@ -174,9 +181,9 @@ def main() -> None:
         ).stdout.strip(),
     }
     for title in ("tics_per_s", "cpu_us_per_tic", "gain", "share"):
-        print(title, *(f"  {name:28} {value}" for name, value in found[title].items()), sep="\n")
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        print(title, *(f"  {name:28} {value}" for name, value in report[title].items()), sep="\n")
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""What a campaign of faults on a training comes to: how soon all was whole again, and how fast
-the training was after that.
-"""
+"""Figures of a campaign of faults on a training: times of recovery, and the speed afterwards."""
 
 import statistics
 from collections import defaultdict
@@ -20,16 +18,18 @@ LATE = {"gone": "gone too late", "whole": "without all its engines for too long"
 
 @dataclass(frozen=True)
 class Moment:
-    """A fault and what came of it, or, as fault NONE, a moment without any.
+    """A fault and what followed, or, as fault NONE, a moment without any.
 
-    began_s     the first blow, since the campaign began
-    gone_s      until what was struck was gone;  whole_s: from then until all engines stood
-    at_first    rows a second from the first blow until the training must be as fast as without it;
-                None where nothing was struck
-    after       rows a second for a while from then on
-    ended       matches that were ended so that another one starts;  missed: of these others, those
-                that were struck too late
-    reasons     of the games that were voided
+    fault     its name
+    began_s   the first blow, since the campaign began
+    gone_s    from the blow until the struck process was gone
+    whole_s   from then until all engines stood
+    at_first  rows a second from the first blow until the training must be as fast as before; None
+              where nothing was struck
+    after     rows a second for a while from then on
+    ended     number of matches that were ended so that another one starts
+    missed    number of these others that were struck too late
+    reasons   of the games that were voided
     """
 
     fault: str
@@ -45,7 +45,11 @@ class Moment:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Seconds, by fault."""
+    """The allowed times.
+
+    gone   fault -> seconds until the struck process is gone
+    whole  fault -> seconds from then until all engines stand
+    """
 
     gone: Mapping[str, float]
     whole: Mapping[str, float]
@@ -53,8 +57,13 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Campaign:
-    """calm_...: rows a second, piece by piece, of minutes before the first moment, after the
-    last one, and of the same training resumed.
+    """A campaign of faults. Speeds are rows a second, piece by piece.
+
+    moments       faults and undisturbed moments, in order
+    calm_before   speeds before the first moment
+    calm_after    speeds after the last moment
+    calm_resumed  speeds of the same training after a resume
+    allowed       the allowed times
     """
 
     moments: Sequence[Moment]
@@ -65,22 +74,27 @@ class Campaign:
 
     @property
     def undisturbed(self) -> list[float]:
+        """Speeds of the moments without a fault."""
         return [moment.after for moment in self.moments if moment.fault == NONE]
 
     @property
     def struck(self) -> list[Moment]:
+        """The moments with a fault."""
         return [moment for moment in self.moments if moment.fault != NONE]
 
     def by_fault(self) -> dict[str, list[Moment]]:
-        found: defaultdict[str, list[Moment]] = defaultdict(list)
+        """Fault -> its moments, sorted by name."""
+        moments: defaultdict[str, list[Moment]] = defaultdict(list)
         for moment in self.struck:
-            found[moment.fault].append(moment)
-        return dict(sorted(found.items()))
+            moments[moment.fault].append(moment)
+        return dict(sorted(moments.items()))
 
 
 def speeds(campaign: Campaign) -> dict[str, float | None]:
-    """after, low, high: the mean speed when it must be back, over that of undisturbed moments,
-    and its interval of 95 %.
+    """The speeds of a campaign.
+
+    "after" is the mean speed after faults over that of undisturbed moments; "low" and "high" are
+    its 95 % interval.
     """
     calm = {
         "calm_before": campaign.calm_before,
@@ -88,67 +102,75 @@ def speeds(campaign: Campaign) -> dict[str, float | None]:
         "calm_resumed": campaign.calm_resumed,
     }
     means = {"undisturbed": campaign.undisturbed, **calm}
-    found = {
+    rows_per_s = {
         f"{name}_rows_per_s": statistics.fmean(rates) if rates else None
         for name, rates in means.items()
     }
-    return {**found, **told(after(campaign.struck, campaign.undisturbed, CONFIDENCE))}
+    return {**rows_per_s, **told(after(campaign.struck, campaign.undisturbed, CONFIDENCE))}
 
 
 def table(campaign: Campaign) -> dict[str, dict[str, Any]]:
-    """By fault. slower: by an interval so wide that those of all kinds hold together in 95 % of
+    """Fault -> its figures.
+
+    "slower" uses an interval so wide that the intervals of all kinds hold together in 95 % of
     campaigns (Bonferroni).
     """
     kinds = campaign.by_fault()
     beyond_chance = 1 - (1 - CONFIDENCE) / max(1, len(kinds))
-    return {fault: figures(mine, campaign, beyond_chance) for fault, mine in kinds.items()}
+    return {fault: figures(moments, campaign, beyond_chance) for fault, moments in kinds.items()}
 
 
-def figures(mine: Sequence[Moment], campaign: Campaign, beyond_chance: float) -> dict[str, Any]:
-    """Of one kind."""
-    fault, undisturbed = mine[0].fault, campaign.undisturbed
-    found: dict[str, Any] = {"count": len(mine)}
+def figures(moments: Sequence[Moment], campaign: Campaign, beyond_chance: float) -> dict[str, Any]:
+    """The figures of one kind of fault. beyond_chance: confidence of its "slower"."""
+    fault, undisturbed = moments[0].fault, campaign.undisturbed
+    row: dict[str, Any] = {"count": len(moments)}
     for what, allowed_s in (
         ("gone", campaign.allowed.gone[fault]),
         ("whole", campaign.allowed.whole[fault]),
     ):
-        seconds = [getattr(moment, f"{what}_s") for moment in mine]
-        found |= {
+        seconds = [getattr(moment, f"{what}_s") for moment in moments]
+        row |= {
             f"{what}_median_s": statistics.median(seconds),
             f"{what}_max_s": max(seconds),
             f"{what}_allowed_s": allowed_s,
         }
-        found[f"{what}_late"] = sum(taken_s > allowed_s for taken_s in seconds)
-    early = [moment.at_first for moment in mine if moment.at_first is not None]
-    found["at_first"] = ratio(early, undisturbed).value if early and undisturbed else None
-    found |= {
-        **told(after(mine, undisturbed, CONFIDENCE)),
-        "slower": slower(after(mine, undisturbed, beyond_chance)),
+        row[f"{what}_late"] = sum(taken_s > allowed_s for taken_s in seconds)
+    early = [moment.at_first for moment in moments if moment.at_first is not None]
+    row["at_first"] = ratio(early, undisturbed).value if early and undisturbed else None
+    row |= {
+        **told(after(moments, undisturbed, CONFIDENCE)),
+        "slower": slower(after(moments, undisturbed, beyond_chance)),
     }
     return {
-        **found,
-        "matches_ended_before": sum(moment.ended for moment in mine),
-        "starts_missed": sum(moment.missed for moment in mine),
+        **row,
+        "matches_ended_before": sum(moment.ended for moment in moments),
+        "starts_missed": sum(moment.missed for moment in moments),
     }
 
 
-def after(mine: Sequence[Moment], undisturbed: Sequence[float], confidence: float) -> Ratio | None:
+def after(
+    moments: Sequence[Moment], undisturbed: Sequence[float], confidence: float
+) -> Ratio | None:
     return (
-        ratio([moment.after for moment in mine], undisturbed, confidence)
-        if mine and undisturbed
+        ratio([moment.after for moment in moments], undisturbed, confidence)
+        if moments and undisturbed
         else None
     )
 
 
-def slower(found: Ratio | None) -> bool:
-    """Below what is asked for, and less than all by more than chance."""
-    return found is not None and found.value < SHARE and found.high < 1.0
+def slower(speed_ratio: Ratio | None) -> bool:
+    """Whether the ratio is below SHARE, and below 1 beyond chance."""
+    return speed_ratio is not None and speed_ratio.value < SHARE and speed_ratio.high < 1.0
 
 
-def told(found: Ratio | None) -> dict[str, float | None]:
-    if found is None:
+def told(speed_ratio: Ratio | None) -> dict[str, float | None]:
+    if speed_ratio is None:
         return dict.fromkeys(("after", "low", "high"))
-    return {"after": found.value, "low": finite(found.low), "high": finite(found.high)}
+    return {
+        "after": speed_ratio.value,
+        "low": finite(speed_ratio.low),
+        "high": finite(speed_ratio.high),
+    }
 
 
 def finite(value: float) -> float | None:
@@ -156,26 +178,24 @@ def finite(value: float) -> float | None:
 
 
 def complaints(campaign: Campaign) -> list[str]:
-    """What is not as it must be."""
-    found = []
+    """One text for everything that is not as it must be."""
+    texts = []
     for fault, row in table(campaign).items():
-        found += [
+        texts += [
             f"{fault}: {row[f'{what}_late']} of {row['count']} {words}"
             for what, words in LATE.items()
             if row[f"{what}_late"]
         ]
         if row["slower"]:
-            found.append(
+            texts.append(
                 f"{fault}: {row['after']:.1%} of the speed of undisturbed moments, when it "
                 "should be back"
             )
-    return found + slow_afterwards(campaign) + slow_for_good(campaign)
+    return texts + slow_afterwards(campaign) + slow_for_good(campaign)
 
 
 def slow_afterwards(campaign: Campaign) -> list[str]:
-    """Whether all faults together are shown to leave the training as fast as undisturbed
-    moments.
-    """
+    """A complaint unless all faults together are shown to leave the training as fast as before."""
     of_all = after(campaign.struck, campaign.undisturbed, CONFIDENCE)
     if of_all is None:
         return ["no speed after faults, or none of undisturbed moments, was seen"]
@@ -190,11 +210,11 @@ def slow_afterwards(campaign: Campaign) -> list[str]:
 
 
 def slow_for_good(campaign: Campaign) -> list[str]:
-    """What faults leave behind in processes is in undisturbed moments among them too, but not
-    before the first one nor after a new start.
+    """A complaint when faults have slowed the training for good.
 
-    Trainings change their speed without faults as well, and machines do: beside minutes that are
-    long ago, only more than that would say something.
+    A lasting loss is also in the undisturbed moments among the faults, but not in the minutes
+    before the first fault or after a new start. The speed of trainings and machines changes without
+    faults as well, so only a difference beyond chance counts.
     """
     before, after_all, resumed, undisturbed = (
         campaign.calm_before,
@@ -206,7 +226,7 @@ def slow_for_good(campaign: Campaign) -> list[str]:
         return [
             (
                 "the minutes before the first fault, after the last one, or after a new start "
-                "were not watched"
+                "were not measured"
             )
         ]
     pairs = [("after the last fault", after_all, "resumed", resumed)]
@@ -230,9 +250,9 @@ def slow_for_good(campaign: Campaign) -> list[str]:
 
 
 def lines(report: Mapping[str, Any]) -> list[str]:
-    """The report for people; seconds as median / greatest / allowed."""
+    """The report as text; seconds stand as median / greatest / allowed."""
     speed, counted = report["speeds"], report["counted"]
-    found = [
+    texts = [
         f"{report['seconds']:.0f} s; "
         + ", ".join(f"{count:,} {what}" for what, count in counted.items())
     ]
@@ -240,12 +260,12 @@ def lines(report: Mapping[str, Any]) -> list[str]:
         whole(speed[f"{name}_rows_per_s"])
         for name in ("calm_before", "undisturbed", "calm_after", "calm_resumed")
     )
-    found.append(
+    texts.append(
         f"rows/s: {before} before the first fault, {between} at {report['undisturbed']} "
         f"undisturbed moments, {at_last} after the last fault,"
     )
-    found[-1] += f" {resumed} when started anew"
-    found.append(
+    texts[-1] += f" {resumed} when started anew"
+    texts.append(
         "  "
         f"{'fault':<15}{'count':>6}{'gone':>{WIDTH}}{'whole':>{WIDTH}}"
         f"{'at first':>10}{'after':>26}{'ended':>7}{'missed':>8}"
@@ -259,21 +279,21 @@ def lines(report: Mapping[str, Any]) -> list[str]:
             for what in MEASURED
         )
         counts = f"{row['matches_ended_before']:>7}{row['starts_missed']:>8}"
-        found.append(
+        texts.append(
             "  "
             f"{fault:<15}{row['count']:>6}{seconds}{share(row['at_first']):>10}{interval(row):>26}{counts}"
         )
-    found.append(
+    texts.append(
         "  "
         f"{'all':<15}{sum(row['count'] for row in report['faults'].values()):>6}"
         f"{'':>56}{interval(speed):>26}"
     )
-    found += [f"  WRONG  {complaint}" for complaint in report["complaints"]]
-    found += [
+    texts += [f"  WRONG  {complaint}" for complaint in report["complaints"]]
+    texts += [
         f"  {'ok    ' if not wrong else 'WRONG '} {check}{'' if not wrong else f': {wrong}'}"
         for check, wrong in report["checks"].items()
     ]
-    return found + ([f"  FAILED {report['failure'].splitlines()[0]}"] if report["failure"] else [])
+    return texts + ([f"  FAILED {report['failure'].splitlines()[0]}"] if report["failure"] else [])
 
 
 def interval(row: Mapping[str, Any]) -> str:

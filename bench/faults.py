@@ -1,15 +1,16 @@
-"""What a training survives: kills of every kind of process, processes that stand still, games that
-raise, hang and exit, engines that die.
+"""Measures how a training recovers from faults of its processes and games.
 
     python -m bench.faults --placements inline central --minutes 10 --kills 20 --json faults.json
     python -m bench.faults --config doom_basic --kills 5
 
-One training per placement, struck at uniformly random moments; a main process that was killed is
-resumed. For each fault: how often, and the median and longest time until every member's frames grew
-again (twice, so that rows from before the fault do not count). Then it is stopped, and: nothing of
-it may be left 5 s later; every game that an observer saw committed must be in the league exactly
-once; `arena rounds verify` must agree; no voided game may be scored; rows must add up. Run it from
-the repository's root on a machine with nothing else to do. Progress goes to stderr.
+The faults: kills of every kind of process, stopped processes, games that raise, hang and exit, and
+engines that die. One training per placement is struck at uniformly random moments; after a kill of
+its main process it is resumed. Reported for each fault: how often it struck, and the median and
+longest time until every member's frames grew again (twice, so that rows from before the fault do
+not count). Then the training is stopped, and checked: nothing of it may be left 5 s later; every
+game that an observer saw committed must be in the league exactly once; `arena rounds verify` must
+agree; no voided game may be scored; rows must add up. Run it from the repository's root on an idle
+machine. Progress goes to stderr.
 """
 
 import argparse
@@ -46,14 +47,14 @@ SHORT_PERIODS = [
     "snapshots.every_frames=20_000",
     "checkpoints.every_s=10",
 ]
-# Networks and slots full of images are a hundred megabytes each time.
+# Longer, since networks and slots full of images make checkpoints of a hundred megabytes.
 IMAGE_PERIODS = [
     "pbt.period_frames=100_000",
     "pbt.warmup_frames=100_000",
     "snapshots.every_frames=100_000",
     "checkpoints.every_s=20",
 ]
-# An engine that stands still is told from one that computes by nothing but the time.
+# Only a deadline tells an engine that stands still from one that computes.
 ENGINE_PERIODS = [*IMAGE_PERIODS, "env.timeout_s=3"]
 ENDLESS = ["stop_at_frames=1_000_000_000", "runtime.max_restarts=100_000"]
 
@@ -63,10 +64,11 @@ def say(text: str) -> None:
 
 
 def begin(folder: Path, placement: str, config: str, more: Sequence[str] = ()) -> Run:
-    """config "small": connect four with small networks, many updates; else a shipped one of connect
-    four or a scenario of Doom, with short periods.
+    """Start a training.
 
-    more: settings
+    config  "small" for connect four with small networks and many updates, else a shipped config of
+            connect four or of a Doom scenario, which gets short periods
+    more    settings
     """
     if config == "small":
         run = small_run(folder, placement, members=4)
@@ -86,7 +88,7 @@ def begin(folder: Path, placement: str, config: str, more: Sequence[str] = ()) -
 
 
 def has_engines(config: str) -> bool:
-    """Its games are scenarios of Doom, each with a process of its own."""
+    """Whether the games are Doom scenarios, each with an engine process of its own."""
     return (
         config != "small"
         and tomllib.loads(find_config(config).read_text(encoding="utf-8"))["env"]["name"] == "doom"
@@ -94,14 +96,14 @@ def has_engines(config: str) -> bool:
 
 
 def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> dict[str, Any]:
-    """A whole campaign; what went wrong is part of the result."""
+    """Run the campaign of one placement. Failures are part of the result."""
     rng = random.Random(f"{options.seed} {placement}")
     faults = schedule(
         placement, options.kills, options.others, rng, engines=has_engines(options.config)
     )
     strikes: list[Strike] = []
     checks: dict[str, list[str]] = {}
-    failure, processes, games, void = None, list[str](), 0, 0
+    failure, processes, games, voided_games = None, list[str](), 0, 0
     began_s = time.monotonic()
     run = begin(folder / placement, placement, options.config, options.set)
 
@@ -131,7 +133,7 @@ def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> 
             else [f"exit code {code}: {run.errors()[-500:]}"],
             **ended_well(run),
         }
-        games, void = run.log.games, voided(run)
+        games, voided_games = run.log.games, voided(run)
     except AssertionError as error:
         failure = str(error)
         say(f"{placement}: FAILED after {len(strikes)} faults: {failure}")
@@ -145,7 +147,7 @@ def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> 
     checks[f"every member learned again within {options.limit:g} s"] = late
     counts = {
         "acknowledged_games": games,
-        "voided_games": void,
+        "voided_games": voided_games,
         "starts": run.starts,
         "seconds": time.monotonic() - began_s,
     }
@@ -175,28 +177,28 @@ def table(strikes: Sequence[Strike], limit_s: float) -> dict[str, dict[str, floa
 
 
 def lines(report: dict[str, Any]) -> list[str]:
-    """The report for people."""
-    found = []
+    """The report as text."""
+    texts = []
     for placement, result in report["placements"].items():
-        found.append(
+        texts.append(
             f"{placement}: {result['seconds']:.0f} s, {result['starts']} starts, "
             f"{result['acknowledged_games']} acknowledged games"
         )
-        found.append(f"  {'fault':<14}{'count':>6}{'median s':>10}{'max s':>8}")
-        found += [
+        texts.append(f"  {'fault':<14}{'count':>6}{'median s':>10}{'max s':>8}")
+        texts += [
             f"  {fault:<14}{row['count']:>6}{row['median_s']:>10.1f}{row['max_s']:>8.1f}"
             for fault, row in result["faults"].items()
         ]
-        found += [
+        texts += [
             f"  {'ok    ' if not wrong else 'WRONG '} {check}{'' if not wrong else f': {wrong}'}"
             for check, wrong in result["checks"].items()
         ]
-        found += [f"  FAILED {result['failure'].splitlines()[0]}"] if result["failure"] else []
-    return found
+        texts += [f"  FAILED {result['failure'].splitlines()[0]}"] if result["failure"] else []
+    return texts
 
 
 def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """words: of the command line when None"""
+    """The options. words: None for those of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -206,7 +208,7 @@ def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--config",
         default="demo",
-        help="a shipped config; or small: connect four with small networks, many updates",
+        help="a shipped config, or `small`: connect four with small networks and many updates",
     )
     parser.add_argument(
         "--set",
@@ -214,13 +216,13 @@ def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
         action="extend",
         default=[],
         metavar="KEY=VALUE",
-        help="of the configuration; may be said again",
+        help="override values of the config; may be given often",
     )
     parser.add_argument(
         "--minutes",
         type=float,
         default=10.0,
-        help="of training, at least; longer when the faults need it",
+        help="of training at least; longer when the faults need it",
     )
     parser.add_argument("--kills", type=int, default=20, help="of each kind of process")
     parser.add_argument("--others", type=int, default=2, help="of each other fault")

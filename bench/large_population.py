@@ -1,5 +1,6 @@
-"""A large population as trainings write it, for measuring what reads it: league, curves, config
-and status of one that has finished.
+"""Writes a large finished population as a training would: league, curves, config and status.
+
+Programs that measure readers of a data directory use it.
 """
 
 import math
@@ -48,8 +49,10 @@ RANDOM = PlayerRef("scripted", "random")
 
 
 def write(data: Path, members: int, points: int) -> None:
-    """A finished population: `points` points of every metric of every member; all snapshots, one
-    of each member, have met each other.
+    """Write a finished population. Each member has one snapshot, and all of these have met.
+
+    members  number of members
+    points   points of each metric of each member
     """
     names = [f"m{number}" for number in range(members)]
     config = load_config(
@@ -66,7 +69,7 @@ def write(data: Path, members: int, points: int) -> None:
         for point in range(1, points + 1):
             for place, name in enumerate(names):
                 values = {key: math.sin(point / 500 + place) + rng.gauss(0, 0.2) for key in METRICS}
-                # Every member's own clock, as in a training.
+                # Every member has its own clock, as in a training.
                 metrics.series(name, point * UPDATE_FRAMES + place, values)
     main = ProcessRow("main", os.getpid(), ("main",), "waiting", stage_s={"wait": 1.0})
     rows = tuple(MemberRow(name, points * UPDATE_FRAMES, 1.0, "finished") for name in names)
@@ -151,8 +154,8 @@ def _round(names: Sequence[str], number: int, frames: int) -> RoundRecord:
         key: 1e-3 * rng.uniform(0.5, 2) for key in ("learning_rate", "entropy_coef", "adam_beta1")
     }
     scores = tuple(MemberScore(name, 60, rng.random(), 0, 60) for name in names)
-    # Members of odd number copy the early snapshots of the others, who never do: a lineage that
-    # holds together.
+    # Only members of odd number copy, from early snapshots of members of even number, so that the
+    # lineage is consistent.
     donor = rng.randrange(0, len(names), 2) if place % 2 and rng.random() < 0.3 else None
     copied = (None, None) if donor is None else (names[donor], _id(donor))
     directive = Directive(names[place], turn, *copied, values, ("learning_rate",))

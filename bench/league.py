@@ -1,17 +1,17 @@
-"""Is the league still quick when it is large? Builds one through the writer that training uses,
-folding included, and times what reads it.
+"""Measures how quick the league is when it is large.
 
-    python -m bench.league --training 10000000 --evaluations 200000 --json league.json [--data DIR]
+    python -m bench.league --training 10000000 --evaluations 200000 --json league.json
 
-Eight members of growing strength; each makes a snapshot every so often. Training games between
-members, folded as in every training; among them, evenly, evaluation games between two snapshots
-made near each other or, one in five, a snapshot and a scripted player. Results are drawn by
-Bradley-Terry with 20 % draws. --data keeps the league there, and goes on to measure it when one
-stands there already.
+It builds a league through the writer that training uses, and times its readers. The population has
+eight members of growing strength, which make snapshots at equal distances. Training games between
+members are folded (counted instead of stored) as in every training. Evaluation games stand evenly
+among them: between two snapshots of about the same age or, one in five, between a snapshot and a
+scripted player. Results are drawn by the Bradley-Terry model with 20 % draws. --data DIR keeps the
+league, and measures it again when it is already there.
 
-Reported: games written per second; bytes of the file; and, as medians of `--repeats` with least and
-greatest, the seconds of whole processes (`arena league NAME` and the like) and of the refit alone:
-reading the pairs, fitting, circles.
+Reported: games written per second; bytes of the files; and, as medians of --repeats with least and
+greatest, the seconds of whole commands (`arena league NAME` and others) and of the parts of a
+refit: reading the pairs, fitting, circles.
 """
 
 import argparse
@@ -61,7 +61,7 @@ COMMANDS = (
 
 
 def build(data: Path, training: int, evaluations: int) -> float:
-    """Write the league; seconds it took."""
+    """Write the league. Returns the seconds it took."""
     started = time.monotonic()
     with open_league(league_path(data)) as league:
         config = load_config(CONFIG).model_dump(mode="json")
@@ -82,7 +82,7 @@ def build(data: Path, training: int, evaluations: int) -> float:
 
 
 def _wait(writer: LeagueWriter, done: int, total: int) -> None:
-    """No more games in memory than the writer can keep up with."""
+    """Wait until few enough games are in memory for the writer."""
     if done % 100_000 == 0:
         print(f"\r{done / total:.1%} written", end="", file=sys.stderr, flush=True)
     while writer.backlog > WAITING_GAMES:
@@ -90,6 +90,7 @@ def _wait(writer: LeagueWriter, done: int, total: int) -> None:
 
 
 def _items(training: int, evaluations: int) -> Iterator[GameRecord | SnapshotRecord]:
+    """Games and snapshots in the order of a training."""
     rng = random.Random(1)
     made: list[tuple[PlayerRef, float]] = []
     total, snapshots = training + evaluations, SNAPSHOTS_PER_MEMBER * len(MEMBERS)
@@ -171,7 +172,7 @@ def _game(
 
 
 def stored(league: League) -> dict[str, int]:
-    """What the league holds: rows of games, games that became counts, rows of those counts."""
+    """Number of rows of games, of rows of folded games, and of folded games."""
     with league.read() as connection:
         rows = [
             int(connection.execute(select(func.count()).select_from(table)).scalar_one())
@@ -184,8 +185,9 @@ def stored(league: League) -> dict[str, int]:
 
 
 def timed(action: Callable[[], object], repeats: int) -> dict[str, float]:
-    """Seconds on the clock: median, least, greatest; and of processors, children included: where
-    others use the machine, the clock says little.
+    """Seconds on the clock (median, least, greatest) and of processors, children included.
+
+    Processor time also means something while other work uses the machine.
     """
     taken, used = [], []
     for _ in range(repeats):
@@ -202,7 +204,7 @@ def timed(action: Callable[[], object], repeats: int) -> dict[str, float]:
 
 
 def measure(data: Path, repeats: int) -> dict[str, Any]:
-    """Whole processes, then the parts of the refit in this one."""
+    """Time whole commands, then the parts of a refit in this process."""
     commands = {
         " ".join(arguments): timed(partial(_call, arguments, data), repeats)
         for arguments in COMMANDS
@@ -244,7 +246,7 @@ def main() -> None:
         "--data",
         type=Path,
         default=None,
-        help="build it here and keep it; measured as it is when it is there",
+        help="build the league here and keep it; one that is already here is only measured",
     )
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()

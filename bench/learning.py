@@ -1,42 +1,43 @@
-"""Equal learning: the curves of our training and of Sample Factory 2 on the same Doom scenario,
-some seeds each. No speed counts without this.
+"""Compares how our training and Sample Factory 2 learn the same Doom scenario, over some seeds.
 
-    python -m bench.learning --sample-factory sf/bin/python --seeds 1 2 3 --frames 2_000_000 --json
-    learning.json
+    python -m bench.learning --sample-factory sf/bin/python --seeds 1 2 3 --frames 2_000_000 \\
+        --json learning.json
 
-Same scenario file, ViZDoom, frame-skip, resolution, actions, network, batch of 2 048 steps, rollout
-of 32, one pass over a batch, discount, Adam. Everything else is each system's own: ours as the
-shipped configuration says, Sample Factory's defaults for Doom. The main differences:
+A comparison of speed means something only if both learn equally well. Both have the same scenario
+file, ViZDoom, frame-skip, resolution, actions, network, batch of 2 048 steps, rollout of 32, one
+pass over a batch, discount and Adam. Everything else is each system's own: ours as in the shipped
+config, Sample Factory's defaults for Doom. The main differences:
 
-    Sample Factory                                                ours
-    GAE with lambda 0.95, no V-trace                              V-trace, lambda by configuration
-    (health_gathering_supreme: 1)
-    normalises input and returns by running statistics            pixels by running statistics
-    (basic: / 255), returns times a constant
-    symmetric KL to the uniform policy, weight 0.001              entropy, weight 0.003
-    clips the value's change to 0.2                               does not
-    learning rate 1e-4                                            by configuration
-    (health_gathering_supreme: 1e-4, the others: 2e-4)
-    time that runs out ends the episode: nothing follows          by configuration the value goes on
-    (basic: as there)
-    health_gathering_supreme: 1 per step in which health rises    0.04 per unit of the rise: 1 for a
-    whole medikit, less for part of one
+    Sample Factory                              ours
+    GAE with lambda 0.95, no V-trace            V-trace, lambda by config
+                                                (health_gathering_supreme: 1)
+    normalises input and returns by running     pixels by running statistics (basic: / 255),
+    statistics                                  returns times a constant
+    symmetric KL to the uniform policy,         entropy, weight 0.003
+    weight 0.001
+    clips the value's change to 0.2             does not
+    learning rate 1e-4                          by config (health_gathering_supreme: 1e-4, the
+                                                others: 2e-4)
+    a time limit ends the episode: nothing      by config the value goes on (basic: nothing
+    follows                                     follows)
+    health_gathering_supreme: 1 per step in     0.04 per unit of the rise: 1 for a whole medikit,
+    which health rises                          less for a part of one
 
-Curves are alike: at a point stands the mean unshaped return of the newest 100 training episodes
-that had ended by then; no point before the 100th. Theirs is what Sample Factory writes
-(--stats_avg, every 2 s; in basic its rewards are scaled, which is undone here). Ours is computed
-from the games in the league, at every update; a game counts from the frames of the weights that
-chose its last action, a few batches before it was learned from. A score is the mean of a curve over
-the last fifth of the frames.
+Both curves have the same points: the mean unshaped return of the newest 100 training episodes that
+had ended by then; there is no point before the 100th. Sample Factory writes its curve itself
+(--stats_avg, every 2 s; in basic it scales rewards, which is undone here). Ours is computed from
+the games in the league at every update; a game counts from the frames of the weights that chose its
+last action, a few batches before it was learned from. A score is the mean of a curve over the last
+fifth of the frames.
 
-Reported per system: the score of every seed, the means, the pooled standard deviation; and whether
-ours reaches the peer's mean less one such deviation, and bfloat16 float32's (null with a single
-seed). Also the mean return of uniformly random actions, the peer's ratio to it, and whether the
-peer at least doubled it (where it is negative: rose by at least its size): a scenario on which
-nobody learns would show nothing.
+Reported per system: the score of every seed, the mean and the pooled standard deviation; whether
+ours reaches Sample Factory's mean minus one such deviation, and bfloat16 that of float32 (null with
+a single seed). Also the mean return of uniformly random actions, Sample Factory's ratio to it, and
+whether Sample Factory at least doubled it (a negative one: rose by at least its size), since a
+scenario that neither system learns would show nothing.
 
-How fast a machine is changes no curve but for the policy lag, so runs may share it with other work;
-the lag is reported.
+The speed of the machine changes a curve only through the policy lag, which is reported. So runs may
+share the machine with other work.
 """
 
 import argparse
@@ -57,11 +58,11 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
+from bench.peer_runs import in_turn
 from bench.peers import (
     ACTIONS,
     PEER,
     add_shared_options,
-    in_turn,
     our_config,
     our_precision,
     parsed,
@@ -85,7 +86,7 @@ from pbt.envs.doom.game import make
 from tests.e2e.faults.running import NAME, Run
 
 Curve = list[tuple[int, float]]
-"""(frames, mean return of the newest EPISODES that had ended by then)."""
+"""Points of (frames, mean return of the newest EPISODES episodes that had ended by then)."""
 
 EPISODES = 100
 RETURN_TAG, LAG_TAG = "policy_stats/avg_true_objective", "train/version_diff_avg"
@@ -95,7 +96,7 @@ LIMIT_S = 4 * 3600.0
 def ours(
     folder: Path, precision: str, seed: int, options: argparse.Namespace
 ) -> tuple[Curve, float | None]:
-    """The curve and the mean policy lag."""
+    """Train ours. Returns its curve and its mean policy lag."""
     run = Run(folder, our_config(options).read_text(encoding="utf-8"))
     settings = [
         *scenario_settings(options),
@@ -131,8 +132,10 @@ def ours(
 
 
 def sliding(updates: Sequence[tuple[int, int]], games: Sequence[tuple[int, float]]) -> Curve:
-    """updates: (version, frames) in order;  games: (version that chose the last action, return)
-    in any.
+    """The curve of our training.
+
+    updates  (version, frames), in order
+    games    (version that chose the last action, return), in any order
     """
     ended = sorted(games, key=lambda game: game[0])
     versions = [version for version, _ in ended]
@@ -146,12 +149,13 @@ def sliding(updates: Sequence[tuple[int, int]], games: Sequence[tuple[int, float
 
 
 def mean_or_none(values: Sequence[float | None]) -> float | None:
-    told = [value for value in values if value is not None]
-    return statistics.fmean(told) if told else None
+    """Mean of the values that are not None; None without any."""
+    known_values = [value for value in values if value is not None]
+    return statistics.fmean(known_values) if known_values else None
 
 
 def peer(folder: Path, seed: int, options: argparse.Namespace) -> tuple[Curve, float | None]:
-    """The same of Sample Factory, from the summaries it writes."""
+    """Train Sample Factory. Returns its curve and its mean policy lag, from its summaries."""
     folder.mkdir(parents=True)
     command = peer_command(folder, options.peer_setting, options)
     command += [
@@ -175,15 +179,15 @@ def peer(folder: Path, seed: int, options: argparse.Namespace) -> tuple[Curve, f
         )
     events = EventAccumulator(str(folder / "run" / ".summary" / "0"), size_guidance={"scalars": 0})
     events.Reload()
-    known = events.Tags()["scalars"]
-    if RETURN_TAG not in known:
+    tags = events.Tags()["scalars"]
+    if RETURN_TAG not in tags:
         raise SystemExit(
-            f"Sample Factory wrote no {RETURN_TAG}, as it does after {EPISODES} episodes; "
-            f"train for more frames, or see what it has: {known}"
+            f"Sample Factory wrote no {RETURN_TAG}, which it does after {EPISODES} episodes; "
+            f"train for more frames; it wrote {tags}"
         )
     scale = SCENARIOS[options.scenario].peer_scale
     lag = mean_or_none(
-        [event.value for event in events.Scalars(LAG_TAG)] if LAG_TAG in known else []
+        [event.value for event in events.Scalars(LAG_TAG)] if LAG_TAG in tags else []
     )
     return [(event.step, event.value / scale) for event in events.Scalars(RETURN_TAG)], lag
 
@@ -209,7 +213,7 @@ def random_return(options: argparse.Namespace, episodes: int = 50) -> float:
 
 
 def score(curve: Curve, frames: int) -> float:
-    """Mean over the last fifth of the frames. Raises: SystemExit when there is no point."""
+    """Mean of a curve over the last fifth of the frames. Raises: SystemExit without a point."""
     if not (values := [value for at, value in curve if at > 0.8 * frames]):
         raise SystemExit(
             f"no {EPISODES} episodes had ended in {frames} frames; train for more of them "
@@ -219,7 +223,10 @@ def score(curve: Curve, frames: int) -> float:
 
 
 def compared(ours_: Sequence[float], theirs: Sequence[float]) -> dict[str, float | bool | None]:
-    """Deviation and verdict are None unless both have several seeds."""
+    """Whether our mean reaches theirs minus the pooled deviation.
+
+    Deviation and verdict are None unless both have several seeds.
+    """
     several = min(len(ours_), len(theirs)) > 1
     pooled = (
         float(np.sqrt((np.var(ours_, ddof=1) + np.var(theirs, ddof=1)) / 2)) if several else None
@@ -234,8 +241,10 @@ def compared(ours_: Sequence[float], theirs: Sequence[float]) -> dict[str, float
 
 
 def beside_random(theirs: Sequence[float], random: float) -> dict[str, float | bool | None]:
-    """ratio: None where random's return is not positive;  doubled: gained at least random's own
-    size on top of it.
+    """Sample Factory's mean beside the return of random actions.
+
+    The ratio is None where the random return is not positive. "doubled": the mean is above it by at
+    least its own size.
     """
     mean = statistics.fmean(theirs)
     return {
@@ -247,13 +256,14 @@ def beside_random(theirs: Sequence[float], random: float) -> dict[str, float | b
 
 
 def verdicts(scores: Mapping[str, Sequence[float]], random: float) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    """All comparisons of the systems that were run. random: return of random actions."""
+    by_pair: dict[str, Any] = {}
     if PEER in scores:
-        found["learnable"] = beside_random(scores[PEER], random)
+        by_pair["learnable"] = beside_random(scores[PEER], random)
     for one, other in (("bfloat16", PEER), ("float32", PEER), ("bfloat16", "float32")):
         if one in scores and other in scores:
-            found[f"{one} against {other}"] = compared(scores[one], scores[other])
-    return found
+            by_pair[f"{one} against {other}"] = compared(scores[one], scores[other])
+    return by_pair
 
 
 def write(path: Path | None, report: Mapping[str, Any]) -> None:

@@ -1,54 +1,55 @@
-"""How much of the time learning takes where games are light: connect four against its own
-simulation, and MPE's simple_push against Sample Factory 2.
+"""Measures how much time learning takes where games are light.
 
-    python -m venv sf && sf/bin/pip install torch==2.13.0 sample-factory && sf/bin/pip install
-    --no-deps mpe2 pettingzoo pygame-ce python -m bench.light --sample-factory sf/bin/python
-    --rounds 5 --seconds 30 --json light.json
+Connect four is compared with its own simulation, MPE's simple_push with Sample Factory 2.
 
-Every round runs each system, forwards and backwards in turn, so a slow moment of the machine hits
-all alike. A frame is one move of one agent. Ours is `arena train`, placement inline, with
-everything that belongs to it (league, metrics, checkpoints); counted are the frames that learners
-consumed in `seconds` seconds, from `warmup` seconds after the first updates on: of each member from
-one update to a later one, as in bench/peers.py, added up.
+    python -m venv sf
+    sf/bin/pip install torch==2.13.0 sample-factory
+    sf/bin/pip install --no-deps mpe2 pettingzoo pygame-ce
+    python -m bench.light --sample-factory sf/bin/python --rounds 5 --seconds 30 --json light.json
 
-Connect four: without anybody who learns or acts by a network, then in training.
+Every round runs each system, forwards and backwards in turn, so that a slow moment of the machine
+hits all of them alike. A frame is one move of one agent. Ours is `arena train`, placement inline,
+with everything that belongs to it (league, metrics, checkpoints). Counted are the frames that
+learners consumed in --seconds, from --warmup seconds after the first updates on: of each member
+from one update to a later one, as in bench/peers.py, added up.
+
+Connect four, first without a network, then in training:
   simulation   one process on each core that the training uses, each stepping the adapter with
-               random legal actions; the sum while all of them run.
-               Choosing the actions is part of its time, as choosing by a network is part of the
-               training's
-  one_policy   a single member with the network (64, 64), one pass over batches of 4 096, and
-               nothing but games against itself, from the first move
-               on: every move is a frame, as in the simulation
-  self_play    the same with the demo's four members, who play each other
-  demo         the demo's configuration: convolutions, two passes over a batch; moves of random
-               openings, of frozen opponents and of evaluation
-               games are played, too, but are no frames, since nobody learns from them
+               random legal actions; the sum while all of them run. Choosing the actions is part of
+               its time, as choosing by a network is part of the training's
+  one_policy   a single member with the network (64, 64) and one pass over batches of 4 096, which
+               only plays against itself, from the first move on: every move is a frame, as in the
+               simulation
+  self_play    the same with the demo's four members, which play each other
+  demo         the demo's config: convolutions, two passes over a batch; moves of random openings,
+               of frozen opponents and of evaluation games are played as well but are no frames,
+               since no learner consumes them
 
-simple_push: one member against Sample Factory with network, activation, batch, rollout and passes
-of configs/mpe_simple_push.toml.
-  simulation as above: what nobody who steps these games through this adapter can exceed
-  one_role   one network plays both agents, whose observations are filled to the same length: what
-             Sample Factory does, too
-  roles      a network for each agent, as the configuration has it: no filling, but twice the
-             learning and half the batch for acting
+simple_push, one member against Sample Factory with the network, activation, batch, rollout and
+passes of configs/mpe_simple_push.toml:
+  simulation                    as above: the upper limit for every system with this adapter
+  one_role                      one network plays both agents, whose observations are filled to the
+                                same length, as in Sample Factory
+  roles                         a network for each agent, as in the config: no filling, but twice
+                                the learning and half the batch for acting
   sample_factory                plays mpe2's raw_env behind PettingZoo's converter, without
-                                wrappers; ours has its own converter (pbt/envs/mpe.py)
+                                wrappers; ours has a converter of its own (pbt/envs/mpe.py)
   sample_factory_parallel_env   plays mpe2's parallel_env as it is shipped, with wrappers that check
-                                every call and cost as much as the game
-Sample Factory counts what its learner consumed, a step of each agent as one, as ours does. It plays
-with the best of its settings: each of
-`--peer-settings` is run once before the rounds, the fastest is kept. A setting is
-WORKERSxENVIRONMENTS of each worker, asynchronous, with
+                                every call and cost as much time as the game
+
+Sample Factory counts the frames that its learner consumed, a step of each agent as one, as ours
+does. It plays with the best of its settings: each of --peer-settings is run once before the rounds,
+and the fastest is kept. A setting is WORKERSxENVIRONMENTS of each worker, asynchronous, with
   -plain     normalising neither input nor returns, as ours
   -batched   batched sampling
   -sync      learning and playing in turn: no policy lag
   -serial    the same in a single process
-What differs: ours corrects by V-trace and lets the value go on behind the time limit, Sample
-Factory uses plain GAE and ends there. Both use Adam.
+Differences: ours corrects by V-trace and lets the value go on after the time limit; Sample Factory
+uses plain GAE and ends there. Both use Adam.
 
-Reported, as medians over the rounds with least and greatest: what bench/peers.py reports, and
-`ratio` within the same round: to `simulation` for connect four, to Sample Factory for simple_push.
-Without --sample-factory connect four alone is run.
+Reported, as medians over the rounds with least and greatest: the figures of bench/peers.py, and the
+`ratio` within a round: to `simulation` for connect four, to Sample Factory for simple_push. Without
+--sample-factory only connect four is run.
 """
 
 import argparse
@@ -64,7 +65,8 @@ from pathlib import Path
 from typing import Any
 
 from arena.host import usable_cores
-from bench.peers import PEER, fastest, in_turn, peer_trained, speed, summary, trained
+from bench.peer_runs import in_turn, peer_trained, speed, trained
+from bench.peers import PEER, fastest, summary
 from bench.sample_factory import Figures, peer_versions, setting_options, setting_word
 from bench.throughput import adapter_speed, hardware, settings_of
 from pbt.config.load import find_config, load_config
@@ -117,45 +119,48 @@ _IMPORTS_S, _WARMUP_S = 120.0, 1.0
 
 
 def connect_four(folder: Path, system: str, options: argparse.Namespace) -> Figures:
+    """One run of a system on connect four."""
     if system == SIMULATION:
         return {"frames_per_s": simulation_speed(options.seconds, "connect_four")}
     return trained(folder, DEMO, "inline", [*BOARDS[system], *options.settings], 1, options)
 
 
 def simulation_speed(seconds: float, name: str, **game_options: object) -> float:
-    """Frames per second of as many processes as `inline` has workers, each on a core of its own,
-    all at the same time.
+    """Frames per second of random play.
+
+    As many processes as `inline` has workers run at the same time, each on a core of its own.
     """
     context = get_context("spawn")
     cores = sorted(os.sched_getaffinity(0))[: usable_cores()]
-    ready, found = context.Barrier(len(cores)), context.Queue()
+    ready, speeds = context.Barrier(len(cores)), context.Queue()
     stepping = [
         context.Process(
-            target=_step, args=(core, ready, seconds, found, name, game_options), daemon=True
+            target=_step, args=(core, ready, seconds, speeds, name, game_options), daemon=True
         )
         for core in cores
     ]
     try:
         for process in stepping:
             process.start()
-        return sum(answers(found, stepping, 2 * _IMPORTS_S + seconds))
+        return sum(answers(speeds, stepping, 2 * _IMPORTS_S + seconds))
     finally:
         for process in stepping:
             process.kill()
             process.join()
 
 
-def answers(found: Any, stepping: Sequence[Any], limit_s: float) -> list[float]:
-    """One of each process. Raises: SystemExit when one of them ends without it, or it takes too
-    long.
+def answers(speeds: Any, stepping: Sequence[Any], limit_s: float) -> list[float]:
+    """One figure of each process.
+
+    Raises: SystemExit when a process ends without one, or takes too long.
     """
-    told: list[float] = []
+    figures: list[float] = []
     deadline = time.monotonic() + limit_s
-    while len(told) < len(stepping):
-        # First the codes: an answer that was given before its process ended is then found.
+    while len(figures) < len(stepping):
+        # Exit codes are read first, so that the figure of a process that has ended is still found.
         codes = [process.exitcode for process in stepping]
         try:
-            told.append(float(found.get(timeout=0.5)))
+            figures.append(float(speeds.get(timeout=0.5)))
         except queue.Empty:
             if failed := [
                 f"{process.name} with {code}"
@@ -163,30 +168,31 @@ def answers(found: Any, stepping: Sequence[Any], limit_s: float) -> list[float]:
                 if code
             ]:
                 raise SystemExit(
-                    f"simulation: ended without a figure: {', '.join(failed)}; what went "
-                    "wrong stands above"
+                    f"simulation: ended without a figure: {', '.join(failed)}; the reason is "
+                    "printed above"
                 ) from None
             if time.monotonic() > deadline:
                 raise SystemExit(
-                    f"simulation: {len(told)} figures of {len(stepping)} processes within "
+                    f"simulation: {len(figures)} figures of {len(stepping)} processes within "
                     f"{limit_s:g} s; is the machine busy?"
                 ) from None
-    return told
+    return figures
 
 
 def _step(
-    core: int, ready: Any, seconds: float, found: Any, name: str, game_options: dict[str, object]
+    core: int, ready: Any, seconds: float, speeds: Any, name: str, game_options: dict[str, object]
 ) -> None:
     os.sched_setaffinity(0, {core})
     adapter_speed(_WARMUP_S, name, **game_options)
     ready.wait(_IMPORTS_S)
-    found.put(adapter_speed(seconds, name, **game_options))
+    speeds.put(adapter_speed(seconds, name, **game_options))
 
 
 # --- simple_push ----------------------------------------------------------------------------------
 
 
 def simple_push(folder: Path, system: str, setting: str, options: argparse.Namespace) -> Figures:
+    """One run of a system on simple_push. setting: of Sample Factory."""
     if system in (PEER, CHECKED):
         return peer(folder, setting, options, system.removeprefix(PEER))
     if system == SIMULATION:
@@ -199,7 +205,7 @@ def simple_push(folder: Path, system: str, setting: str, options: argparse.Names
 
 
 def peer(folder: Path, setting: str, options: argparse.Namespace, kind: str = "") -> Figures:
-    """Sample Factory on it. kind: "" or "_parallel_env"."""
+    """One run of Sample Factory on simple_push. kind: "" or "_parallel_env"."""
     config = load_config(str(PUSH), [*ALONE, *options.settings])
     program = Path(__file__).with_name("sample_factory_mpe.py").resolve()
     command = [
@@ -214,7 +220,7 @@ def peer(folder: Path, setting: str, options: argparse.Namespace, kind: str = ""
 
 
 def peer_options(config: RunConfig, kind: str) -> list[str]:
-    """Sample Factory's words for our network, batch, rollout and passes."""
+    """Options of Sample Factory for our network, batch, rollout and passes."""
     learning, model = config.learning, config.model
     if model.core != "none" or learning.batch_steps % learning.minibatches:
         raise SystemExit(
@@ -245,13 +251,13 @@ def peer_options(config: RunConfig, kind: str) -> list[str]:
 # --- rounds ---------------------------------------------------------------------------------------
 
 
-def told(number: int, found: dict[str, Figures]) -> None:
-    words = [f"{system} {speed(figures):,.0f}" for system, figures in found.items()]
+def told(number: int, figures_by_system: dict[str, Figures]) -> None:
+    words = [f"{system} {speed(figures):,.0f}" for system, figures in figures_by_system.items()]
     print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
 
 
 def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -> dict[str, Any]:
-    """peers: the settings of Sample Factory to choose from, none where it is not there"""
+    """Run all rounds. peers: settings of Sample Factory to choose from; empty without it."""
     setting, tried = fastest(folder, options, peer) if peers else ("", {})
     boards: list[dict[str, Figures]] = []
     pushes: list[dict[str, Figures]] = []
@@ -272,10 +278,10 @@ def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -
                 }
             )
             told(number, pushes[-1])
-    found: dict[str, Any] = {"connect_four": summary(boards, SIMULATION)}
+    report: dict[str, Any] = {"connect_four": summary(boards, SIMULATION)}
     if peers:
-        found |= {"peer_setting": setting, "tried": tried, "simple_push": summary(pushes)}
-    return {**found, "rounds": {"connect_four": boards, "simple_push": pushes}}
+        report |= {"peer_setting": setting, "tried": tried, "simple_push": summary(pushes)}
+    return {**report, "rounds": {"connect_four": boards, "simple_push": pushes}}
 
 
 def main() -> None:
@@ -287,7 +293,7 @@ def main() -> None:
         type=Path,
         default=None,
         metavar="PYTHON",
-        help="of the environment that has it and mpe2",
+        help="python of the environment that has Sample Factory and mpe2",
     )
     parser.add_argument(
         "--peer-settings",
@@ -306,7 +312,7 @@ def main() -> None:
         default=[],
         metavar="KEY=VALUE",
         dest="settings",
-        help="of our configurations",
+        help="override a value of our configs; may be given often",
     )
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()

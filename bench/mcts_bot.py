@@ -3,8 +3,9 @@
 
     arena match POPULATION@best "exec:python bench/mcts_bot.py --simulations 100"
 
-It is shown the board alone, [6, 7, 2] with its own pieces in plane 0, and finds a game that leads
-there: the search begins from a state. Needs `pip install open-spiel` and nothing of this project.
+A guest is shown only the board, [6, 7, 2] with its own pieces in plane 0. The search needs a state
+of the game, so this program first finds moves that lead to the board. It needs `pip install
+open-spiel` and nothing of this project.
 """
 
 import argparse
@@ -20,10 +21,11 @@ GAME = pyspiel.load_game("connect_four")
 
 
 def state_of(board: Sequence[Sequence[Sequence[int]]]) -> Any:
-    """A state of OpenSpiel with this board and the owner of plane 0 to move. Raises: ValueError
-    for a board that no game comes to.
+    """OpenSpiel's state with this board and the owner of plane 0 to move.
+
+    Raises: ValueError for a board that no game reaches.
     """
-    # By column from below: True for an own piece.
+    # The pieces of each column, lowest first; True for an own piece.
     stacks = [
         [bool(own) for own, other in (row[column] for row in reversed(board)) if own or other]
         for column in range(COLUMNS)
@@ -42,8 +44,11 @@ def state_of(board: Sequence[Sequence[Sequence[int]]]) -> Any:
 def _order(
     stacks: Sequence[Sequence[bool]], heights: list[int], *, mover: bool, dead: set[tuple[int, ...]]
 ) -> list[int] | None:
-    """Columns in an order in which the players take turns. mover: the next piece is an own one;
-    dead: heights from which there is none.
+    """The columns in an order in which the players take turns; None where there is none.
+
+    heights  number of pieces placed so far, by column
+    mover    the next piece is an own one
+    dead     heights from which no order leads to the board
     """
     if all(height == len(stack) for height, stack in zip(heights, stacks, strict=True)):
         return []
@@ -61,6 +66,7 @@ def _order(
 
 
 def answer(message: dict[str, Any]) -> None:
+    """Write a message to the match."""
     print(json.dumps(message), flush=True)
 
 
@@ -69,7 +75,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--simulations", type=int, default=100, help="of each move, one random rollout each"
+        "--simulations", type=int, default=100, help="per move, with one random rollout each"
     )
     parser.add_argument("--uct", type=float, default=2.0, help="weight of exploration")
     options = parser.parse_args()
@@ -77,7 +83,7 @@ def main() -> None:
         message = json.loads(line)
         if message["type"] == "hello":
             if message["env"] != "connect_four":
-                sys.exit(f"this plays connect_four, not {message['env']}")
+                sys.exit(f"this program plays connect_four, not {message['env']}")
             answer({"protocol": 1})
         elif message["type"] == "game_start":
             rollouts = pyspiel.RandomRolloutEvaluator(n_rollouts=1, seed=message["seed"])

@@ -1,28 +1,26 @@
-"""What each optimisation brings: a Doom scenario is trained with all of them, and with each one
-taken out, in interleaved rounds.
+"""Measures the gain of each optimisation: trains a Doom scenario with all, and without each one.
 
     python -m bench.optimisations --rounds 3 --seconds 20 --json optimisations.json
 
-`arena train` of doom_health_gathering_supreme with one member, placement inline, with everything
-that belongs to it. What is a setting is turned off there; any other piece is taken out of a copy of
-the source tree, where the plain code that does the same comes to work, which is also what tests
-compare it with. Every round runs each of them, forwards and backwards in turn, so a slow moment of
-the machine hits all alike.
+It runs `arena train` of doom_health_gathering_supreme with one member, placement inline. An
+optimisation that is a setting is turned off by the setting. Any other is removed from a copy of the
+source tree, where the plain code that tests compare it with does the same work. Every round runs
+all cases, forwards and backwards in turn, so that a slow moment of the machine hits all of them
+alike.
 
   float32        products in float32 instead of bfloat16
   torch_elu      ELU by torch instead of our own kernel
   torch_pixels   pixels normalised, cast and laid out by torch instead of our own kernel
   no_blocks      the first convolution over three channels, instead of blocks of pixels
-  unpacked       weights of linear layers laid out by torch in each call that acts
-  fresh_memory   memory that tensors leave is given back to the system
+  unpacked       weights of linear layers laid out by torch in each acting call
+  fresh_memory   memory of freed tensors is given back to the system
   no_turns       workers and engines under the ordinary scheduler instead of SCHED_BATCH
   small_pages    engines without huge pages
   unpinned       workers free to move from core to core
 
-Reported: what bench/peers.py reports of a system, as medians over the rounds with least and
-greatest; `ratio` is that of frames per second to `all` within the same round: what is left without
-it. A piece that does nothing on this machine (bfloat16 where the CPU has none) has a ratio around
-1.
+Reported: the figures of bench/peers.py, as medians over the rounds with least and greatest. `ratio`
+is frames per second without the optimisation over those with all, within a round. An optimisation
+that does nothing on this machine (bfloat16 where the CPU has none) has a ratio around 1.
 """
 
 import argparse
@@ -33,7 +31,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.peers import OURS, OURS_ALONE, in_turn, speed, summary, trained
+from bench.peer_runs import in_turn, speed, trained
+from bench.peers import OURS, OURS_ALONE, summary
 from bench.sample_factory import Figures
 from bench.throughput import ROOT, hardware, settings_of
 from pbt.config.load import find_config
@@ -44,11 +43,12 @@ _PACKAGES = ("pbt", "arena", "api")
 
 
 class Piece(NamedTuple):
-    """How an optimisation is taken out.
+    """A way to remove one optimisation.
 
-    settings  of the configuration;  removed: files of the source tree;  edit: (file, words, other
-              words), which stand there once
-    variables of the environment
+    settings   of the config
+    removed    files of the source tree to remove
+    edit       (file, code, other code): the code stands once in the file, and is replaced
+    variables  of the environment
     """
 
     settings: tuple[str, ...] = ()
@@ -82,8 +82,9 @@ PIECES: dict[str, Piece] = {
 
 
 def tree_without(piece: Piece, folder: Path) -> Path:
-    """A copy of the packages in which the piece is not. Raises: SystemExit when there is nothing
-    of it to take out.
+    """Copy the packages without one optimisation. Returns the copy.
+
+    Raises: SystemExit when the optimisation is not there to be removed.
     """
     for package in _PACKAGES:
         shutil.copytree(
@@ -93,22 +94,23 @@ def tree_without(piece: Piece, folder: Path) -> Path:
         if not (folder / name).exists():
             raise SystemExit(
                 f"{name} is not there: it was not compiled; run python hatch_build.py, or "
-                "measure the others: --without"
+                "name only others with --without"
             )
         (folder / name).unlink()
     if piece.edit is not None:
-        name, words, others = piece.edit
+        name, old_code, new_code = piece.edit
         text = (folder / name).read_text(encoding="utf-8")
-        if text.count(words) != 1:
+        if text.count(old_code) != 1:
             raise SystemExit(
-                f"{name} has {words!r} {text.count(words)} times; expected it once: the code "
-                "has changed, change PIECES as well"
+                f"{name} has {old_code!r} {text.count(old_code)} times; expected it once; the code "
+                "has changed, so change PIECES in bench/optimisations.py as well"
             )
-        (folder / name).write_text(text.replace(words, others), encoding="utf-8")
+        (folder / name).write_text(text.replace(old_code, new_code), encoding="utf-8")
     return folder
 
 
 def figures_without(folder: Path, piece: Piece, options: argparse.Namespace) -> Figures:
+    """One run without an optimisation."""
     tree = tree_without(piece, folder / "tree")
     variables = {"PYTHONPATH": str(tree), **dict(piece.variables)}
     settings = [*OURS, *OURS_ALONE, *piece.settings, *options.settings]
@@ -139,7 +141,7 @@ def main() -> None:
         default=[],
         metavar="KEY=VALUE",
         dest="settings",
-        help="of our configuration",
+        help="override a value of our config; may be given often",
     )
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()

@@ -1,42 +1,48 @@
-"""Side by side with Sample Factory 2 on one Doom scenario: same scenario file, ViZDoom, frame-skip,
-resolution, network, batch and rollout.
+"""Compares the speed of our training with Sample Factory 2 on one Doom scenario.
 
     python -m venv sf && sf/bin/pip install torch==2.13.0 "sample-factory[vizdoom]"
     python -m bench.peers --sample-factory sf/bin/python --rounds 5 --seconds 60 --json peers.json
 
-Every round runs each system, as its own command line starts it, forwards and backwards in turn, so
-a slow moment of the machine hits all alike. Counted are the frames that learners consumed in
-`seconds` seconds, from `warmup` seconds after the first update on. Both count whole batches, so the
-frames of a policy are taken from one update to a later one, by the moments at which these were
-written down: ours writes every update, Sample Factory one each two seconds (train/loss of its
-summaries). Sample Factory plays its asynchronous mode with the best of its settings: each of
-`--peer-settings` is run once before the rounds, the fastest is kept. A setting is
-WORKERSxENVIRONMENTS of each worker; with "-plain" it normalises neither input nor returns
-(--normalize_input=False --normalize_returns=False). Ours normalises what it sees where its
-configuration says so, returns never.
+Both have the same scenario file, ViZDoom, frame-skip, resolution, network, batch and rollout. Every
+round runs each system by its own command line, forwards and backwards in turn, so that a slow
+moment of the machine hits all of them alike. Counted are the frames that learners consumed in
+--seconds, from --warmup seconds after the first update on. Both systems count whole batches, so the
+frames of a policy are taken from one update to a later one, by the times at which these were
+written: ours writes every update, Sample Factory one every two seconds (train/loss of its
+summaries).
 
-Alone (ALONE in bench/sample_factory.py) both play the same actions from the screen. What still
-differs: in health_gathering_supreme a step in which health rises gives Sample Factory 1 on top,
-however small the rise; ours gives 0.04 per unit of it, which is 1 for a whole medikit of 25 and
-less for one of which acid or the limit of 100 takes a part. What each learns with: see
-bench/learning.py.
+Sample Factory plays in its asynchronous mode with the best of its settings: each of --peer-settings
+is run once before the rounds, and the fastest is kept. A setting is WORKERSxENVIRONMENTS of each
+worker; with "-plain" it normalises neither input nor returns (--normalize_input=False
+--normalize_returns=False). Ours normalises observations where its config says so, returns never.
 
-    python -m bench.peers --sample-factory sf/bin/python --scenario duel --placements inline
-    --peer-settings 2x8 2x16
+In the scenarios of one seat (ALONE in bench/sample_factory.py) both play the same actions from the
+screen. One difference remains in health_gathering_supreme: Sample Factory adds 1 for a step in
+which health rises, however small the rise; ours adds 0.04 per unit, which is 1 for a whole medikit
+of 25, and less where acid or the limit of 100 takes a part of it. bench/learning.py lists how each
+of them learns.
+
+    python -m bench.peers --sample-factory sf/bin/python --scenario duel --placements inline \\
+        --peer-settings 2x8 2x16
 
 With --scenario duel both train two policies on Sample Factory's doom_duel: its map (ssl2, read from
-its package), frame-skip 2, its actions, games of four minutes, nobody of the past. What differs
-there: which numbers stand beside the screen and how they are scaled, and shaping.
+its package), frame-skip 2, its actions, games of four minutes, no opponents from the past. They
+differ in the numbers that stand beside the screen, in the scale of these numbers, and in shaping.
 
-Reported, as medians over the rounds with least and greatest: frames and steps per second, CPU
-seconds of all processes per 1 000 steps, policy lag in versions of the weights (of Sample Factory
-as its reports say it, one each five seconds), dropped rows (null: it does not say), memory (what
-processes share counted once), how finely frames were counted (step_frames: least frames from one
-counted update of a policy to the next; step_s: longest time between two; measured_s: from the first
-to the last), and the ratio to Sample Factory within the same round. With --roofline every round
-also measures the bare torch reference of bench/roofline.py, between the systems, and reports the
-share of it. Sample Factory computes in float32; ours in bfloat16 where the machine multiplies that
-itself, with --float32 a second time without.
+Reported, as medians over the rounds with least and greatest:
+  frames_per_s          and steps_per_s
+  cpu_s_per_1000_steps  CPU seconds of all processes
+  lag_mean, lag_max     policy lag in versions of the weights; Sample Factory reports it every five
+                        seconds
+  dropped_rows          null for Sample Factory, which does not report it
+  pss_mb                memory; shared memory counts once
+  step_frames           fewest frames from one counted update of a policy to the next
+  step_s                longest time between two counted updates of a policy
+  measured_s            time from the first counted update to the last
+  ratio                 to Sample Factory within the same round
+With --roofline every round also measures the bare torch reference of bench/roofline.py, between the
+systems, and reports the share of it. Sample Factory computes in float32; ours in bfloat16 where the
+machine multiplies that itself, and with --float32 a second time in float32.
 """
 
 import argparse
@@ -45,54 +51,35 @@ import math
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import psutil
-
-from bench.placements import PLACEMENTS, lag_figures, resolution, spread, status_after, updates
-from bench.placements import speed as speed_of
+from bench.peer_runs import in_turn, peer_trained, speed, trained
+from bench.placements import PLACEMENTS, spread
 from bench.sample_factory import (
     ALONE,
-    LOG,
     SCENARIOS,
     SETTINGS,
     Figures,
-    end_all,
-    lags,
     peer_command,
     peer_folder,
     peer_versions,
-    reports,
     setting_word,
-    start_peer,
-    updates_until,
-    wait_for,
 )
 from bench.throughput import ROOT, hardware, settings_of
 from pbt.config.load import find_config, load_config
 from pbt.envs import registry
 from pbt.runtime.summary import precisions
-from tests.e2e.faults import processes
-from tests.e2e.faults.recovery import start_growing
-from tests.e2e.faults.running import Run
 
-MB = 1e6
 PEER = "sample_factory"
 ROOFLINE = "roofline"
-# Behind a placement.
+# Follows the name of a placement.
 FLOAT32 = "-float32"
-# Of each of its parts.
+# Seconds of each part of the reference.
 ROOFLINE_S = 2.0
-# As if its one engine were always in the caches.
+# The reference with a single engine, which is always in the caches.
 HOT = "hot_frames_per_s"
-# It starts its matches one after the other, a second or two each.
-START_S = 600.0
-
-
 ACTIONS = "single"
 OURS = (
     "pbt.enabled=false",
@@ -110,65 +97,13 @@ OURS_ALONE = (
 )
 
 
-class Usage:
-    """CPU seconds and memory of all processes that carry a run's mark."""
-
-    def __init__(self, mark: str, main: int) -> None:
-        self._mark, self._main = mark, main
-        self._before, self._began_s = self._seconds(), time.monotonic()
-
-    def _seconds(self) -> dict[int, float]:
-        return {
-            pid: taken
-            for pid in processes.of_run(self._mark, self._main)
-            if (taken := cpu_seconds(pid)) is not None
-        }
-
-    def rate(self) -> float:
-        """CPU seconds per second since this was made, of processes that still live."""
-        now_s = time.monotonic()
-        return sum(taken - self._before.get(pid, 0.0) for pid, taken in self._seconds().items()) / (
-            now_s - self._began_s
-        )
-
-    def pss_mb(self) -> float:
-        return (
-            sum(processes.pss_bytes(pid) for pid in processes.of_run(self._mark, self._main)) / MB
-        )
-
-
-def cpu_seconds(pid: int) -> float | None:
-    """None when it is gone."""
-    try:
-        times = psutil.Process(pid).cpu_times()
-    except psutil.NoSuchProcess:
-        return None
-    return times.user + times.system
-
-
-def measured(
-    points: Sequence[dict[str, Any]], cpu_rate: float, skip: int, **more: float | None
-) -> Figures:
-    """points: updates of the time measured;  cpu_rate: CPU seconds per second of it.  Raises:
-    SystemExit when there are too few of them.
-    """
-    frames_per_s = speed_of(points)
-    steps_per_s = frames_per_s / skip
-    return {
-        "frames_per_s": frames_per_s,
-        "steps_per_s": steps_per_s,
-        "cpu_s_per_1000_steps": 1000 * cpu_rate / steps_per_s,
-        **resolution(points),
-        **more,
-    }
-
-
 # --- the systems ----------------------------------------------------------------------------------
 
 
 def ours(folder: Path, system: str, options: argparse.Namespace) -> Figures:
-    """`arena train` of the scenario's shipped configuration, on the peer's own scenario files.
-    system: a placement, perhaps with FLOAT32 behind it
+    """One run of ours with the scenario's shipped config, on Sample Factory's scenario file.
+
+    system  a placement, with FLOAT32 added for a run in float32
     """
     placement = system.removesuffix(FLOAT32)
     precision = [] if placement == system else ["runtime.precision=float32"]
@@ -176,47 +111,15 @@ def ours(folder: Path, system: str, options: argparse.Namespace) -> Figures:
     return trained(folder, our_config(options), placement, settings, options.frame_skip, options)
 
 
-def trained(
-    folder: Path,
-    config: Path,
-    placement: str,
-    settings: Sequence[str],
-    skip: int,
-    options: argparse.Namespace,
-    variables: Mapping[str, str] = MappingProxyType({}),
-) -> Figures:
-    """`arena train` of a configuration. skip: frames of a step;  options: warmup and seconds;
-    variables: of the environment, beside this one's
-    """
-    run = Run(folder, config.read_text(encoding="utf-8"), **variables)
-    try:
-        run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
-        start_growing(run)
-        first = status_after(run, time.time() + options.warmup)
-        usage = Usage(run.mark, run.pid)
-        last = status_after(run, first.written_at + options.seconds)
-        cpu_rate, points = usage.rate(), updates(run, first.written_at, last.written_at)
-        dropped = sum(last.rows.dropped.values()) - sum(first.rows.dropped.values())
-        return measured(
-            points,
-            cpu_rate,
-            skip,
-            pss_mb=usage.pss_mb(),
-            dropped_rows=dropped,
-            **lag_figures(points),
-        )
-    finally:
-        run.close()
-        run.remove()
-
-
 def our_config(options: argparse.Namespace) -> Path:
+    """The shipped config of the scenario."""
     return find_config(f"doom_{options.scenario}")
 
 
 def scenario_settings(options: argparse.Namespace) -> list[str]:
-    """Our configuration on the peer's own scenario file, with its actions; alone with its
-    shaping, and nothing but the screen seen.
+    """Settings that make our config play Sample Factory's scenario with its actions.
+
+    In scenarios of one seat also its shaping, and no observation but the screen.
     """
     where, alone = (
         f'env.options.scenario="{scenario_file(options)}"',
@@ -232,7 +135,7 @@ def scenario_settings(options: argparse.Namespace) -> list[str]:
 
 
 def our_precision(options: argparse.Namespace) -> list[str]:
-    """What our networks compute in on this machine."""
+    """The number formats that our networks compute in on this machine."""
     spec = registry.spec(SCENARIOS[options.scenario].game, allow_files=True)
     return precisions(
         load_config(our_config(options), [*scenario_settings(options), *options.settings]), spec
@@ -240,6 +143,7 @@ def our_precision(options: argparse.Namespace) -> list[str]:
 
 
 def scenario_file(options: argparse.Namespace) -> Path:
+    """Sample Factory's scenario file."""
     return (
         peer_folder(options.sample_factory)
         / "scenarios"
@@ -248,53 +152,28 @@ def scenario_file(options: argparse.Namespace) -> Path:
 
 
 def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
-    """Sample Factory, asynchronous."""
+    """One run of Sample Factory in its asynchronous mode."""
     return peer_trained(folder, peer_command(folder, setting, options), options.frame_skip, options)
 
 
-def peer_trained(
-    folder: Path, command: Sequence[str], skip: int, options: argparse.Namespace
-) -> Figures:
-    """Sample Factory, as the command starts it. skip, options: as in `trained`"""
-    folder.mkdir(parents=True)
-    process, mark = start_peer(
-        folder, [*command, "--train_for_seconds=100000", "--flush_summaries_interval=1"]
-    )
-    log = folder / LOG
-    try:
-        wait_for(
-            lambda: any(int(report["frames"]) > 0 for report in reports(log)), START_S, process, log
-        )
-        time.sleep(options.warmup)
-        began_at, usage, seen = time.time(), Usage(mark, process.pid), len(reports(log))
-        time.sleep(options.seconds)
-        cpu_rate, pss_mb = usage.rate(), usage.pss_mb()
-        points = updates_until(folder, began_at, began_at + options.seconds, process)
-        return measured(
-            points, cpu_rate, skip, pss_mb=pss_mb, dropped_rows=None, **lags(reports(log)[seen:])
-        )
-    finally:
-        end_all(mark, process)
-
-
 def reference(folder: Path, options: argparse.Namespace) -> Figures:
-    """What bench/roofline.py says of this machine now."""
+    """The reference of bench/roofline.py, measured now."""
     folder.mkdir(parents=True)
-    found = folder / "roofline.json"
-    words = [
+    path = folder / "roofline.json"
+    arguments = [
         f"--scenario={scenario_file(options)}",
         f"--frame-skip={options.frame_skip}",
         f"--seconds={ROOFLINE_S}",
         "--rounds=1",
-        f"--json={found}",
+        f"--json={path}",
     ]
     subprocess.run(
-        [sys.executable, "-m", "bench.roofline", *words],
+        [sys.executable, "-m", "bench.roofline", *arguments],
         check=True,
         stdout=subprocess.DEVNULL,
         cwd=ROOT,
     )
-    report = json.loads(found.read_text(encoding="utf-8"))
+    report = json.loads(path.read_text(encoding="utf-8"))
     return {
         "frames_per_s": float(report["reference_frames_per_s"]),
         HOT: float(report["hot_reference_frames_per_s"]),
@@ -305,45 +184,41 @@ def reference(folder: Path, options: argparse.Namespace) -> Figures:
 
 
 def summary(rounds: Sequence[dict[str, Figures]], base: str = PEER) -> dict[str, Any]:
-    """System -> medians over the rounds that have the figure, None where none has; ratios are
-    taken to the base, and the roofline, within a round.
+    """System -> medians over the rounds that have the figure; None where no round has it.
+
+    Ratios to the base and to the roofline are taken within a round.
     """
-    found: dict[str, Any] = {}
+    by_system: dict[str, Any] = {}
     for system in sorted(rounds[0]):
-        mine = [each[system] for each in rounds]
-        found[system] = {
-            name: spread(told)
-            if (told := [value for each in mine if (value := each[name]) is not None])
+        runs = [figures[system] for figures in rounds]
+        by_system[system] = {
+            name: spread(values)
+            if (values := [value for figures in runs if (value := figures[name]) is not None])
             else None
-            for name in mine[0]
+            for name in runs[0]
         }
-        found[system]["ratio"] = spread(
-            [speed(each[system]) / speed(each[base]) for each in rounds]
+        by_system[system]["ratio"] = spread(
+            [speed(figures[system]) / speed(figures[base]) for figures in rounds]
         )
         if ROOFLINE in rounds[0]:
             for share, figure in (
                 ("share_of_roofline", "frames_per_s"),
                 ("share_of_hot_roofline", HOT),
             ):
-                found[system][share] = spread(
-                    [speed(each[system]) / (each[ROOFLINE][figure] or math.inf) for each in rounds]
+                by_system[system][share] = spread(
+                    [
+                        speed(figures[system]) / (figures[ROOFLINE][figure] or math.inf)
+                        for figures in rounds
+                    ]
                 )
-    return found
-
-
-def speed(figures: Figures) -> float:
-    return figures["frames_per_s"] or 0.0
+    return by_system
 
 
 def figures_of(folder: Path, system: str, setting: str, options: argparse.Namespace) -> Figures:
+    """One run of a system. setting: of Sample Factory."""
     if system == PEER:
         return peer(folder, setting, options)
     return reference(folder, options) if system == ROOFLINE else ours(folder, system, options)
-
-
-def in_turn(systems: Sequence[str], number: int) -> list[str]:
-    """Forwards in every other round, else backwards."""
-    return list(systems) if number % 2 else list(reversed(systems))
 
 
 def fastest(
@@ -351,9 +226,7 @@ def fastest(
     options: argparse.Namespace,
     play: Callable[[Path, str, argparse.Namespace], Figures] = peer,
 ) -> tuple[str, dict[str, float]]:
-    """Sample Factory's best setting, and the frames per second of each; a single one is not
-    tried.
-    """
+    """(Sample Factory's fastest setting, frames per second of each). A single one is not tried."""
     tried: dict[str, float] = {}
     for setting in options.peer_settings if len(options.peer_settings) > 1 else ():
         tried[setting] = speed(play(folder / f"try-{setting}", setting, options))
@@ -362,17 +235,17 @@ def fastest(
 
 
 def add_shared_options(parser: argparse.ArgumentParser, scenarios: Iterable[str]) -> None:
-    """Those of this program and of bench/learning.py."""
+    """Add the options that this program and bench/learning.py share."""
     parser.add_argument(
         "--sample-factory",
         type=Path,
         required=True,
         metavar="PYTHON",
-        help="of the environment that has it",
+        help="python of the environment that has Sample Factory",
     )
     parser.add_argument("--scenario", choices=sorted(scenarios), default="health_gathering_supreme")
     parser.add_argument(
-        "--frame-skip", type=int, default=None, help="tics of a decision; without, the scenario's"
+        "--frame-skip", type=int, default=None, help="tics of a decision; default: the scenario's"
     )
     parser.add_argument(
         "--set",
@@ -380,13 +253,13 @@ def add_shared_options(parser: argparse.ArgumentParser, scenarios: Iterable[str]
         default=[],
         metavar="KEY=VALUE",
         dest="settings",
-        help="of our configuration",
+        help="override a value of our config; may be given often",
     )
     parser.add_argument("--json", type=Path, default=None)
 
 
 def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """With what depends on the scenario."""
+    """The options, completed by the scenario's defaults."""
     options = parser.parse_args()
     # Not resolved: a virtual environment's python is a link.
     options.sample_factory = options.sample_factory.absolute()
@@ -413,12 +286,12 @@ def main() -> None:
     parser.add_argument(
         "--float32",
         action="store_true",
-        help="play ours in float32, too, as Sample Factory computes",
+        help="run ours also in float32, in which Sample Factory computes",
     )
     parser.add_argument(
         "--roofline",
         action="store_true",
-        help="measure the bare torch reference in every round, too",
+        help="measure also the bare torch reference in every round",
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -426,14 +299,15 @@ def main() -> None:
     options = parsed(parser)
     if options.roofline and options.scenario not in ALONE:
         parser.error(
-            f"--roofline: knows games of one seat; expected --scenario {', '.join(sorted(ALONE))}"
+            "--roofline works for games of one seat only; expected --scenario "
+            f"{', '.join(sorted(ALONE))}"
         )
     machine = {
         "hardware": hardware(),
         "peer": peer_versions(options.sample_factory),
         "precision": our_precision(options),
     }
-    # The reference between ours and the peer: next to both.
+    # The reference stands between ours and Sample Factory, next to both.
     exact = [placement + FLOAT32 for placement in options.placements if options.float32]
     systems = [*options.placements, *exact, *([ROOFLINE] if options.roofline else []), PEER]
     rounds: list[dict[str, Figures]] = []

@@ -1,26 +1,26 @@
-"""How fast one population learns in each placement, and populations of several sizes, in
-interleaved rounds.
+"""Measures how fast a population learns in each placement, and with several numbers of members.
 
-    python -m bench.placements --rounds 5 --seconds 30 --json bench/placements.json python -m
-    bench.placements --config doom_health_gathering_supreme --placements inline --members 1 8
-    --rounds 3 --seconds 60
+    python -m bench.placements --rounds 5 --seconds 30 --json placements.json
+    python -m bench.placements --config doom_health_gathering_supreme --placements inline \\
+        --members 1 8 --rounds 3 --seconds 60
 
-Every round trains each placement (with each number of members) in turn, from its first frame, as
-`arena train` does with everything that belongs to
-it (league, metrics, checkpoints): so a slow moment of the machine hits all alike. Its start and a
-warm-up are not counted.
+Every round trains each placement with each number of members in turn, from its first frame, as
+`arena train` does with everything that belongs to it (league, metrics, checkpoints). So a slow
+moment of the machine hits all of them alike. The start and a warm-up are not counted.
+
 Reported, as medians over the rounds with least and greatest:
-  frames_per_s   frames consumed by learners: of every member between its first and its last update
-                 of the time measured, all members added up,
-                 so that it does not count where between two updates the time began or ended
-  ratio          of frames_per_s to that of the first of the same round
-  lag_mean, lag_max   policy lag of the updates, in versions of the weights
-  step_frames, step_s, measured_s   least frames and longest seconds from one counted update of a
-                                    member to the next; seconds from first to last
-  shares         by stage, of the time of each process that reports stages, averaged over those of a
-                 kind
-  pss_mb         memory of all processes at the end, what they share counted once
-Run it from the repository's root on a machine with nothing else to do.
+  frames_per_s   frames that learners consumed: of every member between its first and its last
+                 update of the measured time, added up; so it does not matter where between two
+                 updates the measured time begins or ends
+  ratio          frames_per_s over that of the first case of the same round
+  lag_mean       mean policy lag of the updates, in versions of the weights
+  lag_max        greatest policy lag
+  step_frames    fewest frames from one counted update of a member to the next
+  step_s         longest time between two updates of a member
+  measured_s     mean time from a member's first update to its last
+  shares         of the time of each process, by stage, averaged over the processes of a kind
+  pss_mb         memory of all processes at the end; shared memory counts once
+Run it from the repository's root on an idle machine.
 """
 
 import argparse
@@ -55,12 +55,12 @@ FIGURES = (
     "updates",
     "pss_mb",
 )
-# A status is written every second; a busy machine may be late with it.
+# A status is written every second, on a busy machine later.
 PATIENCE_S = 60.0
 
 
 def status_after(run: Run, written_at: float) -> RunStatus:
-    """The first that was written then or later."""
+    """The first status that is written at that time or later."""
 
     def seen() -> RunStatus | None:
         status = run.status()
@@ -72,7 +72,7 @@ def status_after(run: Run, written_at: float) -> RunStatus:
 def one_run(
     folder: Path, placement: str, members: int, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Train, warm up, measure, stop."""
+    """Train, warm up, measure and stop. Returns the figures."""
     run = Run(folder, find_config(options.config).read_text(encoding="utf-8"))
     settings = [
         f"population.members={members}",
@@ -86,20 +86,20 @@ def one_run(
         last = status_after(run, first.written_at + options.seconds)
         pss_mb = sum(processes.pss_bytes(pid) for pid in processes.of_run(run.mark, run.pid)) / MB
         points = updates(run, first.written_at, last.written_at)
-        found = {
+        figures = {
             "frames_per_s": speed(points),
             **resolution(points),
             "pss_mb": pss_mb,
             "processes": len(current(run).processes),
         }
-        return {**found, **lag_figures(points), "shares": shares(first, last)}
+        return {**figures, **lag_figures(points), "shares": shares(first, last)}
     finally:
         run.close()
         run.remove()
 
 
 def updates(run: Run, since: float, until: float) -> list[dict[str, Any]]:
-    """The learners' curves, of the updates of that time."""
+    """The points of the learners' curves that were written in that time."""
     lines = (run.paths.metrics / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[:-1]
     return [
         point
@@ -109,36 +109,44 @@ def updates(run: Run, since: float, until: float) -> list[dict[str, Any]]:
 
 
 def by_member(points: Sequence[dict[str, Any]]) -> list[list[tuple[float, int]]]:
-    """(moment, frames by then) of each member's updates. Raises: SystemExit when a member was
-    updated less than twice.
+    """For each member, (time, frames by then) of its updates.
+
+    Raises: SystemExit when a member was updated less than twice.
     """
     members: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     for point in points:
         members[point["member"]].append((point["t"], point["frames"]))
     if not members or min(map(len, members.values())) < 2:
-        found = {name: len(of) for name, of in members.items()} or "none"
+        counts = {
+            name: len(updates_of_member) for name, updates_of_member in members.items()
+        } or "none"
         raise SystemExit(
-            f"updates seen in the time measured, by member: {found}; expected two or more of "
-            "each; measure longer with --seconds"
+            f"updates in the measured time, by member: {counts}; expected two or more of each; "
+            "measure longer with --seconds"
         )
     return list(members.values())
 
 
 def speed(points: Sequence[dict[str, Any]]) -> float:
     """Frames per second. Raises: SystemExit when a member was updated less than twice."""
-    return sum((of[-1][1] - of[0][1]) / (of[-1][0] - of[0][0]) for of in by_member(points))
+    return sum(
+        (clock[-1][1] - clock[0][1]) / (clock[-1][0] - clock[0][0]) for clock in by_member(points)
+    )
 
 
 def resolution(points: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """How finely frames were counted. A speed is taken from one step of a counter to a later one:
-    what is left is the delay of writing a step down.
+    """How finely frames were counted.
 
-    step_frames: the least step of a member's counter;  step_s: the longest time between two;
-    measured_s: mean time from first to last
+    A speed is taken from one update to a later one, so its error is the delay of writing an update
+    down.
+
+    step_frames  fewest frames between two updates of a member
+    step_s       longest time between two updates of a member
+    measured_s   mean time from a member's first update to its last
     """
     members = by_member(points)
-    pairs = [pair for of in members for pair in pairwise(of)]
-    measured_s = statistics.fmean(of[-1][0] - of[0][0] for of in members)
+    pairs = [pair for clock in members for pair in pairwise(clock)]
+    measured_s = statistics.fmean(clock[-1][0] - clock[0][0] for clock in members)
     return {
         "step_frames": min(f1 - f0 for (_, f0), (_, f1) in pairs),
         "step_s": max(t1 - t0 for (t0, _), (t1, _) in pairs),
@@ -147,6 +155,7 @@ def resolution(points: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def lag_figures(points: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Number of updates, and their policy lag."""
     mean, most = (
         statistics.fmean(point["lag_mean"] for point in points),
         max(point["lag_max"] for point in points),
@@ -155,8 +164,9 @@ def lag_figures(points: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def shares(first: RunStatus, last: RunStatus) -> dict[str, dict[str, float]]:
-    """Kind of process -> stage -> its share of the time between the two looks, averaged over the
-    processes of the kind.
+    """Kind of process -> stage -> share of the time between two statuses.
+
+    Shares are averaged over the processes of a kind.
     """
     seconds = last.written_at - first.written_at
     before = {process.name: process.stage_s for process in first.processes}
@@ -177,35 +187,36 @@ def shares(first: RunStatus, last: RunStatus) -> dict[str, dict[str, float]]:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
+    """Median, least and greatest."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
 def summary(rounds: Sequence[dict[str, dict[str, Any]]]) -> dict[str, Any]:
-    """What was run -> medians over the rounds; ratios are taken within a round."""
-    found: dict[str, Any] = {}
+    """Case -> medians over the rounds. Ratios are taken within a round."""
+    by_label: dict[str, Any] = {}
     first = next(iter(rounds[0]))
     for label in rounds[0]:
-        mine = [measured[label] for measured in rounds]
-        numbers = {name: spread([each[name] for each in mine]) for name in FIGURES}
+        runs = [measured[label] for measured in rounds]
+        numbers = {name: spread([run[name] for run in runs]) for name in FIGURES}
         ratios = [
             measured[label]["frames_per_s"] / measured[first]["frames_per_s"] for measured in rounds
         ]
         kinds = {
             kind: {
                 stage: statistics.median(
-                    each["shares"].get(kind, {}).get(stage, 0.0) for each in mine
+                    run["shares"].get(kind, {}).get(stage, 0.0) for run in runs
                 )
                 for stage in stages
             }
-            for kind, stages in mine[0]["shares"].items()
+            for kind, stages in runs[0]["shares"].items()
         }
-        found[label] = {
+        by_label[label] = {
             **numbers,
             "ratio": spread(ratios),
-            "processes": mine[0]["processes"],
+            "processes": runs[0]["processes"],
             "shares": kinds,
         }
-    return found
+    return by_label
 
 
 def main() -> None:
@@ -228,7 +239,7 @@ def main() -> None:
         "--warmup",
         type=float,
         default=10.0,
-        help="seconds from the first updates on that are not counted",
+        help="seconds after the first updates that are not counted",
     )
     parser.add_argument("--members", nargs="+", type=int, default=[4])
     parser.add_argument("--seat-block", type=int, default=1)

@@ -1,6 +1,4 @@
-"""How fast a training is some time after each of many faults, beside moments at which none
-struck.
-"""
+"""The speed of a training after faults, relative to undisturbed moments."""
 
 import math
 import statistics
@@ -13,23 +11,28 @@ from scipy.special import stdtrit
 
 @dataclass(frozen=True)
 class RowsMade:
-    """Rows of experience since the training began, by the moment of a look, ascending."""
+    """Rows of experience since the training began, sampled over time.
+
+    times_s  of the samples, ascending
+    rows     made up to each sample
+    """
 
     times_s: Sequence[float]
     rows: Sequence[int]
 
     def at(self, at_s: float) -> float:
-        """Between two looks as if they had come evenly. Raises: ValueError for a moment before
-        the first look or after the last one.
+        """Rows up to a moment, interpolated between samples.
+
+        Raises: ValueError for a moment before the first sample or after the last one.
         """
         if not self.times_s or not self.times_s[0] <= at_s <= self.times_s[-1]:
-            looked = (
+            span = (
                 f"from {self.times_s[0]:.2f} to {self.times_s[-1]:.2f} s"
                 if self.times_s
                 else "never"
             )
             raise ValueError(
-                f"the rows at {at_s:.2f} s are not known: the training was looked at {looked}"
+                f"the rows at {at_s:.2f} s are not known: the training was looked at {span}"
             )
         after = bisect_left(self.times_s, at_s)
         if self.times_s[after] == at_s:
@@ -38,14 +41,17 @@ class RowsMade:
         return r0 + (r1 - r0) * (at_s - t0) / (t1 - t0)
 
     def rate(self, begin_s: float, end_s: float) -> float:
-        """Rows a second."""
+        """Rows a second between two moments."""
         return (self.at(end_s) - self.at(begin_s)) / (end_s - begin_s)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Of two means. low, high: its interval; minus and plus infinity where too little is known
-    for one.
+    """The ratio of two means.
+
+    value  the ratio
+    low    lower end of its interval; minus infinity for too few values
+    high   upper end of its interval; plus infinity for too few values
     """
 
     value: float
@@ -54,15 +60,17 @@ class Ratio:
 
 
 def ratio(above: Sequence[float], below: Sequence[float], confidence: float = 0.95) -> Ratio:
-    """Of the means of independent samples: first-order (delta method) variance, Student's t with
-    Welch's degrees of freedom.
+    """The ratio of the means of two independent samples, with its interval.
+
+    The variance is of first order (delta method), the interval by Student's t with Welch's degrees
+    of freedom.
 
     Raises: statistics.StatisticsError for no values, ZeroDivisionError for a mean of 0 below.
     """
     value = statistics.fmean(above) / statistics.fmean(below)
     if min(len(above), len(below)) < 2:
         return Ratio(value, -math.inf, math.inf)
-    # Of value: that of each mean over the mean below.
+    # Variance of the value, without the factor of the mean below: a part for each sample.
     parts = [
         scale**2 * statistics.variance(values) / len(values)
         for scale, values in ((1.0, above), (value, below))

@@ -1,32 +1,29 @@
-"""A bare torch reference: frames a second of this machine if engine and network alone took time,
-both used the plain way.
+"""Measures a bare torch reference: frames a second if only engine and network took time.
 
-    python -m bench.roofline --scenario health_gathering_supreme --seconds 5 --rounds 3 --json
-    roofline.json
+    python -m bench.roofline --scenario health_gathering_supreme --seconds 5 --json roofline.json
 
-Imports nothing of pbt. One process per usable core (affinity and cgroup quota), pinned to it, all
-at the same time; each measures, `rounds` times:
+It imports nothing of pbt. One process per usable core (affinity and cgroup quota), pinned to it,
+runs at the same time as the others; each measures, --rounds times:
   simulate  raw ViZDoom: make_action with random actions, get_state; no resize, no copy; one engine
             alone, then 32 and 64 of them in turn
   infer     the network's forward pass in plain torch, sampling an action for every row
   train     its forward and backward pass and loss over [T, B] rows, one epoch, and one Adam step
             per batch
-The first as engines start by default and "calm": under SCHED_BATCH and with huge pages. The last
-two in float32 and bfloat16, with several
-numbers of rows, and with the first convolution as it is written and in "blocks" (in_blocks). The
-fastest of each counts. Then
+Engines are started as by default and "calm": under SCHED_BATCH and with huge pages. The network
+runs in float32 and bfloat16, with several numbers of rows, and with the first convolution as it is
+written and in "blocks" (in_blocks). The fastest of each counts. Then, with times in seconds per
+step on one core,
 
-    reference = frame_skip * cores / (simulate + infer + train)        frames per second, times in
-    seconds per step on one core
+    reference = frame_skip * cores / (simulate + infer + train)        frames per second
 
-where so many rows are inferred at once as engines were stepped: who acts for 32 rows has 32
-engines, and each finds little of itself in the caches when its turn comes. `hot_reference` is the
-same with the one engine that is always in the cache: no training can have that and the batches, it
-is there to show what the caches cost.
+where as many rows are inferred at once as engines were stepped: a process that acts for 32 rows has
+32 engines, and each of them finds little of its memory in the caches when its turn comes.
+`hot_reference` is the same with a single engine, which is always in the cache. No training can have
+both that and batches; the figure shows the cost of the caches.
 
-No bound: it is plain modules, torch's own ELU and autograd, and kernels of one's own may beat a
-part of it. What it leaves out (copying observations, bookkeeping, reducing gradients, publishing
-weights) costs time on top.
+The reference is no upper bound: it uses plain modules, torch's own ELU and autograd, and other
+kernels may be faster. It leaves out the copying of observations, bookkeeping, the reduction of
+gradients and the publishing of weights, which cost time on top.
 """
 
 import argparse
@@ -46,12 +43,12 @@ from bench import roofline_parts
 from bench.roofline_parts import ENGINES, INFER_ROWS, PARTS
 
 CGROUP = Path("/sys/fs/cgroup")
-# Of one measurement, on top of its own time: importing, starting its engines, the first calls.
+# Added to the time of one measurement: importing, starting its engines, the first calls.
 GRACE_S = 60.0
 
 
 def usable_cores() -> list[int]:
-    """Those to measure on: as many of the allowed ones as the cgroup's quota is worth, at least
+    """The cores to measure on: as many of the allowed ones as the cgroup's quota grants, at least
     one.
     """
     allowed, quota = sorted(os.sched_getaffinity(0)), cpu_quota()
@@ -59,7 +56,7 @@ def usable_cores() -> list[int]:
 
 
 def cpu_quota() -> float | None:
-    """Cores that the cgroup (v2, else v1) grants, None where it sets no limit."""
+    """Number of cores that the cgroup (v2, else v1) grants; None where it sets no limit."""
     words = read(CGROUP / "cpu.max").split() or [
         read(CGROUP / "cpu/cpu.cfs_quota_us"),
         read(CGROUP / "cpu/cpu.cfs_period_us"),
@@ -69,6 +66,7 @@ def cpu_quota() -> float | None:
 
 
 def read(path: Path) -> str:
+    """The text of a file; empty where it cannot be read."""
     try:
         return path.read_text(encoding="ascii").strip()
     except OSError:
@@ -79,8 +77,10 @@ def read(path: Path) -> str:
 
 
 def answers_of(cores: Sequence[int], options: argparse.Namespace) -> list[dict[str, list[float]]]:
-    """What every core's process measured. Whatever happens, none is left, nor an engine, nor a
-    folder. Raises: SystemExit when one fails.
+    """The measurements of every core's process.
+
+    No process, engine or folder is left afterwards, also after an error.
+    Raises: SystemExit when a process fails.
     """
     words = [
         f"--scenario={options.scenario}",
@@ -100,7 +100,7 @@ def answers_of(cores: Sequence[int], options: argparse.Namespace) -> list[dict[s
     with tempfile.TemporaryDirectory(prefix="roofline-", ignore_cleanup_errors=True) as folder:
         try:
             for core in cores:
-                # when one does not start, those before it are known
+                # In a loop, so that earlier ones are known when one does not start.
                 running.append(start(core, command, Path(folder)))  # noqa: PERF401
             wait_for_all(running, cores, limit_s)
             return [json.loads(process.communicate(timeout=limit_s)[0]) for process in running]
@@ -111,8 +111,10 @@ def answers_of(cores: Sequence[int], options: argparse.Namespace) -> list[dict[s
 
 
 def start(core: int, command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
-    """In a folder of its own, where its engine writes a file, and in a group of its own, which
-    its engine is killed with.
+    """Start the process of a core.
+
+    It has a folder of its own, where its engine writes a file, and a process group of its own, with
+    which its engine is killed.
     """
     (place := folder / str(core)).mkdir()
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -128,13 +130,14 @@ def start(core: int, command: Sequence[str], folder: Path) -> subprocess.Popen[b
 def wait_for_all(
     running: Sequence[subprocess.Popen[bytes]], cores: Sequence[int], limit_s: float
 ) -> None:
-    """Their answers are short: no pipe fills up meanwhile."""
+    """Wait until all have ended. Their answers are short, so no pipe fills up meanwhile."""
     deadline = time.monotonic() + limit_s
     while None in (codes := [process.poll() for process in running]):
         if time.monotonic() > deadline:
             late = [str(core) for core, code in zip(cores, codes, strict=True) if code is None]
             raise SystemExit(
-                f"no answer of the measurement on core {', '.join(late)} within {limit_s:g} s"
+                f"no answer of the measurement on core {', '.join(late)} within {limit_s:g} s; "
+                "is the machine busy?"
             )
         refuse_failed(codes, cores)
         time.sleep(0.2)
@@ -142,15 +145,16 @@ def wait_for_all(
 
 
 def refuse_failed(codes: Sequence[int | None], cores: Sequence[int]) -> None:
+    """Raises: SystemExit when a process has failed."""
     for core, code in zip(cores, codes, strict=True):
         if code:
             raise SystemExit(
-                f"the measurement on core {core} ended with {code}; what it said stands above"
+                f"the measurement on core {core} ended with {code}; its output stands above"
             )
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """With its engine."""
+    """Kill a process with its engine."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -160,7 +164,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def least(times: dict[str, float], begin: str, end: str = "") -> str:
-    """Which of those so named takes the least time."""
+    """Name of the fastest measurement whose name begins and ends so."""
     return min(
         (name for name in times if name.startswith(begin) and name.endswith(end)),
         key=times.__getitem__,
@@ -168,8 +172,9 @@ def least(times: dict[str, float], begin: str, end: str = "") -> str:
 
 
 def chosen(times: dict[str, float]) -> tuple[tuple[str, str], tuple[str, str], str]:
-    """Names of the fastest (simulate, infer) with as many engines as rows, of the fastest with
-    one engine, and of the fastest train.
+    """Names of the fastest measurements.
+
+    Three: (simulate, infer) with as many engines as rows, (simulate, infer) with one engine, train.
     """
     simulate = {engines: least(times, "simulate", f" {engines} engines") for engines in ENGINES}
     infer = {rows: least(times, "infer", f" {rows} rows") for rows in INFER_ROWS}
@@ -181,6 +186,7 @@ def chosen(times: dict[str, float]) -> tuple[tuple[str, str], tuple[str, str], s
 
 
 def report(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure on all cores, and compute the reference."""
     cores = usable_cores()
     answers = answers_of(cores, options)
     times = {
@@ -223,25 +229,25 @@ def main() -> None:
         # The processes run elsewhere.
         options.scenario = str(Path(options.scenario).expanduser().resolve())
         if not Path(options.scenario).is_file():
-            raise SystemExit(f"--scenario: no file {options.scenario}")
-    found = report(options)
-    for name, microseconds in found["microseconds_per_step"].items():
+            raise SystemExit(f"--scenario: there is no file {options.scenario}")
+    figures = report(options)
+    for name, microseconds in figures["microseconds_per_step"].items():
         mark = (
             "   <-- best"
-            if name in found["best"]
+            if name in figures["best"]
             else "   <-- best, always hot"
-            if name in found["hot_best"]
+            if name in figures["hot_best"]
             else ""
         )
         print(f"{name:<32}{microseconds:>9.1f} us per step and core{mark}")
     print(
-        f"{'pure simulation':<32}{found['pure_simulation_frames_per_s']:>9} frames/s on "
-        f"{found['cores']} cores"
+        f"{'pure simulation':<32}{figures['pure_simulation_frames_per_s']:>9} frames/s on "
+        f"{figures['cores']} cores"
     )
-    print(f"{'bare torch reference':<32}{found['reference_frames_per_s']:>9} frames/s")
-    print(f"{'with one engine, always hot':<32}{found['hot_reference_frames_per_s']:>9} frames/s")
+    print(f"{'bare torch reference':<32}{figures['reference_frames_per_s']:>9} frames/s")
+    print(f"{'with one engine, always hot':<32}{figures['hot_reference_frames_per_s']:>9} frames/s")
     if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""What one core's process of bench/roofline.py measures: raw engines, and the network in plain
-torch. Imports nothing of pbt, nor of bench.
+"""The process of one core of bench/roofline.py: it measures raw engines and a plain torch network.
 
-    python bench/roofline_parts.py --core=0 --cores=2 --scenario=health_gathering_supreme
-    --frame-skip=4 --seconds=4 --rounds=3
+    python bench/roofline_parts.py --core=0 --cores=2 --scenario=health_gathering_supreme \\
+        --frame-skip=4 --seconds=4 --rounds=3
 
-Prints JSON: name -> seconds per step, by round.
+It imports nothing of pbt or of bench, and prints JSON: name -> seconds per step, by round.
 """
 
 import argparse
@@ -25,16 +24,17 @@ T, BATCH_STEPS = 32, 2048
 INFER_ROWS, TRAIN_SLOTS = (32, 64), (8, 16, 32)
 ENGINES = (1, *INFER_ROWS)
 PARTS = 2 * len(ENGINES) + 4 * len(INFER_ROWS) + 4 * len(TRAIN_SLOTS)
-# Of engines' environment: their memory is in huge pages, so that more of it is still mapped when an
-# engine's turn comes.
+# A variable of the engines' environment: memory in huge pages, so that more of it is still mapped
+# when an engine's turn comes.
 CALM = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
 # Stride of the first convolution, which divides its kernel, and height and width of the images.
 SIDE = 4
 
 
 def keep_freed_memory() -> None:
-    """Else glibc gives large tensors back to the system when they are freed, and every batch
-    pays for fresh pages.
+    """Keep the memory of freed tensors in this process.
+
+    Otherwise glibc gives large tensors back to the system, and every batch pays for fresh pages.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
@@ -43,17 +43,22 @@ def keep_freed_memory() -> None:
 
 
 def in_blocks(images: Any) -> Any:
-    """[N, H, W, C] -> [N, H / SIDE, W / SIDE, SIDE * SIDE * C]: for a first convolution of
-    stride 1, whose channels fill a vector unit.
+    """[N, H, W, C] -> [N, H / SIDE, W / SIDE, SIDE * SIDE * C].
+
+    The first convolution then has stride 1, and its channels fill a vector unit.
     """
     count, height, width, channels = images.shape
-    cut = images.view(count, height // SIDE, SIDE, width // SIDE, SIDE * channels)
-    return cut.transpose(2, 3).reshape(count, height // SIDE, width // SIDE, SIDE * SIDE * channels)
+    parts = images.view(count, height // SIDE, SIDE, width // SIDE, SIDE * channels)
+    return parts.transpose(2, 3).reshape(
+        count, height // SIDE, width // SIDE, SIDE * SIDE * channels
+    )
 
 
 def make_network(actions: int, blocks: bool) -> Any:
-    """blocks: the first convolution's weights lie as `in_blocks` lays pixels, from the
-    beginning; sums and what Adam does are the same.
+    """The network in plain torch.
+
+    blocks  the first convolution's weights are laid out as `in_blocks` lays pixels; its sums and
+            Adam's steps are the same
     """
     import torch
     from torch import Tensor, nn
@@ -97,14 +102,14 @@ def make_network(actions: int, blocks: bool) -> Any:
                 candidate = torch.tanh(products[t, :, 2 * STATE :] + reset * hidden[:, 2 * STATE :])
                 state = (candidate + update * (state - candidate)).float()
                 states.append(state)
-            told: Tensor = self.heads(torch.stack(states)).float()
-            return told
+            outputs: Tensor = self.heads(torch.stack(states)).float()
+            return outputs
 
     return Network()
 
 
 def start_engine(scenario: str) -> Any:
-    """scenario: the path of a .cfg file, or the name of one of ViZDoom's."""
+    """A running engine. scenario: the path of a .cfg file, or a name of one of ViZDoom's."""
     import vizdoom
 
     game = vizdoom.DoomGame()
@@ -123,8 +128,10 @@ def start_engine(scenario: str) -> Any:
 
 @contextmanager
 def calm_engines() -> Iterator[None]:
-    """For those that are started within. Nobody who is woken interrupts another: an engine would
-    find its message locked, and sleep again.
+    """Engines that are started inside run under SCHED_BATCH and with huge pages.
+
+    A woken engine then interrupts no other process: it would find its message locked and sleep
+    again.
     """
     name, value = CALM
     before, policy = os.environ.get(name), os.sched_getscheduler(0)
@@ -142,12 +149,13 @@ def calm_engines() -> Iterator[None]:
 
 
 def simulate_step(calm: bool, engines: int, options: argparse.Namespace) -> float:
-    """Seconds per step of so many engines in turn."""
+    """Seconds per step of some engines in turn. calm: as in `calm_engines`."""
     with calm_engines() if calm else nullcontext():
         return engines_step(engines, options)
 
 
 def engines_step(engines: int, options: argparse.Namespace) -> float:
+    """Seconds per step of some engines in turn."""
     games = [start_engine(options.scenario) for _ in range(engines)]
     buttons = len(games[0].get_available_buttons())
 
@@ -166,7 +174,7 @@ def engines_step(engines: int, options: argparse.Namespace) -> float:
 
 
 def timed(step: Callable[[], None], rows: int, seconds: float) -> float:
-    """Seconds per row."""
+    """Seconds per row of a step that serves some rows at once."""
     step()
     step()
     count, began = 0, time.perf_counter()
@@ -177,8 +185,9 @@ def timed(step: Callable[[], None], rows: int, seconds: float) -> float:
 
 
 def infer_step(bfloat16: bool, blocks: bool, rows: int, options: argparse.Namespace) -> float:
-    """Seconds per row of a forward pass of so many. Weights are converted once: they change far
-    more rarely than they are used.
+    """Seconds per row of a forward pass over some rows.
+
+    Weights are converted only once, since they change far more rarely than they are used.
     """
     import torch
 
@@ -199,8 +208,9 @@ def infer_step(bfloat16: bool, blocks: bool, rows: int, options: argparse.Namesp
 
 
 def train_step(bfloat16: bool, blocks: bool, slots: int, options: argparse.Namespace) -> float:
-    """Seconds per row of passes over T rows of so many slots at a time, with an Adam step where
-    a batch is complete.
+    """Seconds per row of training passes over T rows of some slots at a time.
+
+    An Adam step follows where a batch is complete.
     """
     import torch
 
@@ -225,7 +235,7 @@ def train_step(bfloat16: bool, blocks: bool, slots: int, options: argparse.Names
             + (log_probs.exp() * log_probs).sum()
         ).backward()
         done += T * slots
-        # Of a batch that all cores share, every core has its part.
+        # All cores share a batch in equal parts.
         if done >= BATCH_STEPS / options.cores:
             done = 0
             optimizer.step()
@@ -235,7 +245,7 @@ def train_step(bfloat16: bool, blocks: bool, slots: int, options: argparse.Names
 
 
 def measure(options: argparse.Namespace) -> None:
-    """What one of the processes does. Prints JSON: name -> seconds per step, by round."""
+    """Run all measurements. Prints JSON: name -> seconds per step, by round."""
     os.sched_setaffinity(0, {options.core})
     keep_freed_memory()
     import torch
@@ -257,11 +267,11 @@ def measure(options: argparse.Namespace) -> None:
             parts[f"train {words} {slots} slots"] = partial(
                 train_step, bfloat16, blocks, slots, options
             )
-    found: dict[str, list[float]] = {name: [] for name in parts}
+    seconds_per_step: dict[str, list[float]] = {name: [] for name in parts}
     for _ in range(options.rounds):
         for name, part in parts.items():
-            found[name].append(part())
-    print(json.dumps(found))
+            seconds_per_step[name].append(part())
+    print(json.dumps(seconds_per_step))
 
 
 def main() -> None:

@@ -1,6 +1,4 @@
-"""Sample Factory 2 as a peer: how it is started, what it reports, and how it is ended with
-everything that it started.
-"""
+"""Runs Sample Factory 2 for comparison: starts it, reads its reports, ends all its processes."""
 
 import argparse
 import json
@@ -24,10 +22,9 @@ from pbt.envs.doom.strays import remove_strays
 from tests.e2e.faults import processes
 
 LOG = "log.txt"
-# It writes what it learned from a batch right after it, with the frames up to then, at most every
-# two seconds.
+# A value that it writes after an update, with the frames up to then, at most every two seconds.
 UPDATE_TAG = "train/loss"
-# Without an update for so long something is wrong.
+# Without an update for this long something is wrong.
 PATIENCE_S = 120.0
 SETTINGS = ("2x16", "2x32", "4x16", "2x16-plain")
 _SETTING = re.compile(r"(?P<workers>[1-9]\d*)x(?P<environments>[1-9]\d*)(?P<modes>(-[a-z]+)*)")
@@ -42,21 +39,24 @@ _REPORT = re.compile(
     r"avg: (?P<mean>[-\d.]+), max: (?P<max>[-\d.]+)\)"
 )
 
-# What torch shares between processes: torch_PID_RANDOM_NUMBER
+# Names of memory that torch shares between processes: torch_PID_RANDOM_NUMBER
 _SHARED = re.compile(r"torch_(?P<pid>\d+)_.*")
 
 Figures = dict[str, float | None]
-"""By name; None where a system does not say it."""
+"""Name -> figure; None where a system does not report it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """peer: Sample Factory's name for it, and what else is said to it;  settings: of our
-    configuration
+    """A Doom scenario that both systems can train.
 
-    peer_scale  what it multiplies rewards by, in its summaries, too
-    game        of ours;  file: its own scenario file, without .cfg, where that is called otherwise;
-                skip: tics of a decision
+    peer          Sample Factory's name of it
+    settings      of our config
+    peer_scale    the factor by which Sample Factory multiplies rewards, also in its summaries
+    peer_options  further options of Sample Factory
+    game          our name of the game
+    file          Sample Factory's scenario file without .cfg; None where it has the scenario's name
+    skip          tics of a decision
     """
 
     peer: str
@@ -68,7 +68,7 @@ class Scenario:
     skip: int = 4
 
 
-# Those in which its network sees nothing but the screen, and acts by one choice.
+# Scenarios of one seat, in which the network sees only the screen and makes one choice.
 ALONE = {
     "health_gathering_supreme": Scenario(
         "doom_health_gathering_supreme",
@@ -81,8 +81,8 @@ ALONE = {
     "basic": Scenario("doom_basic", ("learning.reward_scale=0.01",), 0.01),
     "defend_the_center": Scenario("doom_defend_the_center_flat_actions", ()),
 }
-# Two policies that meet each other and themselves, on its own map: the screen, measurements, seven
-# heads of 12 096 actions, games of four minutes.
+# Two policies that meet each other and themselves on Sample Factory's map. They see the screen and
+# measurements, and choose among 12 096 actions by seven heads; games last four minutes.
 DUELS = {
     "duel": Scenario(
         "doom_duel",
@@ -103,42 +103,45 @@ SCENARIOS = ALONE | DUELS
 
 
 def peer_folder(python: Path) -> Path:
-    """Of Sample Factory's Doom examples."""
+    """The folder of Sample Factory's Doom examples."""
     code = "import os, sf_examples.vizdoom.doom as doom; print(os.path.dirname(doom.__file__))"
     return Path(_asked(python, code).strip())
 
 
 def peer_versions(python: Path, engine: str = "vizdoom") -> dict[str, str]:
-    """Of what Sample Factory runs on. Raises: SystemExit when its engine of the game is not
-    ours: the engines would be compared, too.
+    """Versions of the packages that Sample Factory runs on.
+
+    Raises: SystemExit when its game engine has another version than ours: then the engines would be
+    compared as well.
     """
     packages = ("sample-factory", engine, "torch", "numpy")
     code = (
         "import json, importlib.metadata as m; print(json.dumps({name: m.version(name) "
         f"for name in {packages}}}))"
     )
-    found: dict[str, str] = json.loads(_asked(python, code))
-    mine = metadata.version(engine)
-    if found[engine] != mine:
+    versions: dict[str, str] = json.loads(_asked(python, code))
+    our_version = metadata.version(engine)
+    if versions[engine] != our_version:
         raise SystemExit(
-            f"Sample Factory has {engine} {found[engine]}, ours is {mine}: install the same "
-            "version in both environments"
+            f"Sample Factory has {engine} {versions[engine]}, ours is {our_version}; install the "
+            "same version in both environments"
         )
-    return found
+    return versions
 
 
 def _asked(python: Path, code: str) -> str:
-    """What it prints of a line of code."""
+    """The output of a line of code in Sample Factory's environment. Raises: SystemExit."""
     answer = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         raise SystemExit(
-            f"{python} has no Sample Factory with what the game needs:\n{answer.stderr.strip()}"
+            f"{python}: Sample Factory, or a package that the game needs, is missing:\n"
+            f"{answer.stderr.strip()}"
         )
     return answer.stdout
 
 
 def peer_command(folder: Path, setting: str, options: argparse.Namespace) -> list[str]:
-    """How it is started on a Doom scenario, but for when it ends."""
+    """The command that starts it on a Doom scenario, without the option that ends it."""
     return [
         str(options.sample_factory),
         "-m",
@@ -164,8 +167,10 @@ def peer_command(folder: Path, setting: str, options: argparse.Namespace) -> lis
 
 
 def setting_options(setting: str) -> list[str]:
-    """setting: "2x16" = 2 workers with 16 environments each, "2x16-plain" = without normalising;
-    other modes as in _MODES, as many as wanted.
+    """The options of a setting.
+
+    "2x16" is 2 workers with 16 environments each, "2x16-plain" the same without normalising; other
+    modes are in _MODES, and several may follow each other.
     """
     parts = _SETTING.fullmatch(setting_word(setting))
     assert parts is not None
@@ -175,22 +180,24 @@ def setting_options(setting: str) -> list[str]:
 
 
 def setting_word(word: str) -> str:
-    """The word itself. Raises: argparse.ArgumentTypeError when it is no setting: some of them
-    are played minutes later.
+    """The word itself, checked at once because some settings are only used minutes later.
+
+    Raises: argparse.ArgumentTypeError when it is no setting.
     """
     parts = _SETTING.fullmatch(word)
     if parts is None or not set(parts["modes"].split("-")[1:]) <= _MODES.keys():
-        known = ", ".join(f"-{mode}" for mode in _MODES)
+        modes = ", ".join(f"-{mode}" for mode in _MODES)
         raise argparse.ArgumentTypeError(
             f"{word!r} is no setting of Sample Factory: expected WORKERSxENVIRONMENTS and "
-            f"any of {known}, as 2x16-plain"
+            f"any of {modes}, as 2x16-plain"
         )
     return word
 
 
 def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[bytes], str]:
-    """The process and the mark in the environment of everything that it starts; what it prints
-    goes to LOG in the folder.
+    """Start Sample Factory. Its output goes to LOG in the folder.
+
+    Returns the process, and the mark in the environment of all processes that it starts.
     """
     mark = uuid.uuid4().hex
     environment = {**os.environ, processes.MARK: mark}
@@ -207,53 +214,59 @@ def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[b
     return process, mark
 
 
-def lags(found: Sequence[re.Match[str]]) -> Figures:
-    """Over all reports of the window; a report tells of the newest update alone, and -1 before
-    the first.
+def lags(reports_in_window: Sequence[re.Match[str]]) -> Figures:
+    """Policy lag over the reports of a window.
+
+    A report holds the lag of the newest update only, and -1 before the first.
     """
-    told = [
+    mean_and_max = [
         (float(report["mean"]), float(report["max"]))
-        for report in found
+        for report in reports_in_window
         if float(report["mean"]) >= 0
     ]
-    if not told:
+    if not mean_and_max:
         return {"lag_mean": None, "lag_max": None}
     return {
-        "lag_mean": statistics.fmean(mean for mean, _ in told),
-        "lag_max": max(most for _, most in told),
+        "lag_mean": statistics.fmean(mean for mean, _ in mean_and_max),
+        "lag_max": max(most for _, most in mean_and_max),
     }
 
 
 def reports(log: Path) -> list[re.Match[str]]:
+    """All reports of a log."""
     return list(_REPORT.finditer(log.read_text(encoding="utf-8", errors="replace")))
 
 
 def updates_of(folder: Path) -> list[dict[str, Any]]:
-    """Those that its summaries tell of, as in our curves: member (its policy), t (the moment it
-    was written, Unix time), frames (up to then).
+    """The updates in its summaries, with the keys of our curves.
+
+    member  its policy
+    t       Unix time at which the update was written
+    frames  up to the update
     """
-    found = []
+    updates = []
     for path in sorted((folder / "run" / ".summary").glob("*")):
         events = EventAccumulator(str(path), size_guidance={"scalars": 0})
         events.Reload()
         if UPDATE_TAG in events.Tags()["scalars"]:
-            found += [
+            updates += [
                 {"member": path.name, "t": event.wall_time, "frames": event.step}
                 for event in events.Scalars(UPDATE_TAG)
             ]
-    return found
+    return updates
 
 
 def updates_until(
     folder: Path, since: float, until: float, process: subprocess.Popen[bytes]
 ) -> list[dict[str, Any]]:
-    """Those of that time, as soon as every policy has told of a later one: then none of that
-    time is still to be written.
+    """The updates of a time.
+
+    Waits until every policy has written a later update, so that none of that time is missing.
     """
 
     def whole() -> bool:
-        told = {point["member"] for point in updates_of(folder) if point["t"] > until}
-        return bool(told) and told == {
+        members = {point["member"] for point in updates_of(folder) if point["t"] > until}
+        return bool(members) and members == {
             path.name for path in (folder / "run" / ".summary").glob("*")
         }
 
@@ -268,8 +281,9 @@ def wait_for(
     log: Path,
     every_s: float = 0.05,
 ) -> None:
-    """Until Sample Factory reports what is asked, looked for so often. Raises: SystemExit with
-    its last words when it ends or takes too long.
+    """Wait for a condition, which is checked every `every_s`.
+
+    Raises: SystemExit with the end of the log when Sample Factory ends or takes too long.
     """
     deadline = time.monotonic() + limit_s
     while not condition():
@@ -281,13 +295,14 @@ def wait_for(
 
 
 def last_words(log: Path) -> str:
-    """Its log is gone when this program has ended."""
+    """The end of the log, for messages: the log itself is removed with this program."""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-30:])
 
 
 def end_all(mark: str, process: subprocess.Popen[bytes]) -> None:
-    """Its engines outlive it, and one that is left over falsifies every later figure. What all
-    of them leave in shared memory goes, too.
+    """Kill Sample Factory with its engines, and remove their shared memory.
+
+    Its engines outlive it, and one that is left over would falsify every later figure.
     """
     killed = {process.pid}
     process.kill()
@@ -300,7 +315,7 @@ def end_all(mark: str, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
     remove_strays(young_s=0.0)
     for path in processes.SHARED_MEMORY.glob("torch_*"):
-        # Of others' names some are made otherwise, or belong to another user.
+        # Other files may have other names, or belong to another user.
         if (name := _SHARED.fullmatch(path.name)) is not None and int(name["pid"]) in killed:
             with suppress(OSError):
                 path.unlink(missing_ok=True)

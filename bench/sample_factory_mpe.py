@@ -1,16 +1,16 @@
-"""A scenario of MPE2 as a multi-agent environment of Sample Factory 2; run by the python that has
-both, see bench/light.py.
+"""Trains Sample Factory 2 on a scenario of MPE2, as a multi-agent environment.
 
-    sf/bin/python -P bench/sample_factory_mpe.py --env=simple_push --algo=APPO ...     # without -P,
-    `import sample_factory` finds this folder's
+    sf/bin/python -P bench/sample_factory_mpe.py --env=simple_push --algo=APPO ...
 
-As its documentation asks of environments with several agents
-(sf_examples/train_custom_multi_env.py): lists with an entry for each agent, all of them played by
-one policy, and a new game starts by itself. A policy has one observation space, so vectors are
-filled with zeros up to the longest; ours does the same with env.options.one_role. --env=simple_push
-is mpe2's raw_env behind PettingZoo's converter (ours has one of its own), without the wrappers that
-check what a policy of either system never does; --env=simple_push_parallel_env is what mpe2 ships,
-with them.
+The python is that of an environment with both packages; bench/light.py starts it. Without -P,
+`import sample_factory` would find the module of this folder.
+
+The environment follows Sample Factory's example for several agents
+(sf_examples/train_custom_multi_env.py): lists have an entry for each agent, one policy plays all
+agents, and a new game starts by itself. A policy has one observation space, so vectors are filled
+with zeros up to the longest; ours does the same with env.options.one_role. --env=simple_push is
+mpe2's raw_env behind PettingZoo's converter (ours has one of its own), without wrappers that check
+for errors a policy never makes; --env=simple_push_parallel_env is mpe2's own, with those wrappers.
 """
 
 import sys
@@ -29,7 +29,7 @@ CHECKED = "_parallel_env"
 
 
 class Mpe(gymnasium.Env):
-    """Observations: [longest] float32 for each agent."""
+    """A scenario with one list entry for each agent; observations are [longest] float32."""
 
     is_multiagent = True
 
@@ -47,32 +47,33 @@ class Mpe(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: Any = None
     ) -> tuple[list[Any], list[dict[str, Any]]]:
-        seen, _ = self._env.reset(seed=seed)
-        return self._filled(seen), [{} for _ in self._agents]
+        observations, _ = self._env.reset(seed=seed)
+        return self._filled(observations), [{} for _ in self._agents]
 
     def step(
         self, actions: Any
     ) -> tuple[list[Any], list[float], list[bool], list[bool], list[dict[str, Any]]]:
-        seen, rewards, terminated, truncated, _ = self._env.step(
+        observations, rewards, terminated, truncated, _ = self._env.step(
             {agent: int(action) for agent, action in zip(self._agents, actions, strict=True)}
         )
         if not self._env.agents:
-            seen, _ = self._env.reset()
-        found = (
+            observations, _ = self._env.reset()
+        outcomes = (
             [float(rewards[agent]) for agent in self._agents],
             [terminated[a] for a in self._agents],
             [truncated[a] for a in self._agents],
         )
-        return self._filled(seen), *found, [{} for _ in self._agents]
+        return self._filled(observations), *outcomes, [{} for _ in self._agents]
 
     def render(self) -> None:
-        """Sample Factory asks for one."""
+        """Does nothing; Sample Factory requires the method."""
 
-    def _filled(self, seen: Any) -> list[Any]:
+    def _filled(self, observations: Any) -> list[Any]:
+        """Observations of all agents, filled with zeros to the same length."""
         rows = []
         for agent in self._agents:
             row = np.zeros(self._length, np.float32)
-            row[: len(seen[agent])] = seen[agent]
+            row[: len(observations[agent])] = observations[agent]
             rows.append(row)
         return rows
 

@@ -1,11 +1,12 @@
-"""Does a long training grow? Samples memory and open descriptors of each of its processes.
+"""Measures whether the memory and open descriptors of a long training grow.
 
     python -m bench.soak --placement inline --minutes 60 --json soak.json
 
-Memory is what the processes themselves hold: heap, stacks and their parts of shared memory.
-(Proportional set size also counts parts of libraries, so it grows when a stranger who shared them
-ends.) After the warm-up, per process and in all: the slope of a least-squares line times the hours,
-last minus first tenth (medians), and max - min. Run it from the repository's root.
+It samples each process of the training. Memory is what the processes themselves hold: heap, stacks
+and their parts of shared memory. (Proportional set size also counts parts of libraries, so it grows
+when another process that shared them ends.) Reported after the warm-up, per process and in all: the
+slope of a least-squares line times the duration, the median of the last tenth minus that of the
+first, and greatest minus least. Run it from the repository's root.
 """
 
 import argparse
@@ -38,21 +39,21 @@ def sample(run: Run) -> dict[str, tuple[float, int]]:
     """Process name -> (own memory in MB, open descriptors), and their sums under "all"."""
     names = {process.pid: process.name for process in current(run).processes}
     pids = [pid for pid in processes.of_run(run.mark, run.pid) if processes.alive(pid)]
-    found = {
+    sizes = {
         names.get(pid, f"pid {pid}"): (processes.own_bytes(pid) / MB, processes.descriptors(pid))
         for pid in pids
     }
     return {
-        **found,
+        **sizes,
         ALL: (
-            sum(memory for memory, _ in found.values()),
-            sum(count for _, count in found.values()),
+            sum(memory for memory, _ in sizes.values()),
+            sum(count for _, count in sizes.values()),
         ),
     }
 
 
 def growth(times_s: Sequence[float], values: Sequence[float]) -> dict[str, float]:
-    """How a series moved: fitted_growth is the slope of the line through it times its length."""
+    """The growth of a series. fitted_growth: slope of a line through it times its duration."""
     slope = float(np.polyfit(times_s, values, 1)[0]) if len(values) > 1 else 0.0
     tenth = max(1, len(values) // 10)
     ends = statistics.median(values[-tenth:]) - statistics.median(values[:tenth])
@@ -89,10 +90,13 @@ def measure(
 
 
 def summary(taken: Sequence[tuple[float, dict[str, tuple[float, int]]]]) -> dict[str, Any]:
-    """Per process and in all; a process that was not there all the time is left out, and named."""
+    """The growth per process and in all.
+
+    A process that did not live all the time is left out, and named in "came_or_went".
+    """
     series: defaultdict[str, list[tuple[float, float, int]]] = defaultdict(list)
-    for at_s, found in taken:
-        for name, sizes in found.items():
+    for at_s, sizes_by_name in taken:
+        for name, sizes in sizes_by_name.items():
             series[name].append((at_s, *sizes))
     whole = {name: rows for name, rows in series.items() if len(rows) == len(taken)}
     memory = {
@@ -143,9 +147,9 @@ def main() -> None:
             left = run.left_behind()
         finally:
             run.close()
-    found = summary(taken)
-    flat = all(rows["last_minus_first_tenth"] <= 0 for rows in found["descriptors"].values())
-    grown_mb = found["memory_mb"][ALL]["fitted_growth"]
+    growths = summary(taken)
+    flat = all(rows["last_minus_first_tenth"] <= 0 for rows in growths["descriptors"].values())
+    grown_mb = growths["memory_mb"][ALL]["fitted_growth"]
     verdict = {
         "memory_growth_mb": grown_mb,
         "memory_ok": grown_mb < GROWTH_LIMIT_MB,
@@ -158,7 +162,7 @@ def main() -> None:
         "settings": settings_of(options),
         "frames": frames,
         "verdict": verdict,
-        **found,
+        **growths,
     }
     print(json.dumps(report, indent=1))
     if options.json is not None:

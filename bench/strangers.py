@@ -1,22 +1,20 @@
-"""Players that were never trained against: how good is a population in the eyes of others?
+"""Measures a population against players that it never trained with.
 
     arena train connect_four --name c4 [--set ...]
     python -m bench.strangers connect_four c4 --games 400 --json connect_four.json
     arena train leduc --name leduc
     python -m bench.strangers leduc leduc --json leduc.json
 
-Both take `pip install open-spiel` and read what was trained from the data directory (--data, as for
-`arena`).
+Both commands need `pip install open-spiel` and read the population from the data directory (--data,
+as for `arena`).
 
 connect_four  `arena match POPULATION@best` against bench/mcts_bot.py, OpenSpiel's tree search with
-              100 simulations per move and random rollouts,
-              through `exec:`; the results are the match's own.
-leduc         exploitability (bench/exploitability.py) in chips per hand, beside that of uniformly
-              random play: of every snapshot of the best
-              member, of the mixture of its snapshots so far, of the mixture of all members'
-              snapshots so far, and of every member's last. `share`
-              is of uniform's. First of all uniform play and an approximate equilibrium (CFR+) are
-              measured, to check the measuring.
+              100 simulations per move and random rollouts, by `exec:`; the report is the match's
+leduc         exploitability (bench/exploitability.py) in chips per hand: of every snapshot of the
+              best member, of the mixture of its snapshots so far, of the mixture of all members'
+              snapshots so far, and of every member's last snapshot. `share` is the best mixture's
+              over that of uniformly random play. To check the program, uniform play and an
+              approximate equilibrium (CFR+) are measured first.
 """
 
 import argparse
@@ -51,7 +49,7 @@ CFR_ITERATIONS, CFR_AT_MOST = 100, 0.02
 
 
 def connect_four(options: argparse.Namespace) -> dict[str, Any]:
-    """The match as `arena match --json` tells it."""
+    """Play the match. Returns the report of `arena match --json`."""
     guest = f"exec:{sys.executable} {BOT} --simulations {options.simulations}"
     played = ["--games", str(options.games), "--seed", str(options.seed), "--json"]
     command = [
@@ -79,6 +77,7 @@ def connect_four(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def leduc(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the exploitability of the population on Leduc poker."""
     states = InformationStates(LEDUC)
     check(states)
     uniform = states.exploitability(states.uniform())
@@ -106,17 +105,17 @@ def leduc(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def check(states: InformationStates) -> None:
-    """Hold the measuring against what is known. Raises: AssertionError."""
-    found = states.exploitability(states.uniform())
-    assert abs(found - UNIFORM_EXPLOITABILITY) < 1e-5, (
-        f"uniform play is measured at {found}; known is {UNIFORM_EXPLOITABILITY}"
+    """Check the program against known figures. Raises: AssertionError."""
+    measured = states.exploitability(states.uniform())
+    assert abs(measured - UNIFORM_EXPLOITABILITY) < 1e-5, (
+        f"uniform play is measured at {measured}; expected {UNIFORM_EXPLOITABILITY}"
     )
     solver = pyspiel.CFRPlusSolver(states.game)
     for _ in range(CFR_ITERATIONS):
         solver.evaluate_and_update_policy()
-    found = states.exploitability(states.table_of(solver.average_policy()))
-    assert found < CFR_AT_MOST, (
-        f"the equilibrium of {CFR_ITERATIONS} iterations of CFR+ is measured at {found}; "
+    measured = states.exploitability(states.table_of(solver.average_policy()))
+    assert measured < CFR_AT_MOST, (
+        f"the equilibrium of {CFR_ITERATIONS} iterations of CFR+ is measured at {measured}; "
         f"expected less than {CFR_AT_MOST}"
     )
 
@@ -124,7 +123,7 @@ def check(states: InformationStates) -> None:
 def member_policies(
     states: InformationStates, options: argparse.Namespace
 ) -> dict[str, list[tuple[int, Table]]]:
-    """By member its (frames, policy), in the order of frames."""
+    """Member -> (frames, policy) of its snapshots, in the order of frames."""
     data = data_dir(options.data)
     with open_league(league_path(data), read_only=True) as league:
         snapshots = [
@@ -132,12 +131,12 @@ def member_policies(
             for snapshot in list_snapshots(league, options.population)
             if not snapshot.weights_removed
         ]
-    found: dict[str, list[tuple[int, Table]]] = {}
+    policies: dict[str, list[tuple[int, Table]]] = {}
     for snapshot in snapshots:
-        found.setdefault(snapshot.record.member, []).append(
+        policies.setdefault(snapshot.record.member, []).append(
             (snapshot.record.frames, _policy(states, snapshot, data))
         )
-    return found
+    return policies
 
 
 def _policy(states: InformationStates, snapshot: StoredSnapshot, data: Path) -> Table:
@@ -150,6 +149,7 @@ def _policy(states: InformationStates, snapshot: StoredSnapshot, data: Path) -> 
 
 
 def best_member(options: argparse.Namespace) -> str:
+    """The member of the population's best player."""
     _, (player,) = resolve_players([f"{options.population}@best"], options.data)
     assert player.member is not None
     return player.member
@@ -158,21 +158,23 @@ def best_member(options: argparse.Namespace) -> str:
 def exploitability_curve(
     states: InformationStates, by_member: dict[str, list[tuple[int, Table]]], best: str
 ) -> list[dict[str, float]]:
-    """At each snapshot of the best member: its own, that of its mixture up to there, that of all
-    members' up to there.
+    """The exploitability at each snapshot of the best member.
+
+    Of the snapshot itself, of the mixture of the member's snapshots up to it, and of the mixture of
+    all members' snapshots up to its frames.
     """
     rows = []
     for index, (frames, policy) in enumerate(by_member[best]):
-        own = [earlier for _, earlier in by_member[best][: index + 1]]
-        everybody = [
+        own_policies = [earlier for _, earlier in by_member[best][: index + 1]]
+        all_members = [
             earlier for policies in by_member.values() for at, earlier in policies if at <= frames
         ]
         rows.append(
             {
                 "frames": frames,
                 "snapshot": states.exploitability(policy),
-                "mixture": states.exploitability(states.mixture(own)),
-                "population_mixture": states.exploitability(states.mixture(everybody)),
+                "mixture": states.exploitability(states.mixture(own_policies)),
+                "population_mixture": states.exploitability(states.mixture(all_members)),
             }
         )
     return rows
@@ -194,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             command.add_argument("--simulations", type=int, default=100)
             command.add_argument("--seed", type=int, default=1)
         else:
-            command.add_argument("--member", help="instead of the one of @best")
+            command.add_argument("--member", help="the member to measure; default: that of @best")
     options = parser.parse_args(arguments)
     result = {**options.run(options), "hardware": hardware()}
     if options.json is not None:

@@ -1,16 +1,16 @@
-"""How fast connect four is played and learned, layer by layer, in one interleaved run.
+"""Measures how fast connect four is played and learned, layer by layer, in one interleaved run.
 
-    python bench/throughput.py --rounds 7 --seconds 4 --json bench/throughput.json
+    python bench/throughput.py --rounds 7 --seconds 4 --json throughput.json
 
-Layers, each timed for `seconds` per round, in turn, so that a slow moment of the machine hits all
-alike:
+Each layer is timed for --seconds per round, in turn, so that a slow moment of the machine hits all
+of them alike:
   raw_env      PettingZoo's raw environment: last(), a random legal action, step()
   env          the same with PettingZoo's own wrappers
-  adapter      our adapter alone, the same random play
+  adapter      our adapter alone, with the same random play
   simulation   rollout worker and policy server with the scripted random player in every seat:
                everything but networks and learning
-  training     the population of a shipped configuration of connect four, from its first frame on
-One frame is one move of one agent.
+  training     the population of a shipped config of connect four, from its first frame on
+A frame is one move of one agent.
 """
 
 import argparse
@@ -48,18 +48,21 @@ from pbt.transport.slab import Slab, role_layout
 ROOT = Path(__file__).resolve().parents[1]
 GAME = "connect_four"
 Timed = Callable[[float], float]
-"""seconds -> frames per second over at least that long."""
+"""Measures frames per second over at least the given number of seconds."""
 
 
 def random_legal(mask: NDArray[Any], rng: np.random.Generator) -> int:
-    """All legal actions equally likely. `rng.choice` does the same, but takes longer than the
-    step of a light game.
+    """A random legal action; all are equally likely.
+
+    `rng.choice` does the same, but takes longer than the step of a light game.
     """
     legal = np.flatnonzero(mask)
     return int(legal[int(rng.random() * len(legal))])
 
 
 def pettingzoo_speed(make: Callable[[], object]) -> Timed:
+    """The speed of a PettingZoo environment with random legal actions."""
+
     def run(seconds: float) -> float:
         env, rng, frames, started = make(), np.random.default_rng(0), 0, time.perf_counter()
         while time.perf_counter() - started < seconds:
@@ -77,7 +80,7 @@ def pettingzoo_speed(make: Callable[[], object]) -> Timed:
 
 
 def adapter_speed(seconds: float, name: str = GAME, **options: object) -> float:
-    """Of a registered game with random legal actions."""
+    """Frames per second of a registered game with random legal actions."""
     game, rng, frames, started = (
         registry.spec(name).make(**options),
         np.random.default_rng(0),
@@ -100,6 +103,8 @@ def adapter_speed(seconds: float, name: str = GAME, **options: object) -> float:
 
 
 def simulation_speed(tables: int) -> Timed:
+    """The speed of a rollout worker and a policy server with random players."""
+
     def run(seconds: float) -> float:
         spec = registry.spec(GAME)
         game = spec.make()
@@ -130,8 +135,9 @@ def simulation_speed(tables: int) -> Timed:
 
 
 class Training:
-    """One population of connect four that goes on training from round to round. Raises:
-    SystemExit for a configuration of another game.
+    """One population of connect four, which goes on training from round to round.
+
+    Raises: SystemExit for a config of another game.
     """
 
     def __init__(self, config_name: str, threads: int | None) -> None:
@@ -144,11 +150,12 @@ class Training:
         )
         if config.env.name != GAME:
             advice = (
-                "take one of that, as demo; for others see bench/placements.py and bench/peers.py"
+                "give a config of connect four, such as demo; for other games see "
+                "bench/placements.py and bench/peers.py"
             )
             raise SystemExit(
-                f"--config {config_name}: a training of {config.env.name}, but every layer "
-                f"beneath it plays {GAME}; {advice}"
+                f"--config {config_name}: it trains {config.env.name}, but all other layers play "
+                f"{GAME}; {advice}"
             )
         sink, store = MemorySink(), MemoryStore()
         self.population = assemble(config, registry.spec(GAME), sink, store)
@@ -166,10 +173,11 @@ class Training:
         return (self._frames() - before) / (time.perf_counter() - started)
 
     def _frames(self) -> int:
-        return sum(trainee.learner.frames for trainee in self.population.trainees)
+        return sum(handle.learner.frames for handle in self.population.trainees)
 
 
 def hardware() -> dict[str, object]:
+    """The machine, the versions and the commit of a measurement."""
     model = next(
         (
             line.split(":")[1].strip()
@@ -197,7 +205,7 @@ def hardware() -> dict[str, object]:
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What a benchmark was asked for, without where its files lie on this machine."""
+    """The options of a benchmark, without paths of this machine."""
     return {
         name: value
         for name, value in vars(options).items()
@@ -206,7 +214,7 @@ def settings_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _version(package: str) -> str | None:
-    """None where it is not installed."""
+    """The version of a package; None where it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -222,7 +230,7 @@ def main() -> None:
         "--threads",
         type=int,
         default=None,
-        help="torch threads of the training layer; else the config's",
+        help="torch threads of the training layer; default: as the config has it",
     )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=4.0)

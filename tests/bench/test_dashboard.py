@@ -8,7 +8,8 @@ import pytest
 
 import hatch_build
 from bench.browser import chromium
-from bench.dashboard import INTERACTIONS, over_budget, p95, run, views
+from bench.dashboard import over_budget, p95, run
+from bench.dashboard_views import INTERACTIONS, views
 
 
 @pytest.mark.slow

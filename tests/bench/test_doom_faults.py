@@ -21,7 +21,7 @@ import pytest
 from scipy import stats
 
 from bench import doom_faults
-from bench.doom_faults import Speed, moment, unseen, wait_until, watched_s
+from bench.doom_faults import moment, unseen, watched_s
 from bench.fault_figures import (
     NONE,
     Allowed,
@@ -33,6 +33,7 @@ from bench.fault_figures import (
     speeds,
     table,
 )
+from bench.observed_rows import Speed, wait_until
 from bench.recovered_speed import RowsMade, ratio
 from tests.e2e.faults import match_strikes
 from tests.e2e.faults.match_strikes import FAULTS, MatchStrike
@@ -233,14 +234,14 @@ def test_what_was_not_watched_is_not_shown() -> None:
             replace(whole, calm_before=()),
             (
                 "the minutes before the first fault, after the last one, or after a new start "
-                "were not watched"
+                "were not measured"
             ),
         ),
         (
             replace(whole, calm_resumed=()),
             (
                 "the minutes before the first fault, after the last one, or after a new start "
-                "were not watched"
+                "were not measured"
             ),
         ),
         (
@@ -488,7 +489,7 @@ def test_matches_that_were_killed_for_starts_that_could_not_be_struck_are_counte
 
 @pytest.mark.parametrize("met", [True, False])
 def test_a_guest_that_has_met_the_match_goes_on(monkeypatch: pytest.MonkeyPatch, met: bool) -> None:
-    """Else another fault would strike, which nobody counts."""
+    """Otherwise another fault would strike, which is not counted."""
     sent: list[int] = []
     monkeypatch.setattr(match_strikes, "_of_start", lambda match, find: 7)
     monkeypatch.setattr(

@@ -13,7 +13,7 @@ import pytest
 
 from arena.league.game_rows import StoredGame
 from arena.matches.returns import Returns
-from bench import duel
+from bench import duel, duel_games
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 
 FIRST, SECOND = PlayerRef("snapshot", "a" * 64), PlayerRef("scripted", "random")
@@ -31,16 +31,17 @@ def stored(first: float | None, second: float | None) -> StoredGame:
 
 
 def test_the_lead_is_in_frags() -> None:
-    assert duel.lead(stored(3.0, 5.0), FIRST) == -2.0 and duel.lead(stored(3.0, 5.0), SECOND) == 2.0
-    assert duel.lead(stored(0.0, -1.0), FIRST) == 1.0
+    assert (
+        duel_games.lead(stored(3.0, 5.0), FIRST) == -2.0
+        and duel_games.lead(stored(3.0, 5.0), SECOND) == 2.0
+    )
+    assert duel_games.lead(stored(0.0, -1.0), FIRST) == 1.0
 
 
 @pytest.mark.parametrize(("first", "second"), [(None, 2.0), (2.0, None), (None, None)])
 def test_a_game_without_a_count_is_no_draw(first: float | None, second: float | None) -> None:
-    with pytest.raises(
-        ValueError, match="game 7: the frags of both players were expected, found aaaa"
-    ):
-        duel.lead(stored(first, second), FIRST)
+    with pytest.raises(ValueError, match="game 7: expected the frags of both players, found aaaa"):
+        duel_games.lead(stored(first, second), FIRST)
 
 
 def test_games_against_a_bot_without_a_count_have_no_frags_at_all() -> None:
@@ -48,9 +49,9 @@ def test_games_against_a_bot_without_a_count_have_no_frags_at_all() -> None:
         returns=(1.0, 0.0), mean_return=0.5, return_interval=(0.0, 1.0), points=None
     )
     with pytest.raises(ValueError, match="found games without"):
-        duel.bot_figures(found)
+        duel_games.bot_figures(found)
     counted: Returns = SimpleNamespace(**{**vars(found), "points": (2.0, 1.0)})  # type: ignore[assignment]
-    assert duel.bot_figures(counted)["frags"] == 1.5
+    assert duel_games.bot_figures(counted)["frags"] == 1.5
 
 
 def test_a_match_is_waited_for_no_longer_than_its_games_can_take(
@@ -80,10 +81,10 @@ def test_a_match_is_waited_for_no_longer_than_its_games_can_take(
 
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(
-        duel, "match_games", lambda data, match_id: [stored(3.0, 1.0), stored(1.0, 1.0)]
+        duel_games, "match_games", lambda data, match_id: [stored(3.0, 1.0), stored(1.0, 1.0)]
     )
     for games in (40, 400):
-        assert duel.play(tmp_path, "m0", "random", games)["frags_ahead"]["mean"] == 1.0
+        assert duel_games.play(tmp_path, "m0", "random", games)["frags_ahead"]["mean"] == 1.0
     assert 40 * 5 < limits[0] < limits[1] < 6 * 3600
 
 
@@ -103,10 +104,10 @@ def test_the_curve_has_the_intervals_of_its_scores(
         "high": 0.7,
         "frags_ahead": {"mean": 1.0, "low": 0.5, "high": 1.5},
     }
-    monkeypatch.setattr(duel, "list_snapshots", lambda *asked: made)
-    monkeypatch.setattr(duel, "open_league", lambda *asked, **named: _Nothing())
-    monkeypatch.setattr(duel, "play", lambda *asked: played)
-    found = duel.curve(tmp_path, "m0", argparse.Namespace(curve_points=2, curve_games=40))
+    monkeypatch.setattr(duel_games, "list_snapshots", lambda *asked: made)
+    monkeypatch.setattr(duel_games, "open_league", lambda *asked, **named: _Nothing())
+    monkeypatch.setattr(duel_games, "play", lambda *asked: played)
+    found = duel_games.curve(tmp_path, "m0", argparse.Namespace(curve_points=2, curve_games=40))
     assert found == [{"frames": frames, **played} for frames in (0, 100)]
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench import learning, light, peers
-from bench.peers import HOT, PEER, ROOFLINE, fastest, in_turn, measured, summary
+from bench.peer_runs import in_turn, measured
+from bench.peers import HOT, PEER, ROOFLINE, fastest, summary
 from bench.sample_factory import Figures
 
 

@@ -135,5 +135,5 @@ def test_names_of_others_are_left_alone(tmp_path: Path, monkeypatch: pytest.Monk
         path.touch()
     monkeypatch.setattr(processes, "SHARED_MEMORY", tmp_path)
     monkeypatch.setattr(sample_factory, "remove_strays", lambda young_s: None)
-    end_all("nobody has this mark", process)
+    end_all("a mark of no process", process)
     assert not own.exists() and all(path.exists() for path in others)

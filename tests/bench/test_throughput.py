@@ -24,8 +24,8 @@ def test_another_game_is_refused() -> None:
     with pytest.raises(
         SystemExit,
         match=(
-            r"--config doom_basic: a training of doom, but every layer beneath it plays "
-            r"connect_four; take one of that"
+            r"--config doom_basic: it trains doom, but all other layers play connect_four; "
+            r"give a config of connect four"
         ),
     ):
         Training("doom_basic", None)
@@ -44,7 +44,7 @@ def test_a_process_that_ends_without_a_figure_is_named() -> None:
     )
     found.put(10.0)
     with pytest.raises(
-        SystemExit, match="ended without a figure: Process-2 with 1; what went wrong stands above"
+        SystemExit, match="ended without a figure: Process-2 with 1; the reason is printed above"
     ):
         light.answers(found, [alive, failed], 60.0)
     with pytest.raises(SystemExit, match="0 figures of 1 processes within 0 s"):
