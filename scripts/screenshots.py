@@ -1,13 +1,12 @@
-"""Pictures of the dashboard from a real population.
+"""Takes pictures of the dashboard of a real population.
 
-python scripts/screenshots.py DATA --population NAME --to FOLDER           every page, light, dark
-and of a phone's width
-python scripts/screenshots.py DATA --population NAME --readme              those of the README, into
-docs/images
+    python scripts/screenshots.py DATA --population NAME --to FOLDER
+    python scripts/screenshots.py DATA --population NAME --readme
 
-Serves the data directory itself, on any free port. Pages that show a match, a stored game or a
-board are left out where there is none; nothing is stored. Needs playwright and Chromium (`apt-get
-install chromium`).
+The first takes every page, light, dark and of a phone's width; the second takes the pictures of the
+README, into docs/images. The script serves the data directory itself, on a free port. Pages of a
+match, a stored game or a board are left out where there is none. Nothing is stored. It needs
+playwright and Chromium (`apt-get install chromium`).
 """
 
 import argparse
@@ -20,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from api.http.tokens import COOKIE, Tokens
 from bench.browser import VIEWS, launched
-from bench.service import Service, served
+from bench.served import Service, served
 
 LOOKS = (("light", 1280), ("dark", 1280), ("light", 320))
 HEIGHT = 800
@@ -29,7 +28,7 @@ README = {
     "matrix": ("matrix", 760),
     "hyperparameters": ("values", 720),
 }
-"""Picture -> (view, height)."""
+"""Picture -> (view, height in pixels)."""
 README_WIDTH = 1000
 DOCS_IMAGES = Path(__file__).resolve().parent.parent / "docs/images"
 MOST_BYTES = 200_000
@@ -41,13 +40,13 @@ WHOLE = """() => document.querySelector("main h1, main label") !== null
     && [...document.querySelectorAll(".chart")].every(
         (one) => one.getBoundingClientRect().top > innerHeight || one.querySelector("canvas"))
 """
-"""Everything has come, and the charts in sight are drawn."""
+"""A condition of the page: everything has loaded, and the charts in sight are drawn."""
 PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def known(service: Service, population: str) -> dict[str, str]:
-    """What stands for the names in the addresses of views, of what is there."""
-    found = {"population": population}
+    """Values for the names in the addresses of views, where the data directory has any."""
+    names = {"population": population}
     matches = [
         one
         for one in service.call("GET", "/v1/matches?limit=100")["items"]
@@ -59,13 +58,14 @@ def known(service: Service, population: str) -> dict[str, str]:
     ]
     for name, rows in (("match", matches), ("evaluation", evaluations), ("game", games)):
         if rows:
-            found[name] = str(rows[0]["id"])
-    return found
+            names[name] = str(rows[0]["id"])
+    return names
 
 
 def seated(service: Service, page: Page, population: str) -> str | None:
-    """A board where the first move is due; None for a game that has none. The page is one that
-    is shown: it waits for the opponent.
+    """Id of a game by hand whose first move is due; None for a game without a board.
+
+    page  opens the game's view, which waits for the opponent
     """
     env = service.call("GET", f"/v1/populations/{population}")["spec"]["config"]["env"]["name"]
     play: Any = service.call(
@@ -81,7 +81,7 @@ def seated(service: Service, page: Page, population: str) -> str | None:
 
 
 def paths(names: dict[str, str]) -> dict[str, str]:
-    """Name of the picture -> address of the view, where all that it needs is there."""
+    """Name of the picture -> address of the view, for views whose names all have a value."""
     needs = {
         name: {field for _, field, _, _ in string.Formatter().parse(view.path) if field}
         for name, view in VIEWS.items()
@@ -108,14 +108,14 @@ def logged_in(
 
 
 def see(page: Page, address: str) -> None:
-    """Until everything has come and was painted."""
+    """Open a view, and wait until everything has loaded and is painted."""
     page.goto(address)
     page.wait_for_function(WHOLE)
     page.evaluate(PAINTED)
 
 
 def all_of(page: Page, width: int) -> None:
-    """The window becomes as high as the page: charts are drawn when they come into sight."""
+    """Make the window as high as the page, since charts are drawn when they come into sight."""
     page.set_viewport_size(
         {
             "width": width,
@@ -127,6 +127,7 @@ def all_of(page: Page, width: int) -> None:
 
 
 def take_all(browser: Browser, service: Service, population: str, folder: Path) -> None:
+    """Take every page in every look."""
     names = known(service, population)
     play = seated(
         service, logged_in(browser, service, "light", README_WIDTH, HEIGHT).new_page(), population
@@ -144,14 +145,14 @@ def take_all(browser: Browser, service: Service, population: str, folder: Path) 
 
 
 def take_readme(browser: Browser, service: Service, population: str, folder: Path) -> None:
-    """Raises: SystemExit for one that is too large to load with a README."""
+    """Take the README's pictures. Raises: SystemExit for a picture that is too large."""
     for name, (view, height) in README.items():
         page = logged_in(browser, service, "light", README_WIDTH, height).new_page()
         see(page, f"{service.state.url}/app/{VIEWS[view].path.format(population=population)}")
         path = folder / f"{name}.png"
         page.screenshot(path=path)
         if (size := path.stat().st_size) > MOST_BYTES:
-            raise SystemExit(f"{path} has {size} bytes, more than {MOST_BYTES}")
+            raise SystemExit(f"{path} has {size} bytes; expected at most {MOST_BYTES}")
         print(path, size)
 
 
@@ -163,15 +164,15 @@ def main() -> None:
     parser.add_argument("--population", required=True)
     parser.add_argument("--readme", action="store_true")
     parser.add_argument("--to", type=Path, default=None)
-    asked = parser.parse_args()
-    folder = asked.to or (DOCS_IMAGES if asked.readme else Path("artifacts/screenshots"))
+    options = parser.parse_args()
+    folder = options.to or (DOCS_IMAGES if options.readme else Path("artifacts/screenshots"))
     folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as aside,
-        served(asked.data, Path(aside) / "serve.log") as service,
+        served(options.data, Path(aside) / "serve.log") as service,
         launched() as browser,
     ):
-        (take_readme if asked.readme else take_all)(browser, service, asked.population, folder)
+        (take_readme if options.readme else take_all)(browser, service, options.population, folder)
 
 
 if __name__ == "__main__":
