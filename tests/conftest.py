@@ -8,7 +8,7 @@ import signal
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-# The width of a developer's terminal would make tables leave out columns.
+# The width of a developer's terminal: tables would leave out columns.
 os.environ.pop("COLUMNS", None)
 # A shell starts background jobs with Ctrl-C ignored, and what tests start would inherit that: none
 # could be interrupted.

@@ -138,7 +138,7 @@ def test_a_finished_installation_is_not_repeated_and_an_interrupted_one_starts_a
     machine: Machine,
 ) -> None:
     machine.program("python3", REAL)
-    # A venv whose pip fails: a call of it is an installation.
+    # A venv whose pip fails: a call of it is an attempt to install.
     fake = machine.checkout / ".venv/bin/python"
     fake.parent.mkdir(parents=True)
     fake.write_text(

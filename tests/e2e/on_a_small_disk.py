@@ -131,7 +131,7 @@ def test_games_wait_for_room_and_none_is_lost(folder: Path) -> None:
             with pytest.raises(PbtError, match="full"):
                 writer.drain(2.0)
             assert writer.trouble is not None and writer.backlog > 0
-            # Who reads is not disturbed.
+            # Readers are not disturbed.
             with open_league(folder / "league.db", read_only=True) as reader:
                 assert next(population_games(reader, "demo")).record.number == 0
         writer.drain(BACK_S)

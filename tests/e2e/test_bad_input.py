@@ -227,10 +227,10 @@ NAMES = {
     "train good.toml --name 'My Population'": "try my-population",
     "train good.toml --name ../up": "must be 1 to 64 of a-z",
     "train good.toml --data good.toml": "cannot be made: Not a directory; name another with --data",
-    "train --resume nobody": "no population 'nobody'",
-    "stop nobody": "no population 'nobody'",
-    "status nobody": "no population 'nobody'",
-    "delete nobody --yes": "no population 'nobody'",
+    "train --resume absent": "no population 'absent'",
+    "stop absent": "no population 'absent'",
+    "status absent": "no population 'absent'",
+    "delete absent --yes": "no population 'absent'",
     "match random oneply": "none of them says which game is played; add --env NAME",
     "match random random --env conect_four": "did you mean 'connect_four'",
     "match random onepyl --env connect_four": "did you mean oneply?",
@@ -283,7 +283,7 @@ PLAYERS = {
     "onepyl": "did you mean oneply?",
     "first/m0@best": "'best' is no number of frames",
     "../first/m0": "no population '..' in this league; there are: first",
-    "first; drop table games": "names nobody",
+    "first; drop table games": "names no",
     "first/m0' OR '1'='1": "has no member",
 }
 

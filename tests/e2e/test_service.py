@@ -280,7 +280,7 @@ not busy.
 
 @contextmanager
 def load(served: Training) -> Iterator[None]:
-    """Four clients that read all the time, and find nobody at home while the service is dead."""
+    """Four clients that read all the time, and get no answer while the service is dead."""
     over = threading.Event()
     token = (served.data / "service/viewer.token").read_text().strip()
 

@@ -1,9 +1,9 @@
 """Connect four, or Doom, that misbehaves when it is told to, by files in the folder `flags` beside
 this file.
 
-"raise-once", "hang-once", "exit-once": whoever manages to remove the file misbehaves in a step, and
-nobody else. "raise-always" and so on: everybody does in every step. Both spare the games of small
-seeds, with which the program tries a game out. "raise-loading": making a table raises.
+"raise-once", "hang-once", "exit-once": the one game that manages to remove the file misbehaves in a
+step. "raise-always" and so on: every game does in every step. Both spare the games of small seeds,
+with which the program tries a game out. "raise-loading": making a table raises.
 """
 
 import os

@@ -45,14 +45,16 @@ _TRIES = 10
 
 @dataclass(frozen=True)
 class MatchStrike:
-    """Moments are of time.monotonic().
+    """One fault and what followed. Moments are of time.monotonic().
 
+    fault     its name
     began_s   the first blow: where a start is struck, a running match was killed for it
-    struck_s  the blow that counts;  gone_s: from then until what was struck was gone;  whole_s:
-              from then until as many engines stood as before
+    struck_s  the blow that counts
+    gone_s    from then until what was struck was gone
     reasons   of all games that were voided meanwhile
-    ended     matches that were killed so that another one starts;  missed: of these others, those
-              that had started before they could be struck
+    whole_s   from then until as many engines stood as before
+    ended     matches that were killed so that another one starts
+    missed    of these others, those that had started before they could be struck
     """
 
     fault: str
@@ -135,8 +137,8 @@ def _strike_start(run: Run, fault: str, rng: random.Random) -> MatchStrike:
 
 @contextmanager
 def _port_taken(match: int) -> Iterator[bool]:
-    """A socket of somebody else's on the port that the match has chosen, before its engine has
-    it. False: the engine was faster.
+    """A foreign socket takes the port that the match has chosen, before its engine does. False:
+    the engine was faster.
     """
     port = _of_start(match, lambda: _chosen_port(match))
     time.sleep(
@@ -183,7 +185,7 @@ def _guest_stopped(match: int) -> Iterator[bool]:
     )
     if guest is not None:
         signal_to(guest, signal.SIGSTOP)
-    # An engine that has begun maps its WAD; until then it has met nobody.
+    # An engine that has begun maps its WAD; until then it has met no other engine.
     struck = guest is not None and not any("freedoom2.wad" in name for name in _open_files(guest))
     if guest is not None and not struck:
         signal_to(guest, signal.SIGCONT)

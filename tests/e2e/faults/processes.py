@@ -1,5 +1,6 @@
-"""The processes of one run: found by a mark in their environment as well as by descent, so that
-orphans are found and nobody else's are touched.
+"""The processes of one run, found by a mark in their environment and by descent.
+
+So orphans are found, and no foreign process is touched.
 """
 
 import os
@@ -36,7 +37,7 @@ def of_some_run(pid: int) -> bool:
 
 
 def descendants(pid: int) -> list[int]:
-    """Children of a process, theirs, and so on; dead ones that nobody has waited for included."""
+    """Children of a process, theirs, and so on; dead ones that were not waited for included."""
     try:
         return sorted(child.pid for child in psutil.Process(pid).children(recursive=True))
     except psutil.NoSuchProcess:
@@ -123,10 +124,10 @@ def shared_memory_files() -> set[str]:
 
 
 def left_in_shared_memory(before: set[str], limit_s: float = 0.0) -> list[str]:
-    """New files in /dev/shm that no living process maps, and nobody removes within limit_s.
+    """New files in /dev/shm that no living process maps, and that stay for limit_s.
 
-    Those of others who work on this machine are in use, or, where theirs was killed in the middle
-    of a start, gone within seconds.
+    Files of other users of this machine are in use, or, where a process of theirs was killed in the
+    middle of a start, gone within seconds.
     """
     deadline = time.monotonic() + limit_s
     while left := _unused(before):

@@ -76,7 +76,7 @@ class Run:
         # These tests may themselves run under nohup, whose children leave a closed terminal alone.
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         command = [sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data), "--json"]
-        # Files, not pipes: nobody waits for a reader, and an orphan that holds one does not keep
+        # Files, not pipes: no writer waits for a reader, and an orphan that holds one does not keep
         # this process waiting.
         with (
             (self.folder / f"{self.starts}.out").open("wb") as out,

@@ -32,8 +32,11 @@ FRAMES = 1
 
 @dataclass(frozen=True)
 class Strike:
-    """fault: "kill worker", "stop main", "hang once" ...;  seconds: until every member's frames
-    grew again; at_s: since the campaign began.
+    """One fault and its recovery.
+
+    fault    "kill worker", "stop main", "hang once" ...
+    seconds  until every member's frames grew again
+    at_s     since the campaign began
     """
 
     fault: str
@@ -206,8 +209,8 @@ def arm(run: Run, fault: str, how_often: str) -> Path:
 
 
 def signal_to(pid: int, number: signal.Signals) -> None:
-    """To a process of a run, by its pid; one that is gone meanwhile needs none, and a stranger
-    who got its number must not be hit.
+    """Signal a process of a run, by its pid. One that is gone by now needs none, and a foreign
+    process that got its number must not be hit.
     """
     try:
         if processes.of_some_run(pid):
