@@ -1,1 +1,1 @@
-"""Results: players, matches, ratings, the league, training runs and the command line."""
+"""The package of results: players, matches, ratings, the league, training, the command line."""

@@ -1,4 +1,4 @@
-"""`python -m arena`: the command line."""
+"""`python -m arena` starts the command line."""
 
 from arena.cli.app import main
 

@@ -1,6 +1,7 @@
-"""The machine a run has, and the versions it is computed with.
+"""The machine of a run: its cores, memory and disk, and the versions of the installed packages.
 
-Cores, memory and disk are read from the process's own limits, since containers lend only a share.
+Cores and memory are read from the process's own limits, because a container lends only a part of
+the machine.
 """
 
 import importlib.metadata
@@ -17,7 +18,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def usable_cores() -> int:
-    """Cores by CPU affinity and cgroup quota, at least 1."""
+    """The cores that this process may use, by CPU affinity and cgroup quota; at least 1."""
     allowed = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
@@ -26,7 +27,7 @@ def usable_cores() -> int:
 
 
 def cpu_quota(cgroup: Path = CGROUP) -> float | None:
-    """Cores a cgroup (v2, else v1) grants, None where it sets no limit."""
+    """The cores that a cgroup (v2, else v1) grants, None where it sets no limit."""
     v2 = _read(cgroup / "cpu.max").split()
     if len(v2) == 2 and v2[0] != "max":
         return int(v2[0]) / int(v2[1])
@@ -37,7 +38,7 @@ def cpu_quota(cgroup: Path = CGROUP) -> float | None:
 def memory_bytes(
     cgroup: Path = CGROUP, total: Callable[[], int] = lambda: psutil.virtual_memory().total
 ) -> int:
-    """Memory of the machine, or the cgroup's share of it."""
+    """The memory of the machine in bytes, or the cgroup's limit where that is lower."""
     limits = (_read(cgroup / "memory.max"), _read(cgroup / "memory/memory.limit_in_bytes"))
     return min(
         [total(), *(int(limit) for limit in limits if limit.isdigit() and int(limit) < _UNLIMITED)]
@@ -54,9 +55,7 @@ def free_disk_bytes(path: Path) -> int:
 
 
 def file_system(path: Path) -> str:
-    """Type of the file system that holds path ("ext4", "nfs4", ...), "" where the system does
-    not say.
-    """
+    """The type of the file system that holds `path`: "ext4", "nfs4", ... "" where it is unknown."""
     path = existing_parent(path).resolve()
     mounts = [
         mount for mount in psutil.disk_partitions(all=True) if path.is_relative_to(mount.mountpoint)
@@ -75,11 +74,11 @@ VERSIONED = ("pbt-arena", "torch", "numpy", "pettingzoo", "gymnasium")
 
 
 def versions() -> dict[str, str]:
-    """Package -> version, of those that are installed; imports none of them."""
-    found = {
+    """Package -> version, for the packages that are installed. It imports none of them."""
+    installed = {
         package: importlib.metadata.version(package) for package in VERSIONED if _installed(package)
     }
-    return {"python": platform.python_version(), **found}
+    return {"python": platform.python_version(), **installed}
 
 
 def _installed(package: str) -> bool:

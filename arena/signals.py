@@ -1,5 +1,7 @@
-"""What is asked of a running training: Ctrl-C, SIGTERM or SIGHUP once = save and stop; Ctrl-C
-twice = stop now; or to go on with other members.
+"""Signals of a running training: the first asks it to save and stop, a second Ctrl-C stops it now.
+
+The first one may be Ctrl-C (SIGINT), SIGTERM or SIGHUP. The same object carries the other request
+that stops an engine: edits by which members join or leave, after which training goes on.
 """
 
 import signal
@@ -12,10 +14,11 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class SignalControl:
-    """A ControlSource fed by signals; handlers are put back on exit.
+    """A ControlSource that is fed by signals. It puts the earlier signal handlers back on exit.
 
-    members_wanted  edits by which members come or go: the engine is to stop, and another one to go
-                    on with them
+    requested       the signal that asked for the stop, None before one arrived
+    members_wanted  edits by which members join or leave: this engine is to stop, and a new engine
+                    is to go on with those members
     """
 
     def __init__(self) -> None:
@@ -24,17 +27,15 @@ class SignalControl:
         self._previous: dict[signal.Signals, Any] = {}
 
     def goes_on(self) -> bool:
-        """Another engine is to go on with other members; no more, when somebody asked to stop
-        meanwhile.
-        """
+        """Whether a new engine is to go on with other members. A stop by signal overrules this."""
         if self.requested is not None:
             self.members_wanted = None
         return self.members_wanted is not None
 
     def take_members(self) -> Edits | None:
-        """What is wanted, once."""
-        wanted, self.members_wanted = self.members_wanted, None
-        return wanted
+        """Returns the edits of the members that are waiting, and forgets them."""
+        edits, self.members_wanted = self.members_wanted, None
+        return edits
 
     def stop_requested(self) -> bool:
         return self.requested is not None or self.members_wanted is not None
@@ -45,13 +46,13 @@ class SignalControl:
         self.requested = signal.Signals(number)
 
     def __enter__(self) -> Self:
-        # Under nohup the closing of a terminal is meant to be survived.
-        heeded = [
+        # A process under nohup ignores SIGHUP, because it is meant to survive its terminal.
+        handled = [
             number
             for number in STOPPING
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
         ]
-        self._previous = {number: signal.signal(number, self._on_signal) for number in heeded}
+        self._previous = {number: signal.signal(number, self._on_signal) for number in handled}
         return self
 
     def __exit__(

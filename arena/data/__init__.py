@@ -1,4 +1,4 @@
 """The files of a data directory: where each one lies, and how it is written and read.
 
-Nothing here loads torch or opens the league's database.
+No module here loads torch or opens the league's database.
 """

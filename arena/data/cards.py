@@ -1,8 +1,8 @@
-"""Snapshots from other leagues: `arena-data/imported/NAME.json`, a card that says what the weights
-are, and `imported/weights/ID.safetensors`.
+"""Snapshots imported from other leagues: a card that describes the weights, and their file.
 
-The id is the SHA-256 of the weights' file, as in the league they come from: the same snapshot is
-the same player everywhere, whatever it is called.
+The card is `arena-data/imported/NAME.json`, the weights are `imported/weights/ID.safetensors`. The
+id is the SHA-256 of the weights' file, as in the league where the snapshot was trained. The same
+snapshot is therefore the same player in every league, under any name.
 """
 
 import re
@@ -20,18 +20,28 @@ from pbt.errors import PlayerError, SnapshotError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 MAX_CARD_BYTES = 1 << 16
-# Shown on terminals: no control characters.
+# These texts are shown on terminals, so they hold no control characters.
 Text = Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
-# A population or a member; empty where a card does not say.
+# The name of a population or a member; empty where a card does not name one.
 Name = Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,63})?$")]
 
 
 class SnapshotCard(BaseModel):
-    """All that is needed to seat a snapshot away from the league it was trained in.
+    """A card holds what is needed to seat a snapshot outside the league where it was trained.
 
-    snapshot_id, size_bytes  of the weights' file;  model, precision: of the network;
-                             opening_plies: random moves its matches begin with
-    population, member, frames, hyperparams  where it comes from, for people
+    snapshot_id    SHA-256 of the weights' file
+    size_bytes     size of the weights' file
+    env_name       the game
+    env_options    the game's options
+    role           the role that the network plays
+    model          the shape of the network
+    precision      the number format of the network
+    opening_plies  random moves with which its matches begin
+    population     where it was trained, for people to read
+    member         the member of that population that it is a snapshot of
+    frames         the frames that the member had trained
+    hyperparams    the hyperparameters that the member had
+    made_by        the program that wrote the card
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
@@ -53,8 +63,9 @@ class SnapshotCard(BaseModel):
     made_by: Text = ""
 
     def config(self) -> RunConfig:
-        """As much of a population's configuration as its players need. Raises: ConfigError when
-        it contradicts itself.
+        """The part of a population's configuration that its players need.
+
+        Raises: ConfigError when the card contradicts itself.
         """
         table = {
             "env": {"name": self.env_name, "options": self.env_options},
@@ -66,7 +77,7 @@ class SnapshotCard(BaseModel):
 
 
 def read_card(path: Path) -> SnapshotCard:
-    """Raises: SnapshotError saying everything that is wrong with it."""
+    """Reads one card. Raises: SnapshotError that names every fault of the card."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_CARD_BYTES + 1)
@@ -80,11 +91,11 @@ def read_card(path: Path) -> SnapshotCard:
     try:
         return SnapshotCard.model_validate_json(content)
     except ValidationError as error:
-        found = "; ".join(
+        problems = "; ".join(
             f"{'.'.join(map(str, problem['loc'])) or 'card'}: {problem['msg']}"
             for problem in error.errors()[:5]
         )
-        raise SnapshotError(f"{path}: no card of a snapshot: {found}") from None
+        raise SnapshotError(f"{path}: no card of a snapshot: {problems}") from None
 
 
 def imported_folder(data: Path) -> Path:
@@ -96,7 +107,7 @@ def weights_folder(data: Path) -> Path:
 
 
 def card_path(data: Path, name: str) -> Path:
-    """Raises: PlayerError for a name that is no safe file name."""
+    """The file of the card with this name. Raises: PlayerError for an unsafe file name."""
     if not NAME.fullmatch(name):
         raise PlayerError(
             f"player {f'{IMPORTED}/{name}'!r}: found the name {name!r}; expected 1 to 64 of "
@@ -106,17 +117,18 @@ def card_path(data: Path, name: str) -> Path:
 
 
 def existing_card(data: Path, name: str) -> Path:
-    """Where it is, damaged or not. Raises: PlayerError when there is none of this name."""
+    """The card's file, damaged or not. Raises: PlayerError when no import has this name."""
     path = card_path(data, name)
     if not path.exists():
-        known = ", ".join(other.stem for other in sorted(imported_folder(data).glob("*.json")))
-        raise PlayerError(f"no snapshot {IMPORTED}/{name}; there are: {known or 'none yet'}")
+        names = ", ".join(other.stem for other in sorted(imported_folder(data).glob("*.json")))
+        raise PlayerError(f"no snapshot {IMPORTED}/{name}; there are: {names or 'none yet'}")
     return path
 
 
 def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
-    """(name, card) of every import, by name. Raises: SnapshotError for a damaged card, saying
-    how to be rid of it.
+    """(name, card) of every import, sorted by name.
+
+    Raises: SnapshotError for a damaged card; its message says how to remove the card.
     """
     for path in sorted(imported_folder(data).glob("*.json")):
         try:
@@ -128,10 +140,10 @@ def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
 
 
 def remove_import(data: Path, name: str) -> None:
-    """Its card goes, damaged or not, and its weights unless another card names them, or is damaged
-    and might.
+    """Removes an import's card, damaged or not, and its weights unless another card needs them.
 
-    Raises: PlayerError when there is none of this name.
+    A damaged card among the others may need them, so the weights stay then too.
+    Raises: PlayerError when no import has this name.
     """
     path = existing_card(data, name)
     try:

@@ -1,4 +1,4 @@
-"""The config of a population, as its folder holds it."""
+"""The file `config.json` in a population's folder holds the population's resolved config."""
 
 from arena.data.paths import PopulationPaths
 from pbt.config.schema import RunConfig
@@ -6,5 +6,5 @@ from pbt.files import write_whole
 
 
 def write_config(paths: PopulationPaths, config: RunConfig) -> None:
-    """Whole or not at all."""
+    """Writes the file whole or not at all."""
     write_whole(paths.config, config.model_dump_json(indent=1))

@@ -1,7 +1,7 @@
-"""Training curves in memory, for those who look again and again: a file is read once, and then only
-what was added to it.
+"""A cache of training curves, for readers that ask repeatedly, such as the service.
 
-Holds what `arena.data.metrics.read_metrics` gives. Needs no torch.
+A metrics file is read once; later calls read only the lines that were added. The cache holds the
+same rows as `arena.data.metrics.read_metrics` returns. It needs no torch.
 """
 
 import math
@@ -23,17 +23,23 @@ from arena.data.metrics import METRICS_FILE
 from pbt.errors import PbtError
 
 MAX_NUMBERS = 20_000_000
-"""Of all populations together, 8 bytes each; those that nobody looked at for longest go first."""
+"""Most numbers cached over all populations, at 8 bytes each.
 
-_ABSENT = math.inf  # values are finite, or NaN where they were not
+The population that was least recently requested is evicted first.
+"""
+
+_ABSENT = math.inf  # marks a row without this value; stored values are finite, or NaN for others
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """One curve. frames [N] int64;  seconds [N]: its trainers had run when the point was taken;
-    values [N], NaN where one was not finite.
+    """One curve of N points.
+
+    frames   [N] the member's frames at each point
+    seconds  [N] how long the population's trainers had run when the point was taken
+    values   [N] NaN where a value was not finite
     """
 
     frames: NDArray[np.int64]
@@ -43,7 +49,7 @@ class Points:
 
 @dataclass(slots=True)
 class _Member:
-    """One entry a row in every array."""
+    """The rows of one member, as columns: every array has one entry for each row."""
 
     frames: "array[int]" = field(default_factory=lambda: array("q"))
     seconds: "array[float]" = field(default_factory=lambda: array("d"))
@@ -59,7 +65,7 @@ class _Member:
             values.append(math.nan if value is None else value)
 
     def cut(self, frames: int) -> None:
-        """Rows behind these frames were played again."""
+        """Drops the rows after these frames, because a resumed run trains them again."""
         behind = bisect_right(self.frames, frames)
         del self.frames[behind:]
         for column in (self.seconds, *self.values.values()):
@@ -68,27 +74,30 @@ class _Member:
     def points(
         self, keys: Collection[str] | None, first: int, last: int | None
     ) -> dict[str, Points]:
-        """Copies: a view of an array that grows would forbid it to. keys: only these."""
+        """Name -> curve from `first` to `last` frames. keys: only these names; None: all.
+
+        The curves are copies, because an array cannot grow while a view of it exists.
+        """
         part = slice(
             bisect_left(self.frames, first),
             None if last is None else bisect_right(self.frames, last),
         )
         frames, seconds = np.array(self.frames[part]), np.array(self.seconds[part])
-        found = {}
+        curves = {}
         for key, column in self.values.items():
             if keys is None or key in keys:
                 values = np.array(column[part])
-                there = values != _ABSENT
-                found[key] = (
+                present = values != _ABSENT
+                curves[key] = (
                     Points(frames, seconds, values)
-                    if there.all()
-                    else Points(frames[there], seconds[there], values[there])
+                    if present.all()
+                    else Points(frames[present], seconds[present], values[present])
                 )
-        return found
+        return curves
 
 
 class _File:
-    """One metrics file, read as far as it goes."""
+    """The rows of one metrics file, up to the last whole line that was read."""
 
     def __init__(self, path: Path) -> None:
         self._path, self.lock = path, threading.Lock()
@@ -100,8 +109,9 @@ class _File:
         self._incarnation, self._began, self._earlier, self._seconds = -1, 0.0, 0.0, 0.0
 
     def refresh(self) -> None:
-        """Take what was added. A line still being written waits. Raises: PbtError naming a
-        damaged line.
+        """Reads the lines that were added. A line that is still being written waits.
+
+        Raises: PbtError that names a damaged line.
         """
         try:
             file = self._path.open("rb")
@@ -109,10 +119,10 @@ class _File:
             self._forget()
             return
         with file:
-            found = os.fstat(file.fileno())
-            if found.st_ino != self._inode or found.st_size < self._offset:
+            stat = os.fstat(file.fileno())
+            if stat.st_ino != self._inode or stat.st_size < self._offset:
                 self._forget()
-                self._inode = found.st_ino
+                self._inode = stat.st_ino
             file.seek(self._offset)
             for line in file:
                 if not line.endswith(b"\n"):
@@ -133,8 +143,8 @@ class _File:
         if incarnation != self._incarnation:
             self._incarnation, self._began, self._earlier = incarnation, t, self._seconds
         self._seconds = self._earlier + t - self._began
-        if (cuts := row.get("resume")) is not None:
-            for name, frames in cuts.items():
+        if (resumed_at := row.get("resume")) is not None:
+            for name, frames in resumed_at.items():
                 if name in self.members:
                     self.members[name].cut(frames)
             return
@@ -149,7 +159,7 @@ class _File:
 
 
 class CurveStore:
-    """Curves of the populations that are looked at. May be used from several threads."""
+    """The cached curves of the populations that were requested. Several threads may use it."""
 
     def __init__(self, max_numbers: int = MAX_NUMBERS) -> None:
         self._max_numbers = max_numbers
@@ -164,11 +174,14 @@ class CurveStore:
         first: int = 0,
         last: int | None = None,
     ) -> tuple[list[str], dict[str, dict[str, Points]]]:
-        """(names of all curves there are, member -> name -> curve), without superseded rows;
-        nothing where there is no file.
+        """(names of all curves that exist, member -> name -> curve), without superseded rows.
 
-        keys, members: only these;  first, last: only points of these frames. Raises: PbtError
-                                    naming the line when one is damaged.
+        Both are empty where there is no file.
+        keys     only the curves with these names; None: all
+        members  only these members; None: all
+        first    only points at this many frames or more
+        last     only points at this many frames or less; None: to the end
+        Raises: PbtError that names a damaged line.
         """
         path = folder / METRICS_FILE
         with self._lock:
@@ -177,17 +190,17 @@ class CurveStore:
         with file.lock:
             file.refresh()
             names = sorted({key for member in file.members.values() for key in member.values})
-            found = {
+            curves = {
                 name: member.points(keys, first, last)
                 for name, member in file.members.items()
                 if members is None or name in members
             }
         self._make_room()
-        return names, found
+        return names, curves
 
     @property
     def held(self) -> int:
-        """Numbers in memory."""
+        """How many numbers the cache holds now."""
         return sum(file.numbers for file in self._files.values())
 
     def _make_room(self) -> None:
@@ -197,9 +210,9 @@ class CurveStore:
 
 
 def curves_stamp(folder: Path) -> str:
-    """Changes with every row."""
+    """A text that changes with every row that is written, for use as an HTTP entity tag."""
     try:
-        found = (folder / METRICS_FILE).stat()
+        stat = (folder / METRICS_FILE).stat()
     except FileNotFoundError:
         return "none"
-    return f"{found.st_ino:x}-{found.st_size:x}"
+    return f"{stat.st_ino:x}-{stat.st_size:x}"

@@ -1,8 +1,8 @@
-"""Edits for a training that runs: the service leaves them in a file, the trainer takes them at its
-next rest and says so in its status.
+"""Edits of a running training: the service writes them to a file, and the trainer reads it.
 
-What is left stays until the trainer starts anew: who is killed in between finds the edits in the
-league, and starts with them. Needs no torch.
+The trainer looks for edits between two turns of its loop and reports in `status.json` which of them
+are in force. A trainer that is killed in between loses nothing: the edits stand in the league as
+well, and its next start reads them there. Needs no torch.
 """
 
 import json
@@ -15,26 +15,30 @@ from pbt.files import write_whole
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """number: grows with each that is left;  words: "key=value", all that are not in force yet"""
+    """The edits that the service asks a running trainer to take.
+
+    number  the number of this request; each later request has a higher one
+    words   "key=value" of every edit that is not in force yet
+    """
 
     number: int
     words: tuple[str, ...]
 
 
 def leave_edits(path: Path, edits: Edits) -> None:
-    """Whole or not at all. Raises: OSError when the disk refuses."""
+    """Writes the file whole or not at all. Raises: OSError when the disk refuses."""
     write_whole(path, json.dumps({"number": edits.number, "set": edits.words}))
 
 
 def read_edits(path: Path) -> Edits | None:
-    """None where none were left. Raises: PbtError for a damaged file."""
+    """The edits that wait, None where there are none. Raises: PbtError for a damaged file."""
     try:
-        found = json.loads(path.read_bytes())
-        return Edits(int(found["number"]), tuple(str(word) for word in found["set"]))
+        table = json.loads(path.read_bytes())
+        return Edits(int(table["number"]), tuple(str(word) for word in table["set"]))
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise PbtError(
-            f"{path}: damaged ({type(error).__name__}: {error}); the service leaves it anew "
+            f"{path}: damaged ({type(error).__name__}: {error}); the service writes it anew "
             "with the next edit"
         ) from error

@@ -1,4 +1,8 @@
-"""Append-only files of JSON objects, one a line, that survive the kill of their writer."""
+"""Append-only files of JSON objects, one per line; they stay readable when their writer is killed.
+
+A killed writer can leave part of a line at the end. Readers skip it, and the next writer cuts it
+off.
+"""
 
 import json
 import os
@@ -12,8 +16,9 @@ TAIL_BYTES = 1 << 16
 
 
 def read_lines(path: Path, containing: bytes) -> Iterator[dict[str, Any]]:
-    """Whole lines with these bytes in them, parsed. Raises: PbtError naming the line when one in
-    the middle is damaged.
+    """The whole lines that contain these bytes, parsed.
+
+    Raises: PbtError that names a damaged line, unless it is the unfinished last one.
     """
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
@@ -31,8 +36,9 @@ def read_lines(path: Path, containing: bytes) -> Iterator[dict[str, Any]]:
 
 
 def cut_torn_tail(path: Path) -> None:
-    """Truncate behind the last whole line: a killed process, or a power cut, may have left part
-    of one.
+    """Truncates the file after its last whole line.
+
+    A killed process or a power failure may have left part of a line behind it.
     """
     with path.open("r+b") as file:
         size = file.seek(0, os.SEEK_END)
@@ -50,8 +56,9 @@ def cut_torn_tail(path: Path) -> None:
 
 
 def last_lines(path: Path, most_bytes: int) -> tuple[list[dict[str, Any]], bool]:
-    """Whole lines of the end of a file, parsed, without damaged ones; and whether that is all of
-    the file. [] where there is none.
+    """(the last whole lines of a file, parsed, without damaged ones; whether that is all of it).
+
+    ([], True) where there is no file.
     """
     try:
         with path.open("rb") as file:

@@ -1,5 +1,6 @@
-"""Who holds a population: an operating-system lock that ends with its process, however that
-ends.
+"""The lock of a population: an operating-system file lock that is released when its process ends.
+
+The operating system releases it also when the process is killed, so a stale lock cannot exist.
 """
 
 import fcntl
@@ -12,16 +13,17 @@ from typing import Self
 from pbt.errors import ConfigError, HeldError
 
 GLANCE_S = 0.2
-"""Who looks who holds a lock shares it for microseconds (`holder`); one that is held for so long
-is held.
+"""How long to retry before concluding that another process holds the lock.
+
+`holder` takes a shared lock for microseconds while it reads the owner's pid.
 """
 
 
 class PopulationLock:
-    """An exclusive lock on a population's `lock` file, which names the holder's pid.
+    """An exclusive lock on a population's `lock` file. The file holds the owner's pid.
 
-    Raises, on entry: HeldError while another process holds it, ConfigError where no folder can be
-    made for it.
+    Raises, on entry: HeldError while another process holds it, ConfigError when its folder cannot
+    be made.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -60,7 +62,7 @@ class PopulationLock:
 
 
 def _take(descriptor: int) -> None:
-    """Raises: BlockingIOError when another process holds it."""
+    """Locks the file exclusively. Raises: BlockingIOError when another process holds the lock."""
     deadline = time.monotonic() + GLANCE_S
     while True:
         try:
@@ -72,7 +74,7 @@ def _take(descriptor: int) -> None:
 
 
 def holder(path: Path) -> int | None:
-    """The pid of the process that holds the lock now, None when nobody does."""
+    """The pid of the process that holds the lock now, None when no process does."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

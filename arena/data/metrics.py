@@ -1,10 +1,11 @@
-"""Training curves of one population: an append-only file of JSON lines that every reader uses, and
-the same points as TensorBoard events.
+"""Training curves of one population: an append-only file of JSON lines, and TensorBoard events.
 
+Every reader of the project uses the JSON lines; the events repeat the same points for TensorBoard.
 A line is {"incarnation", "member", "frames", "t", value by name ...} or, at a resume,
-{"incarnation", "resume": {member: frames}, "t"}: rows of earlier incarnations behind those frames
-were played again and count no more. `t` is in seconds since the epoch. How often a point is taken
-is the caller's choice; with 15 values, one takes about 430 bytes here and 280 there.
+{"incarnation", "resume": {member: frames}, "t"}. A resume supersedes the rows of earlier
+incarnations after those frames, because the run trains those frames again. `t` is in seconds since
+the epoch. The caller chooses how often a point is taken. A point with 15 values takes about 430
+bytes as a JSON line and 280 as an event.
 """
 
 import csv
@@ -28,7 +29,14 @@ RESERVED_NAMES = frozenset({"incarnation", "member", "frames", "t", "resume"})
 
 @dataclass(frozen=True, slots=True)
 class MetricsRow:
-    """One point of every curve of one member. A value that was not finite is None."""
+    """One point of every curve of one member. A value that was not finite is None.
+
+    incarnation  number of the trainer's start that wrote the point
+    member       name of the member
+    frames       the member's clock
+    t            seconds since the epoch
+    values       value by curve name
+    """
 
     incarnation: int
     member: str
@@ -38,11 +46,11 @@ class MetricsRow:
 
 
 class MetricsWriter:
-    """Appends points; `flush` makes them readable. One writer per population (the holder of its
-    lock), used from one thread.
+    """Appends points to the file; `flush` makes them readable.
 
-    A disk that refuses loses none: they wait, and the next flush goes on at the very byte where
-    this one stopped.
+    A population has one writer, the holder of its lock, and one thread uses it. When the disk
+    refuses a write, no point is lost: the points wait, and the next flush continues at the byte
+    where the last one stopped.
     """
 
     def __init__(
@@ -66,8 +74,9 @@ class MetricsWriter:
         )
 
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
-        """One point per name at `frames` of the member's clock. Raises: PbtError on a name that
-        the format uses itself.
+        """Adds one point for each name, at `frames` of the member's clock.
+
+        Raises: PbtError on a name that the file format uses itself.
         """
         if taken := RESERVED_NAMES & values.keys():
             raise PbtError(
@@ -90,8 +99,9 @@ class MetricsWriter:
             self._events.points(member, int(frames), t, plain)
 
     def resume(self, frames_by_member: Mapping[str, int]) -> None:
-        """Training goes on from a checkpoint with these clocks; later rows of earlier
-        incarnations are superseded.
+        """Notes that training resumes from a checkpoint with these clocks, in frames.
+
+        Rows of earlier incarnations after these frames are superseded.
         """
         t = round(self._clock(), 3)
         self._append(
@@ -107,10 +117,9 @@ class MetricsWriter:
         self.flush()
 
     def flush(self) -> None:
-        """Hand everything to the operating system; due at least every second, since a killed
-        process loses what was not flushed.
+        """Hands all points to the operating system. Raises: OSError when the disk refuses.
 
-        Raises: OSError when the disk refuses.
+        A caller flushes at least every second, because a killed process loses unflushed points.
         """
         while self._unwritten:
             del self._unwritten[: self._file.write(self._unwritten)]
@@ -118,7 +127,7 @@ class MetricsWriter:
             self._events.flush()
 
     def close(self) -> None:
-        """What the disk refuses to the end is lost, as by a kill."""
+        """Flushes and closes the files. Points that the disk still refuses are lost."""
         with suppress(OSError):
             self.flush()
         self._file.close()
@@ -141,10 +150,11 @@ class MetricsWriter:
 
 
 def read_metrics(folder: Path, members: Collection[str] | None = None) -> Iterator[MetricsRow]:
-    """Rows in the order written, without superseded ones; nothing when there is no file. A line
-    still being written is left out.
+    """The rows in the order written, without superseded ones. There are none without a file.
 
-    members: only these. Raises: PbtError naming the line when one in the middle is damaged.
+    A line that is still being written is left out.
+    members  only these members; None: all
+    Raises: PbtError that names a damaged line.
     """
     path = folder / METRICS_FILE
     if not path.exists():
@@ -161,7 +171,7 @@ def read_metrics(folder: Path, members: Collection[str] | None = None) -> Iterat
         key = (int(line.pop("incarnation")), str(line.pop("member")))
         if key not in limits:
             limits[key] = min(
-                (cuts[key[1]] for later, cuts in resumes if later > key[0] and key[1] in cuts),
+                (at[key[1]] for later, at in resumes if later > key[0] and key[1] in at),
                 default=math.inf,
             )
         if line["frames"] <= limits[key]:
@@ -169,8 +179,9 @@ def read_metrics(folder: Path, members: Collection[str] | None = None) -> Iterat
 
 
 def metrics_csv(folder: Path, out: TextIO) -> int:
-    """Write the rows of `read_metrics` as CSV, one column per name (empty where a row has none);
-    returns the number of rows.
+    """Writes the rows of `read_metrics` as CSV and returns their number.
+
+    Every name has a column; it is empty where a row does not have that value.
     """
     names = sorted({name for row in read_metrics(folder) for name in row.values})
     writer = csv.writer(out, lineterminator="\n")
@@ -191,7 +202,7 @@ def metrics_csv(folder: Path, out: TextIO) -> int:
 
 
 class _Record(Protocol):
-    """What is used of tensorboard's RecordWriter."""
+    """The methods of tensorboard's RecordWriter that are used here."""
 
     def write(self, data: bytes) -> None: ...
 
@@ -201,8 +212,10 @@ class _Record(Protocol):
 
 
 class _EventFiles:
-    """TensorBoard event files, one per member and incarnation. Written in place: tensorboard's
-    writer adds a thread and a queue without deadline.
+    """TensorBoard event files, one per member and incarnation.
+
+    They are written by the calling thread. TensorBoard's own writer would add a thread and a queue
+    without a deadline.
     """
 
     def __init__(self, folder: Path, incarnation: int, clock: Callable[[], float]) -> None:
@@ -213,7 +226,7 @@ class _EventFiles:
         self._unwritten: list[tuple[str, bytes]] = []
 
     def points(self, member: str, frames: int, t: float, values: Mapping[str, float]) -> None:
-        """One event that holds every value."""
+        """Adds one event that holds all values."""
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -225,7 +238,7 @@ class _EventFiles:
         )
 
     def purge_behind(self, member: str, frames: int, t: float) -> None:
-        """TensorBoard drops points at or behind the step of a session start."""
+        """Adds a session start: TensorBoard drops the earlier points at or after its step."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
         start = SessionLog(status=SessionLog.START)
@@ -234,8 +247,9 @@ class _EventFiles:
         )
 
     def flush(self) -> None:
-        """Raises: OSError when the disk refuses; half an event may stand in a file then, so the
-        next flush begins new ones.
+        """Writes the events that wait. Raises: OSError when the disk refuses.
+
+        A refused write may leave half an event in a file, so the next flush begins new files.
         """
         try:
             for member, event in self._unwritten:
@@ -254,8 +268,10 @@ class _EventFiles:
         self._records.clear()
 
     def _record(self, member: str) -> _Record:
-        """The member's file; TensorBoard reads a folder's files in the order of their names, so
-        time comes first.
+        """The member's open file.
+
+        TensorBoard reads the files of a folder in the order of their names, so a name begins with
+        the time.
         """
         if member not in self._records:
             from tensorboard.compat.proto.event_pb2 import Event

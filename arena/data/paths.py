@@ -1,18 +1,18 @@
-"""Where everything lies: one data directory, one league database in it, one folder per population.
+"""Paths of a data directory: one league database, and one folder per population.
 
 arena-data/
     league.db                     results of all populations
-    matches.lock                  which matches are being played
+    matches.lock                  locked by the processes that play matches
     imported/                     snapshots from other leagues: NAME.json, weights/
     logs/                         crashes of the command line
-    evaluations/NUMBER/           of a match that the service was asked for: report.json as it
-                                  stands, service.log
+    evaluations/NUMBER/           a match that was requested from the service: report.json with
+                                  its results so far, service.log
     populations/NAME/
         config.json               the resolved config
         checkpoints/ snapshots/ metrics/ logs/
-        films/                    games that were recorded (`evaluation.record_share`)
-        status.json               what its processes do, written every second
-        edits.json                what the service has its trainer take without a new start
+        films/                    pictures of recorded games (`evaluation.record_share`)
+        status.json               what the trainer's processes do, written every second
+        edits.json                edits that the running trainer is to take without a restart
         lock                      held by the trainer
 """
 
@@ -38,13 +38,14 @@ def data_dir(option: Path | str | None = None) -> Path:
 
 
 def data_text(option: Path | None) -> str:
-    """What a command that is told to a person ends with, so that it finds the same directory."""
+    """The option with which a printed command has to end, so that it uses the same directory."""
     return "" if option is None else f" --data {shlex.quote(str(option))}"
 
 
 def check_population_name(name: str) -> str:
-    """The name itself, if it is safe as a folder's name and in player names. Raises: ConfigError
-    with a name that would do.
+    """Returns the name if it is safe as a folder's name and inside player names.
+
+    Raises: ConfigError that suggests a safe name.
     """
     if name in RESERVED_NAMES:
         raise ConfigError(
@@ -72,7 +73,10 @@ def check_population_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class PopulationPaths:
-    """The files of one population."""
+    """The paths of one population's files.
+
+    root  the population's folder
+    """
 
     root: Path
 
@@ -118,17 +122,17 @@ def league_path(data: Path) -> Path:
 
 
 def match_report_file(data: Path, number: int) -> Path:
-    """How a match stands that the service was asked for; its log lies beside it."""
+    """The report of a match that was requested from the service. Its log lies beside it."""
     return data / "evaluations" / str(number) / "report.json"
 
 
 def population_paths(data: Path, name: str) -> PopulationPaths:
-    """Raises: ConfigError for a name that is no safe folder name."""
+    """The paths of this population. Raises: ConfigError for an unsafe folder name."""
     return PopulationPaths(data / "populations" / check_population_name(name))
 
 
 def population_names(data: Path) -> list[str]:
-    """Populations that have a folder with a config, sorted."""
+    """The names of the populations that have a folder with a config, sorted."""
     return sorted(
         path.parent.name
         for path in (data / "populations").glob("*/config.json")

@@ -1,5 +1,7 @@
-"""Where the service of a data directory answers: a small file it writes, and a lock that says
-whether it can be believed. Needs no torch.
+"""The address of the running service: a small file that the service writes, and a lock.
+
+The file can be left over from a service that is gone; it is true while its process holds the lock.
+Needs no torch.
 """
 
 import json
@@ -14,7 +16,13 @@ from pbt.files import write_whole
 
 @dataclass(frozen=True)
 class ServiceState:
-    """url: as this machine reaches it;  started_at: seconds since 1970"""
+    """What a running service writes about itself.
+
+    pid         its process
+    url         its address, as this machine reaches it
+    started_at  seconds since the epoch
+    version     version of the project
+    """
 
     pid: int
     url: str
@@ -27,7 +35,7 @@ def service_folder(data: Path) -> Path:
 
 
 def service_lock(data: Path) -> Path:
-    """Held by the service as long as it lives."""
+    """The lock that the service holds while it runs."""
     return service_folder(data) / "lock"
 
 
@@ -43,7 +51,7 @@ def remove_state(data: Path) -> None:
 
 
 def read_state(data: Path) -> ServiceState | None:
-    """Of a service that lives; None for one that is gone, whatever file it left."""
+    """The state of a running service; None when none runs, even if it left its file."""
     pid = holder(service_lock(data))
     if pid is None:
         return None
@@ -55,10 +63,10 @@ def read_state(data: Path) -> ServiceState | None:
 
 
 def read_token(data: Path) -> str | None:
-    """$ARENA_TOKEN, else the admin's token file; None where neither is there, or may be read."""
-    given = os.environ.get("ARENA_TOKEN")
-    if given:
-        return given
+    """$ARENA_TOKEN, else the admin's token file; None where neither exists or can be read."""
+    token = os.environ.get("ARENA_TOKEN")
+    if token:
+        return token
     try:
         return (service_folder(data) / "admin.token").read_text(encoding="utf-8").strip() or None
     except OSError:

@@ -1,5 +1,6 @@
-"""What a run does at this moment, as plain data: written by the process that trains into
-`status.json`, read by anybody. Needs no torch.
+"""The live status of a run, which the trainer writes to `status.json` every second.
+
+The command line and the service read the file. Needs no torch.
 """
 
 import json
@@ -14,16 +15,24 @@ from arena.data.paths import PopulationPaths
 from pbt.errors import PbtError
 from pbt.files import write_whole
 
-# The file is written every second; a checkpoint or a busy machine may hold it up for a few.
+# The file is written every second; a checkpoint or a busy machine may delay it by a few seconds.
 STALE_AFTER_S = 10.0
 
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """One process. rate: rows per second;  beat_age_s: since its last sign of life when the file
-    was written;  queue: what waits in front of it.
+    """The status of one process of the run.
 
-    stage_s  seconds by stage ("simulate", "infer", "wait", "learn", "gather") since the run began
+    name        name of the process
+    pid         its process id
+    roles       what it hosts, such as "worker" or "learner NAME"
+    state       what it does now, in a word
+    rate        rows per second
+    restarts    how often it was restarted
+    beat_age_s  seconds since its last sign of life, when the file was written
+    queue       how many requests or slots wait for it
+    stage_s     seconds by stage ("simulate", "infer", "wait", "learn", "gather") since the run
+                began
     """
 
     name: str
@@ -38,12 +47,12 @@ class ProcessRow:
 
     @property
     def kind(self) -> str:
-        """What it hosts, without names: "worker", "worker+learner"."""
+        """The kinds of its roles without their names: "worker", "worker+learner"."""
         return "+".join(dict.fromkeys(role.split()[0] for role in self.roles)) or self.name
 
     @property
     def shares(self) -> dict[str, float]:
-        """Each stage's share of the accounted time; empty before there is any."""
+        """Each stage's part of the accounted time, in [0, 1]; empty before there is any."""
         total = sum(self.stage_s.values())
         return (
             {stage: seconds / total for stage, seconds in self.stage_s.items()} if total > 0 else {}
@@ -52,8 +61,12 @@ class ProcessRow:
 
 @dataclass(frozen=True)
 class MemberRow:
-    """lag: mean policy lag of its newest update, in versions of the weights, None before one;
-    state: "learning", "finished" or "failed".
+    """The status of one member.
+
+    name    name of the member
+    frames  its clock
+    lag     mean policy lag of its newest update, in versions of the weights; None before one
+    state   "learning", "finished" or "failed"
     """
 
     name: str
@@ -64,8 +77,14 @@ class MemberRow:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Rows of experience since the population began; produced = trained + dropped + standing,
-    but for those on their way at this moment.
+    """Counts of experience rows since the population began.
+
+    produced = trained + dropped + standing, except for rows that are in transit at this moment.
+
+    produced  rows that were filled
+    trained   rows that a learner trained on
+    standing  rows that wait in slots and batches
+    dropped   rows that were thrown away, by reason
     """
 
     produced: int
@@ -76,12 +95,20 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """One look at a run. started_at, written_at: seconds since the epoch;  ended: "" while it runs,
-    else how it ended, in words.
+    """The status of a run at one moment.
 
-    edits_taken, edits_refused: numbers of the newest edits left for it (`arena.data.edits`) that
-    are in force, or need a new start
-    trouble  what keeps results from being kept, in words; None when nothing does
+    population     name of the population
+    pid            the trainer's process
+    placement      how the run is spread over processes
+    started_at     seconds since the epoch
+    written_at     seconds since the epoch
+    ended          "" while it runs, else how it ended, in words
+    processes      its processes
+    members        its members
+    rows           its rows of experience
+    edits_taken    number of the newest edits (`arena.data.edits`) that are in force
+    edits_refused  number of the newest edits that need a restart
+    trouble        why results cannot be stored now, in words; None when they can
     """
 
     population: str
@@ -115,12 +142,12 @@ class RunStatus:
 
 
 def write_status(path: Path, status: RunStatus) -> None:
-    """Whole or not at all. Raises: OSError when the disk refuses."""
+    """Writes the file whole or not at all. Raises: OSError when the disk refuses."""
     write_whole(path, json.dumps(asdict(status), separators=(",", ":")))
 
 
 def read_status(path: Path) -> RunStatus | None:
-    """None where no training has written one. Raises: PbtError when it is damaged."""
+    """The status in the file, None where there is no file. Raises: PbtError for a damaged one."""
     try:
         return RunStatus.parse(json.loads(path.read_bytes()))
     except FileNotFoundError:
@@ -134,8 +161,12 @@ def read_status(path: Path) -> RunStatus | None:
 
 @dataclass(frozen=True)
 class PopulationView:
-    """A population from outside. pid: of the process that holds its lock, None when nobody
-    trains it;  status: written by it, or by the last one.
+    """A population as another process sees it.
+
+    population  its name
+    pid         the process that holds its lock, None when no process trains it
+    status      what its trainer, or an earlier one, wrote last; None before the first
+    now         seconds since the epoch, when this view was made
     """
 
     population: str
@@ -149,19 +180,19 @@ class PopulationView:
 
     @property
     def starting(self) -> bool:
-        """It runs, and has not written anything yet."""
+        """Whether its trainer runs and has not written a status yet."""
         return self.running and (
             self.status is None or self.status.pid != self.pid or self.status.ended != ""
         )
 
     @property
     def age_s(self) -> float | None:
-        """Since the status was written."""
+        """Seconds since the status was written, None without one."""
         return None if self.status is None else max(0.0, self.now - self.status.written_at)
 
     @property
     def stale(self) -> bool:
-        """It runs, but tells nothing any more."""
+        """Whether its trainer runs but has stopped writing its status."""
         return (
             self.running
             and not self.starting
@@ -171,8 +202,9 @@ class PopulationView:
 
     @property
     def state(self) -> str:
-        """In words: "running", "starting", or how it ended; a run that could not say so was
-        killed.
+        """In words: "running", "starting", "never trained", or how the last run ended.
+
+        A run that could not write how it ended was killed.
         """
         if self.running:
             return "starting" if self.starting else "running"
@@ -182,20 +214,20 @@ class PopulationView:
 
 
 def look(paths: PopulationPaths, name: str) -> PopulationView:
-    """Raises: PbtError when the status file is damaged."""
+    """The population as it is now. Raises: PbtError when the status file is damaged."""
     return PopulationView(name, holder(paths.lock), read_status(paths.status), time.time())
 
 
-def look_json(seen: PopulationView) -> dict[str, Any]:
-    """The form of `arena status --json`."""
-    status = seen.status
+def look_json(view: PopulationView) -> dict[str, Any]:
+    """The output of `arena status --json`."""
+    status = view.status
     return {
-        "population": seen.population,
-        "running": seen.running,
-        "state": seen.state,
-        "pid": seen.pid,
-        "stale": seen.stale,
-        "age_s": seen.age_s,
+        "population": view.population,
+        "running": view.running,
+        "state": view.state,
+        "pid": view.pid,
+        "stale": view.stale,
+        "age_s": view.age_s,
         "placement": status.placement if status else None,
         "processes": [{**asdict(row), "shares": row.shares} for row in status.processes]
         if status

@@ -1,11 +1,11 @@
-"""Where the time of a run goes: JSON lines in the metrics folder, and the lines that are printed
-when it ends. Needs no torch.
+"""Telemetry of a run, which shows where its time goes: a file, and lines printed at the end.
 
-A line of `telemetry.jsonl` is {"incarnation", "t", "elapsed_s", "frames", "restarts",
-"rows_produced", "rows_trained", "rows_standing", "dropped.REASON" ..., "KIND.processes",
-"KIND.rate", "KIND.queue", "KIND.STAGE_s" ...}. KIND is what processes host ("main",
-"worker+learner", "server", ...), its values are sums over them. Rows count since the population
-began; seconds and restarts since this start.
+A line of `telemetry.jsonl` in the metrics folder is {"incarnation", "t", "elapsed_s", "frames",
+"restarts", "rows_produced", "rows_trained", "rows_standing", "dropped.REASON" ...,
+"KIND.processes", "KIND.rate", "KIND.queue", "KIND.STAGE_s" ...}. KIND is what a process hosts
+("main", "worker+learner", "server", ...), and its values are sums over the processes of that kind.
+Rows are counted since the population began; seconds and restarts are counted since this start.
+Needs no torch.
 """
 
 import csv
@@ -28,7 +28,7 @@ STAGES = {
     "gather": "gathering",
     "wait": "waiting",
 }
-"""Stage -> as people read it, in the order shown."""
+"""Stage -> the word that people read, in the order shown."""
 
 _FIRST_COLUMNS = (
     "incarnation",
@@ -43,8 +43,9 @@ _FIRST_COLUMNS = (
 
 
 class TelemetryWriter:
-    """Appends points; each is readable at once. One writer per population (the holder of its
-    lock).
+    """Appends points to the file; each is readable at once.
+
+    A population has one writer, the holder of its lock.
     """
 
     def __init__(self, folder: Path, incarnation: int) -> None:
@@ -56,7 +57,7 @@ class TelemetryWriter:
         self._file = path.open("ab", buffering=0)
 
     def point(self, status: RunStatus) -> None:
-        """Raises: OSError when the disk refuses; the file is then as it was."""
+        """Appends one point. Raises: OSError when the disk refuses; the file is then unchanged."""
         line = (
             json.dumps(
                 {"incarnation": self._incarnation, **telemetry_point(status)},
@@ -85,7 +86,7 @@ class TelemetryWriter:
 
 
 def telemetry_point(status: RunStatus) -> dict[str, float]:
-    """One line's values by name."""
+    """The values of one line, by name."""
     rows = status.rows
     point: dict[str, float] = {
         "t": round(status.written_at, 3),
@@ -118,7 +119,7 @@ def by_kind(processes: Iterable[ProcessRow]) -> dict[str, list[ProcessRow]]:
 
 
 def stage_seconds(processes: Iterable[ProcessRow]) -> dict[str, float]:
-    """Summed over processes, in the order of STAGES."""
+    """Stage -> seconds, summed over the processes, in the order of STAGES."""
     total: Counter[str] = Counter()
     for process in processes:
         total.update(process.stage_s)
@@ -130,8 +131,10 @@ def stage_seconds(processes: Iterable[ProcessRow]) -> dict[str, float]:
 
 
 def telemetry_csv(folder: Path, out: TextIO) -> int:
-    """Write every point as CSV, one column per name (empty where a point has none); returns
-    their number. Raises: PbtError for a damaged line.
+    """Writes every point as CSV and returns their number.
+
+    Every name has a column; it is empty where a point does not have that value.
+    Raises: PbtError for a damaged line.
     """
     path = folder / TELEMETRY_FILE
     lines = list(read_lines(path, b'"incarnation":')) if path.exists() else []
@@ -143,7 +146,7 @@ def telemetry_csv(folder: Path, out: TextIO) -> int:
 
 
 def telemetry_lines(status: RunStatus) -> list[str]:
-    """For people, at the end of a run: rows, then one line per kind of process."""
+    """Lines printed at the end of a run: the rows, then one line per kind of process."""
     rows = status.rows
     dropped = (
         ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"

@@ -1,9 +1,8 @@
-"""Intervals for games of more than two: blocks of games are drawn anew, as they share seed and
-players (block bootstrap, Künsch 1989).
+"""Confidence intervals for games of three or more players, by block bootstrap (Künsch 1989).
 
-A block is the unit of evidence that the pair is for two: one seed, the seats rotated until
-everybody sat everywhere. Scores within a game add up to a constant, so neither games nor seats may
-be drawn on their own.
+A block is one seed, played until every player sat in every seat. It is the unit of evidence, as a
+pair is for two players. Blocks are resampled whole: the scores within a game add up to a constant,
+and the games of a block share seed and players, so neither may be drawn on its own.
 """
 
 import math
@@ -26,15 +25,17 @@ def mean_intervals(
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """(mean per game, low, high), [k] each, 95 %, inside [0, 1].
+    """(mean per game, low, high), [k] each, with 95 % intervals inside [0, 1].
 
-    totals  [blocks, k] sums over the games of a block of k scores, each in [0, 1] per game
-    games   [blocks] games in the block, above 0
-    Quantiles of the resampled means, moved out as far as Student's t is wider than the normal law
-    (Hesterberg 2015, "expanded percentile"), since
-    drawing from n blocks makes means too alike by n - 1 over n. Fewer than 10 blocks, and scores
-    all alike, get Wilson's interval over
-    blocks: wide, but never empty.
+    totals     [blocks, k] sums of k scores over the games of a block, each in [0, 1] per game
+    games      [blocks] games in the block, above 0
+    rng        draws the blocks
+    resamples  how often as many blocks as there are are drawn
+
+    The ends are quantiles of the resampled means, moved outwards as far as Student's t is wider
+    than the normal distribution (Hesterberg 2015, "expanded percentile"): drawing from n blocks
+    makes the variance of means too small by (n - 1) / n. Fewer than 10 blocks, and scores that are
+    all alike, get Wilson's interval over blocks, which is wide but never empty.
     Raises: EngineError on other shapes and on scores outside [0, 1].
     """
     blocks, kinds = totals.shape
@@ -71,10 +72,10 @@ def _resampled(
     """[resamples, k] means of as many blocks as there are, drawn with replacement."""
     blocks = len(games)
     chunk = max(1, _CHUNK_CELLS // blocks)
-    found = []
+    means = []
     for start in range(0, resamples, chunk):
         times = rng.multinomial(
             blocks, np.full(blocks, 1 / blocks), size=min(chunk, resamples - start)
         )
-        found.append((times @ totals) / (times @ games)[:, None])
-    return np.concatenate(found)
+        means.append((times @ totals) / (times @ games)[:, None])
+    return np.concatenate(means)

@@ -1,8 +1,8 @@
-"""Ratings from counted results: Bradley & Terry 1952 by maximum likelihood, refitted from all games
-each time, so their order changes nothing.
+"""Ratings from counted results: Bradley & Terry 1952, fitted by maximum likelihood.
 
-P(i beats j) = 1 / (1 + 10 ** ((elo_j - elo_i) / 400)); a draw is half a win for both (as in Elo's
-own scale). The anchor is pinned at 0; without one, the mean of all players is.
+P(i beats j) = 1 / (1 + 10 ** ((elo_j - elo_i) / 400)). A draw is half a win for both players, as in
+Elo's own scale. The anchor's rating is 0; without an anchor, the mean of all players is 0. Every
+fit uses all games, so the order of the games changes nothing.
 """
 
 import math
@@ -30,7 +30,16 @@ _TOLERANCE, _DECREMENT, _STEPS, _LONGEST_STEP = 1e-10, 1e-16, 200, 5.0
 
 @dataclass(frozen=True, slots=True)
 class PairResult(Generic[P]):
-    """Results of `a` against `b`: counts, or weights where one game yields several pairs."""
+    """Results of one player against another.
+
+    A game of three or more yields several pairs; the numbers are then weights, not counts.
+
+    a       a player
+    b       its opponent
+    wins    games that `a` won
+    draws   games that were drawn
+    losses  games that `a` lost
+    """
 
     a: P
     b: P
@@ -41,10 +50,13 @@ class PairResult(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Rating(Generic[P]):
-    """elo, low, high: rating with the ends of its 95 % interval relative to the anchor (without
-    one: to the mean of those rated); None for a player no chain of games connects to it.
+    """The rating of one player, relative to the anchor, or to the mean of the rated players.
 
-    games: sum of the player's results (weights where weights were given)
+    player  the player
+    elo     its rating; None when no chain of games connects the player to the anchor
+    low     lower end of the rating's 95 % interval, None as `elo`
+    high    upper end of the rating's 95 % interval, None as `elo`
+    games   sum of the player's results, in games or weights
     """
 
     player: P
@@ -60,8 +72,12 @@ class Rating(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Every two players that met, once.  first, second: [pairs] places in a list of players;
-    score: of the first, in wins;  number: of games, > 0
+    """The results of every two players that met, each pair once.
+
+    first   [pairs] indices into a list of players
+    second  [pairs] indices of their opponents
+    score   [pairs] points of the first: a win is 1, a draw is 1/2
+    number  [pairs] games, above 0
     """
 
     first: NDArray[np.intp]
@@ -73,14 +89,15 @@ class PairCounts:
 def fit(
     results: Iterable[PairResult[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS
 ) -> list[Rating[P]]:
-    """Ratings of everybody who played, best first, players without a rating last.
+    """Ratings of all players with games, best first, players without a rating last.
 
-    anchor       None: the mean of those rated is 0, and rated is the largest group that games
-                 connect
-    prior_draws  virtual draws per player, spread over its opponents as its games are. It keeps a
-                 10-0 finite and weighs little against real games:
-                 for two players, 1 is Jeffreys' prior, half a win for each; 0 gives plain maximum
-                 likelihood (infinite ratings then fail)
+    results      results of pairs; a pair may stand several times and in either order
+    anchor       the player whose rating is 0. None: the largest group of players that games
+                 connect is rated, and its mean is 0
+    prior_draws  virtual draws per player, spread over its opponents as its games are. They keep
+                 the rating of a 10-0 finite and weigh little against real games. For two players, 1
+                 is Jeffreys' prior, half a win for each. 0 gives plain maximum likelihood, which
+                 fails where a rating would be infinite
     Raises: EngineError on negative or non-finite counts, on a player against itself, and when the
     fit does not converge.
     """
@@ -98,8 +115,9 @@ def fit(
 def fit_counts(
     players: Sequence[P], counts: PairCounts, anchor: P | None, prior_draws: float = PRIOR_DRAWS
 ) -> list[Rating[P]]:
-    """As `fit`, of players that each met somebody. Raises: EngineError when the fit does not
-    converge.
+    """`fit` for counts that are already summed. Every player has met another one.
+
+    Raises: EngineError when the fit does not converge.
     """
     first, second, score, number = counts.first, counts.second, counts.score, counts.number
     played = np.bincount(first, number, len(players)) + np.bincount(second, number, len(players))
@@ -138,7 +156,7 @@ def by_rating(ratings: Iterable[Rating[P]]) -> list[Rating[P]]:
 
 
 def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, float]]:
-    """(a, b) -> (score of a, games), each pair once, empty ones left out."""
+    """(a, b) -> (points of a, games). Each pair stands once; pairs without games are left out."""
     counts: dict[tuple[P, P], tuple[float, float]] = {}
     for result in results:
         parts = (result.wins, result.draws, result.losses)
@@ -161,8 +179,9 @@ def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, 
 def _fit(
     counts: PairCounts, anchor: int | None, players: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Newton's method with step halving on the concave log-likelihood; (elo, standard error),
-    [players] each. anchor: None centres the ratings.
+    """(elo, standard error), [players] each. anchor: an index; None makes the mean rating 0.
+
+    The method is Newton's with step halving, on the concave log-likelihood.
     """
     first, second, score, number = counts.first, counts.second, counts.score, counts.number
     free = np.flatnonzero(np.arange(players) != (anchor or 0))
@@ -188,14 +207,14 @@ def _fit(
             break
         step = np.zeros(players)
         step[free] = cho_solve(factor, gradient[free])
-        # Among many games rounding keeps the steps of players with few from getting small; that
-        # none gains anything is an end, too.
+        # With many games, rounding keeps the steps of players with few games from getting small.
+        # The fit therefore also ends when a step no longer gains likelihood.
         if np.max(np.abs(step)) < _TOLERANCE or float(gradient @ step) < _DECREMENT:
             return elo_and_error(
                 strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
             )
-        # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not
-        # bring it back.
+        # Where the likelihood is almost flat, a full step goes too far for halving to bring it
+        # back.
         step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0
         while (tried := likelihood(strength + scale * step)) < value - 1e-9 * abs(
@@ -212,7 +231,7 @@ def _fit(
 def _information(
     first: NDArray[np.intp], second: NDArray[np.intp], weight: NDArray[np.float64], players: int
 ) -> NDArray[np.float64]:
-    """The negative Hessian: the graph Laplacian of the pair weights n p (1 - p)."""
+    """[players, players] negative Hessian: the graph Laplacian of the pair weights n p (1 - p)."""
     information = np.zeros((players, players))
     np.add.at(information, (first, second), -weight)
     np.add.at(information, (second, first), -weight)
@@ -231,8 +250,10 @@ def elo_and_error(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(elo, standard error), [players] each.
 
-    strength: [players] natural logarithms;  covariance: [free, free] of those not pinned;  centred:
-    make the mean 0 instead of the pinned player
+    strength    [players] natural logarithms
+    covariance  [free, free] covariance of the strengths that are not pinned
+    free        [free] indices of the players that are not pinned
+    centred     whether the mean is 0, instead of the pinned player
     """
     whole = np.zeros((len(strength), len(strength)))
     whole[np.ix_(free, free)] = covariance
@@ -243,7 +264,13 @@ def elo_and_error(
 
 
 def rating_of(player: P, elo: float, error: float, games: float) -> Rating[P]:
-    """elo: nan for a player that nothing connects to those rated;  error: standard error of elo."""
+    """The rating with its 95 % interval.
+
+    player  the player
+    elo     nan for a player that no games connect to those rated
+    error   standard error of elo
+    games   sum of the player's results
+    """
     if math.isnan(elo):
         return Rating(player, None, None, None, float(games))
     return Rating(

@@ -1,4 +1,7 @@
-"""What no rating can say: who beats whom in a circle, and how much of all results that is."""
+"""Cycles in a win matrix (A beats B beats C beats A), which no rating can express.
+
+The module finds significant cycles and measures how much of all results is cyclic.
+"""
 
 from dataclasses import dataclass
 from typing import Generic
@@ -16,8 +19,12 @@ CYCLE_LEVEL = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Cycle(Generic[P]):
-    """a beats b, b beats c, c beats a.  p: the weakest of the three, corrected for all pairs
-    looked at.
+    """Three players of which each beats the next: a beats b, b beats c, c beats a.
+
+    a  the player of the cycle that stands first in the matrix
+    b  the player that a beats
+    c  the player that b beats
+    p  the largest of the three p-values, corrected for all pairs that were tested
     """
 
     a: P
@@ -28,9 +35,11 @@ class Cycle(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class CyclicShare:
-    """share  of the variance of the log-odds between players, how much no ratings explain, in [0,
-    1], what chance adds to it taken off
-    p      how likely chance alone makes as much; where it is not small, share says nothing
+    """How much of the results is cyclic.
+
+    share  fraction in [0, 1] of the variance of the log-odds between players that no ratings
+           explain; what chance adds to it is subtracted
+    p      probability that chance alone makes as much; where p is not small, share says nothing
     """
 
     share: float
@@ -38,12 +47,11 @@ class CyclicShare:
 
 
 def superior(matrix: WinMatrix[P]) -> NDArray[np.float64]:
-    """[n, n] p that the row only seems to beat the column: exact sign test, P(at least its wins |
-    fair coin, decided games), corrected.
+    """[n, n] corrected p-values of "the row is not better than the column", by exact sign test.
 
-    Correction: Holm 1979 over both directions of all pairs that met, so that among all pairs called
-    significant at a level, a wrong one is rarer than that level, however the pairs depend on each
-    other.
+    A p-value is P(at least the row's wins | a fair coin decides each decided game). It is corrected
+    by Holm 1979 over both directions of all pairs that met: the chance of even one wrong pair among
+    those called significant is below the level, however the pairs depend on each other.
     """
     met = (matrix.games > 0) & ~np.eye(len(matrix.players), dtype=bool)
     lost = matrix.wins.T
@@ -53,36 +61,37 @@ def superior(matrix: WinMatrix[P]) -> NDArray[np.float64]:
     corrected[order] = np.minimum(
         1.0, np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p))))
     )
-    found = np.ones(met.shape)
-    found[met] = corrected
-    return found
+    p_values = np.ones(met.shape)
+    p_values[met] = corrected
+    return p_values
 
 
 def significant_cycles(matrix: WinMatrix[P], level: float = CYCLE_LEVEL) -> list[Cycle[P]]:
-    """Every three players of whom each beats the next, surest first. The chance of even one that
-    is none is below `level`.
+    """Every three players of which each beats the next, the most certain cycle first.
+
+    The chance that even one of them is not a cycle is below `level`.
     """
     p = superior(matrix)
-    beats, found = p < level, []
+    beats, cycles = p < level, []
     for a in range(len(p)):
-        # A cycle is told from its first player.
+        # A cycle is listed once, beginning with the player that stands first in the matrix.
         beaten, beating = (
             np.flatnonzero(others[a + 1 :]) + a + 1 for others in (beats[a], beats[:, a])
         )
         for i, j in np.argwhere(beats[np.ix_(beaten, beating)]):
             b, c = beaten[i], beating[j]
             worst = float(max(p[a, b], p[b, c], p[c, a]))
-            found.append(Cycle(matrix.players[a], matrix.players[b], matrix.players[c], worst))
-    return sorted(found, key=lambda cycle: cycle.p)
+            cycles.append(Cycle(matrix.players[a], matrix.players[b], matrix.players[c], worst))
+    return sorted(cycles, key=lambda cycle: cycle.p)
 
 
 def cyclic_share(matrix: WinMatrix[P]) -> CyclicShare:
-    """The part of the pairwise log-odds that no differences of ratings make: curl and harmonic flow
-    of the Hodge split (Jiang, Lim, Yao, Ye 2011).
+    """The part of the pairwise log-odds that no rating differences explain.
 
-    Least squares, every pair weighted by what its games tell (the inverse variance of its
-    log-odds). Chance alone makes each part as large as its degrees of freedom on average; so much
-    is taken off. The residual against chi-squared gives p.
+    It is the curl and the harmonic flow of the Hodge decomposition (Jiang, Lim, Yao, Ye 2011), by
+    least squares, with every pair weighted by the inverse variance of its log-odds. Chance alone
+    makes each part as large as its degrees of freedom on average, so these are subtracted. p comes
+    from the residual, which chance makes chi-squared.
     """
     first, second = np.nonzero(np.triu(matrix.games, 1))
     if not len(first):
@@ -112,14 +121,14 @@ def cyclic_share(matrix: WinMatrix[P]) -> CyclicShare:
 def _log_odds(
     matrix: WinMatrix[P], first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(log-odds of first against second, inverse of their variance), [pairs], with one game more in
-    each that went as the ratings expect.
+    """(log-odds of first against second, inverse of their variance), [pairs] each.
 
-    That game keeps 100-0 finite without pulling it to the middle, which would make a circle of a
-    strong, an average and a weak player.
+    One virtual game, with the result that the ratings expect, is added to each pair. It keeps a
+    100-0 finite. A virtual draw would pull it towards 0 and make a cycle of a strong, an average
+    and a weak player.
     """
     elo = _elo(matrix)
-    # Beyond e ** 30 to 1, one minus the expectation would be lost in rounding.
+    # Beyond odds of e ** 30 to 1, one minus the expectation would be lost in rounding.
     expected = expit(np.clip((elo[first] - elo[second]) / ELO_PER_NAT, -30.0, 30.0))
     wins, draws, games = (
         matrix.wins[first, second] + expected,
@@ -133,7 +142,7 @@ def _log_odds(
 
 
 def _elo(matrix: WinMatrix[P]) -> NDArray[np.float64]:
-    """[n] ratings, each connected part of the matrix on its own."""
+    """[n] ratings; each connected part of the matrix is fitted on its own."""
     labels = connected_components(matrix.games, directed=False)[1]
     elo = np.zeros(len(matrix.players))
     for part in np.unique(labels):

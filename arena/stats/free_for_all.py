@@ -1,5 +1,6 @@
-"""What a match of three or more says: mean place, first places and who came before whom, each
-with a 95 % interval over blocks of games.
+"""Statistics of a match of three or more players: mean places, wins, and pairwise scores.
+
+Each number has a 95 % interval over blocks of games (`arena.stats.bootstrap`).
 """
 
 from collections import defaultdict
@@ -18,8 +19,11 @@ from pbt.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class RankedGame(Generic[P]):
-    """One game.  players: different ones, by seat;  places: smaller is better, equal is a tie;
-    block: None for a game that belongs to none.
+    """The result of one game.
+
+    players  different players, by seat
+    places   [seats] smaller is better, equal places are a tie
+    block    number of the block, None for a game that belongs to no block
     """
 
     players: tuple[P, ...]
@@ -29,7 +33,12 @@ class RankedGame(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """low, high: 95 % interval."""
+    """A value with its 95 % interval.
+
+    value  the estimate
+    low    lower end of the interval
+    high   upper end of the interval
+    """
 
     value: float
     low: float
@@ -38,9 +47,12 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class PlayerPlaces(Generic[P]):
-    """mean_place  1 is best; those tied share the mean of the places they take
-    first       share of games won; of a game won by several, each has its part
-    places      [players] games by place, those tied spread evenly
+    """How one player did.
+
+    player      the player
+    mean_place  1 is best; tied players share the mean of the places that they take
+    first       fraction of games won; several winners of a game divide it evenly
+    places      [players] games by place; tied players are spread evenly over their places
     """
 
     player: P
@@ -51,10 +63,16 @@ class PlayerPlaces(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class FreeForAll(Generic[P]):
-    """standings  best mean place first
-    score, low, high  [players, players] by `standings`: how often the row came before the column, a
-                      tie is half; 0.5 on the diagonal
-    games, blocks     counted;  left_out: games of unfinished blocks, in none of the numbers
+    """The statistics of a match of three or more players.
+
+    standings  players, best mean place first
+    score      [players, players] in the order of `standings`: fraction of games in which the row
+               came before the column; a tie is half, the diagonal is 0.5
+    low        [players, players] lower ends of the 95 % intervals of `score`
+    high       [players, players] upper ends of the 95 % intervals of `score`
+    games      games that were counted
+    blocks     blocks that were counted
+    left_out   games of unfinished blocks, which no number counts
     """
 
     standings: tuple[PlayerPlaces[P], ...]
@@ -67,12 +85,15 @@ class FreeForAll(Generic[P]):
 
 
 def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]:
-    """Whole blocks only (as many games as players), as soon as there is one; without any, every
-    game is a block.
+    """The statistics of these games.
 
-    seed  of the bootstrap: equal games in equal order give equal intervals
-    Raises: EngineError without games, with fewer than two players, or when they were not all played
-    by the same players.
+    A whole block has as many games as players. Only whole blocks are counted, as soon as there is
+    one; before that, every game is a block of its own.
+
+    games  all by the same players
+    seed   of the bootstrap: equal games in equal order give equal intervals
+    Raises: EngineError without games, with fewer than two players, or when the games were not all
+    played by the same players.
     """
     if not games:
         raise EngineError("a match without a finished game has no places; expected at least one")
@@ -127,19 +148,20 @@ def _whole_blocks(games: Sequence[RankedGame[P]], size: int) -> list[list[Ranked
     for game in games:
         if game.block is not None:
             by_block[game.block].append(game)
-    crowded = [block for block, found in by_block.items() if len(found) > size]
+    crowded = [block for block, its_games in by_block.items() if len(its_games) > size]
     if crowded:
         raise EngineError(
             f"block {crowded[0]} has {len(by_block[crowded[0]])} games; expected {size}"
         )
-    return [found for _, found in sorted(by_block.items()) if len(found) == size]
+    return [its_games for _, its_games in sorted(by_block.items()) if len(its_games) == size]
 
 
 def _scores(
     block: Sequence[RankedGame[P]], players: Sequence[P]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Sums over a block: (places as 0 for the best ... 1 for the last, [n]; first places, [n];
-    row before column, [n, n]).
+    """Sums over the games of a block: (places, [n]; wins, [n]; row before column, [n, n]).
+
+    A place counts 0 for the best to 1 for the last.
     """
     n = len(players)
     place, first, before = np.zeros(n), np.zeros(n), np.zeros((n, n))
@@ -152,9 +174,7 @@ def _scores(
 
 
 def _histogram(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]:
-    """[players, places]: 1 where a player came in, or its part of each place that those tied
-    take.
-    """
+    """[players, places] 1 for the place of a player, spread evenly over the places of a tie."""
     own = _places(game, players)
     best, worst = rankdata(own, "min").astype(int), rankdata(own, "max").astype(int)
     places = np.arange(1, len(own) + 1)
@@ -165,5 +185,5 @@ def _histogram(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]
 
 def _places(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.int64]:
     """[players] places in the order of `players`."""
-    found = dict(zip(game.players, game.places, strict=True))
-    return np.array([found[player] for player in players], dtype=np.int64)
+    place_of = dict(zip(game.players, game.places, strict=True))
+    return np.array([place_of[player] for player in players], dtype=np.int64)

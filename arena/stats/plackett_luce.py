@@ -1,9 +1,9 @@
-"""Ratings from games of more than two: Plackett & Luce by maximum likelihood, on the scale of
-`arena.stats.bradley_terry`, which it equals for two players.
+"""Ratings from games of three or more players: Plackett-Luce, fitted by maximum likelihood.
 
-P(first of a set S is i) = w_i / sum of w over S, then the same for who is left (Luce 1959, Plackett
-1975); w = 10 ** (elo / 400). A tie counts as every order of those tied, each with the same share of
-the game: two players' draw is half a win for both, as in Bradley-Terry.
+P(i is first in a set S) = w_i / sum of w over S, and then the same for the players that are left
+(Luce 1959, Plackett 1975); w = 10 ** (elo / 400). The scale is that of `arena.stats.bradley_terry`,
+and for two players both fits are equal. A tie counts as every order of the tied players, each order
+with an equal part of the game, so a draw of two players is half a win for both.
 """
 
 import math
@@ -22,20 +22,23 @@ from scipy.sparse.csgraph import connected_components
 from arena.stats.bradley_terry import PRIOR_DRAWS, P, Rating, by_rating, elo_and_error, rating_of
 from pbt.errors import EngineError
 
-# All 2 ** m subsets of m tied players are counted up to here; beyond, only those of neighbours when
-# the tied stand in a circle.
+# Up to this many tied players m, all 2 ** m subsets of them are counted. More tied players are put
+# in a circle, and only the subsets of neighbours are counted.
 MAX_TIED = 10
 _TOLERANCE, _DECREMENT, _STEPS, _LONGEST_STEP = 1e-10, 1e-16, 200, 5.0
-# Sets of players (indices, ascending) from which one was chosen, with how often: the denominators
-# of the likelihood.
+# A set of players (indices, ascending) from which one was chosen -> how often that happened. These
+# sets are the denominators of the likelihood.
 _Sets = defaultdict[tuple[int, ...], float]
 _Chosen = defaultdict[int, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking(Generic[P]):
-    """Players by seat, and their places, smaller is better, equal is a tie. A player may hold
-    several seats. games: how many ended so.
+    """The result of one or more games. A player may hold several seats.
+
+    players  the players, by seat
+    places   [seats] smaller is better, equal places are a tie
+    games    how many games ended with this result
     """
 
     players: tuple[P, ...]
@@ -46,12 +49,13 @@ class Ranking(Generic[P]):
 def fit_rankings(
     rankings: Iterable[Ranking[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS
 ) -> list[Rating[P]]:
-    """Ratings of everybody who played, best first, players without a rating last; as
-    `arena.stats.bradley_terry.fit` for two.
+    """Ratings of all players with games, best first, players without a rating last.
 
-    prior_draws  virtual draws per player, spread over those it met as its games are
-    Raises: EngineError on a game without two seats or with another number of places, and when the
-    fit does not converge.
+    rankings     results of games
+    anchor       as in `arena.stats.bradley_terry.fit`
+    prior_draws  virtual draws per player, spread over the players that it met as its games are
+    Raises: EngineError on a game with fewer than two seats or with another number of places, and
+    when the fit does not converge.
     """
     played, met, chosen, sets = _terms(rankings)
     players = list(played)
@@ -65,7 +69,7 @@ def fit_rankings(
             labels
             == (np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)])
         )
-        # The sets of one component hold nobody from another.
+        # A set holds players of one component only.
         own = (
             np.flatnonzero(np.isin(labels, labels[near[0]])[members.indices[members.indptr[:-1]]])
             if len(counts)
@@ -82,8 +86,9 @@ def fit_rankings(
 def _terms(
     rankings: Iterable[Ranking[P]],
 ) -> tuple[dict[P, int], Counter[tuple[int, int]], _Chosen, _Sets]:
-    """(games by player, games together by two players, how often each was chosen, the sets they
-    were chosen from).
+    """(games by player, common games by two players, how often each was chosen, the sets).
+
+    The sets are those from which a player was chosen, with how often.
     """
     index: dict[P, int] = {}
     played: dict[P, int] = {}
@@ -111,7 +116,7 @@ def _terms(
 def _add_tied(
     tied: Sequence[int], rest: Sequence[int], games: int, chosen: _Chosen, sets: _Sets
 ) -> None:
-    """The likelihood's terms of choosing all of `tied`, in any order, before `rest`."""
+    """Adds the likelihood's terms of choosing all of `tied`, in any order, before `rest`."""
     for seat in tied:
         chosen[seat] += games
     for size in range(1, len(tied) + 1):
@@ -135,7 +140,7 @@ def _add_prior(
 
 
 def _membership(sets: _Sets, players: int) -> csr_array:
-    """[sets, players]: seats a player holds in a set."""
+    """[sets, players] how many seats a player holds in a set."""
     row = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
     column = np.array([i for members in sets for i in members], dtype=np.intp)
     members = csr_array((np.ones(len(column)), (row, column)), shape=(len(sets), players))
@@ -146,8 +151,9 @@ def _membership(sets: _Sets, players: int) -> csr_array:
 def _fit(
     members: csr_array, counts: NDArray[np.float64], chosen: NDArray[np.float64], anchor: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Newton's method with step halving on the concave log-likelihood; (elo, standard error),
-    [players] each. anchor: None centres them.
+    """(elo, standard error), [players] each. anchor: an index; None makes the mean rating 0.
+
+    The method is Newton's with step halving, on the concave log-likelihood.
     """
     players = members.shape[1]
     free = np.flatnonzero(np.arange(players) != (anchor or 0))
@@ -174,14 +180,14 @@ def _fit(
             break
         step = np.zeros(players)
         step[free] = cho_solve(factor, (chosen - expected)[free])
-        # Among many games rounding keeps the steps of players with few from getting small; that
-        # none gains anything is an end, too.
+        # With many games, rounding keeps the steps of players with few games from getting small.
+        # The fit therefore also ends when a step no longer gains likelihood.
         if np.max(np.abs(step)) < _TOLERANCE or float((chosen - expected) @ step) < _DECREMENT:
             return elo_and_error(
                 strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
             )
-        # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not
-        # bring it back.
+        # Where the likelihood is almost flat, a full step goes too far for halving to bring it
+        # back.
         step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0
         while (
@@ -194,5 +200,5 @@ def _fit(
             break
     raise EngineError(
         f"ratings of {players} players did not converge; without a prior every player needs "
-        "somebody above and below it"
+        "another player above and below it"
     )

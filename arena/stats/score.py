@@ -1,9 +1,9 @@
-"""What a match says: score with its 95 % interval, Elo, and what makes either doubtful. No number
-here is ever nan or infinite.
+"""Statistics of a match of two players: score with its 95 % interval, Elo, signs of doubt.
 
-The unit of evidence is the seed pair: two games from one seed with the seats swapped. What the seed
-or the first move gives in one game of a pair it takes in the other, so pairs spread less than games
-do; their five possible sums are the pentanomial of engine testing.
+The unit of evidence is the seed pair: two games from one seed with the seats swapped. An advantage
+from the seed or the first move helps each side once, so pairs vary less than games do. The five
+possible sums of a pair are the pentanomial of chess engine testing. No number here is ever nan or
+infinite.
 """
 
 import math
@@ -20,14 +20,14 @@ from pbt.errors import EngineError
 
 MIN_PAIRS = 10
 _UNSEEN_PAIRS = 0.25
-# Van den Bergh, "Comments on normalized Elo": what (score - 1/2) / (standard deviation of a game)
-# is multiplied by.
+# Van den Bergh, "Comments on normalized Elo": the factor of (score - 1/2) / (standard deviation of
+# a game).
 NORMALISED_ELO = 800.0 / math.log(10.0)
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """mean ± t(0.975, n - 1) sqrt(variance / n); None for fewer than two different values."""
-    # Equal returns say nothing of how much they vary.
+    # Values that are all equal do not show how much such values vary.
     if len(set(values)) < 2:
         return None
     half = (
@@ -38,8 +38,12 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class MatchGame:
-    """One game from A's side. points: 1 won, 0.5 drawn, 0 lost;  a_first: A held seat 0;  pair:
-    None for a game that belongs to none.
+    """The result of one game, from A's side.
+
+    points           1 won, 0.5 drawn, 0 lost
+    a_first          whether A held seat 0
+    pair             number of the seed pair, None for a game that belongs to no pair
+    trajectory_hash  hash of the moves: equal games have equal hashes
     """
 
     points: float
@@ -50,6 +54,13 @@ class MatchGame:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
+    """Counts of games by result, from one player's side.
+
+    wins    games won
+    draws   games drawn
+    losses  games lost
+    """
+
     wins: int
     draws: int
     losses: int
@@ -60,27 +71,35 @@ class Tally:
 
     @property
     def score(self) -> float:
-        """(W + D/2) / N; 0.5 of nothing."""
+        """(W + D/2) / N; 0.5 without games."""
         return (self.wins + self.draws / 2) / self.games if self.games else 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class MatchStatistics:
-    """Of A, in fractions of 1.
+    """The statistics of a match, from A's side.
 
-    low, high          95 % interval of the score, inside [0, 1]
-    interval           "pairs": over pairs; "games": over games (few pairs, pairs that are all
-                       alike, or no pairs)
-    elo_low, elo_high  of low and high; None where that end of the score is 0 or 1, so that the Elo
-                       difference has no bound there
-    nelo, ...          normalised Elo with its 95 % interval; None below 10 pairs (games, where
-                       nothing is paired), or when all are alike
-    los                likelihood of superiority: how sure the results make it that A is the
-                       stronger one, by the normal law
-    pair_counts        pairs by A's points in them: 0, 0.5, 1, 1.5, 2; None without pairs
-    even_pairs         of those worth 1: (each side won once, both games drawn)
-    as_first, as_second  A's games in seat 0, and in another
-    left_out           games of unfinished pairs, in none of the numbers
+    total        all games that were counted
+    score        A's score, in [0, 1]
+    low          lower end of the score's 95 % interval, in [0, 1]
+    high         upper end of the score's 95 % interval, in [0, 1]
+    interval     "pairs": computed over pairs; "games": computed over games, because there are no
+                 pairs, too few, or pairs that are all alike
+    elo          Elo difference of the score; None for a score of 0 or 1
+    elo_low      Elo difference of low; None where low is 0, so that Elo has no lower bound
+    elo_high     Elo difference of high; None where high is 1, so that Elo has no upper bound
+    nelo         normalised Elo; None for fewer than 10 pairs (games, where none are paired), or
+                 when all are alike
+    nelo_low     lower end of its 95 % interval, None as `nelo`
+    nelo_high    upper end of its 95 % interval, None as `nelo`
+    los          likelihood of superiority: the probability that A is stronger, by the normal
+                 approximation
+    pair_counts  pairs by A's points in them: 0, 0.5, 1, 1.5, 2; None without pairs
+    even_pairs   of the pairs worth 1: (each side won once, both games drawn)
+    as_first     A's games in seat 0
+    as_second    A's games in another seat
+    distinct     how many different games were played, by their hashes
+    left_out     games of unfinished pairs, which no number counts
     """
 
     total: Tally
@@ -104,7 +123,7 @@ class MatchStatistics:
 
     @property
     def first_against_second(self) -> Tally:
-        """Of whoever held the first seat: what the seat is worth."""
+        """The results of the player in the first seat, which show what the seat is worth."""
         first, second = self.as_first, self.as_second
         return Tally(
             first.wins + second.losses, first.draws + second.draws, first.losses + second.wins
@@ -118,8 +137,9 @@ class MatchStatistics:
 
     @property
     def elo_text(self) -> str:
-        """Such as "+30.5 ± 22.6", "+133.1 [+96.0, +175.9]", or "above +166" where a side scored
-        everything the interval can tell apart.
+        """Elo for people, such as "+30.5 ± 22.6" or "+133.1 [+96.0, +175.9]".
+
+        "above +166" stands where the upper end has no bound, "not known" where neither has one.
         """
         if self.elo_low is None and self.elo_high is None:
             return "not known"
@@ -132,8 +152,9 @@ class MatchStatistics:
 
 
 def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
-    """Whole pairs only, as soon as there is one; without any, the games as they are. Raises:
-    EngineError without games.
+    """The statistics of these games. Raises: EngineError without games.
+
+    Only whole pairs are counted, as soon as there is one; before that, every game is counted.
     """
     if not games:
         raise EngineError("a match without a finished game has no score; expected at least one")
@@ -147,7 +168,7 @@ def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
         else None
     )
     drawn = sum(all(game.points == 0.5 for game in pair) for pair in pairs)
-    # The games of a pair are not independent: no more is known of them than their number.
+    # The games of a pair are not independent, so they are worth no more than their number.
     effective = total.games if pairs else effective_games(total)
     low, high, interval = _interval(total.score, effective, pair_counts)
     nelo, nelo_low, nelo_high = normalised_elo(
@@ -178,7 +199,7 @@ def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
 
 
 def tally(points: Iterable[float]) -> Tally:
-    """Raises: EngineError on anything but 0, 0.5 and 1."""
+    """Counts games by points. Raises: EngineError on points other than 0, 0.5 and 1."""
     counts = {1.0: 0, 0.5: 0, 0.0: 0}
     for value in points:
         if value not in counts:
@@ -188,12 +209,14 @@ def tally(points: Iterable[float]) -> Tally:
 
 
 def pair_interval(pair_counts: Sequence[int]) -> tuple[float, float]:
-    """Wilson's interval with the design effect of pairs, counted by points (0, 0.5, 1, 1.5, 2): n
-    are worth n score (1 - score) / variance games.
+    """(low, high), 95 %: Wilson's interval with the design effect of pairs.
 
-    A quarter of a pair all lost and of one all won are counted into the variance, so that what was
-    seen once or never has one. Simulated coverage is 94 to 96 % from 100 pairs on at scores of 0.5
-    to 0.75, and 93 to 98 % up to 0.99, where a mean with its standard error has as little as 86 %.
+    pair_counts  pairs by points: 0, 0.5, 1, 1.5, 2
+
+    n pairs are worth n score (1 - score) / variance games. A quarter of a lost pair and a quarter
+    of a won pair are added to the variance, so that outcomes seen once or never have one as well.
+    Simulated coverage is 94 to 96 % from 100 pairs on at scores of 0.5 to 0.75, and 93 to 98 % up
+    to 0.99, where a mean with its standard error covers as little as 86 %.
     """
     number, score, _ = _moments(pair_counts)
     _, mean, variance = _moments(
@@ -203,16 +226,18 @@ def pair_interval(pair_counts: Sequence[int]) -> tuple[float, float]:
 
 
 def normalised_elo(counts: Sequence[int]) -> tuple[float, float, float] | None:
-    """(nElo, low, high), 95 %: t = (mean - 1/2) / standard deviation of a game, times 800 / ln 10;
-    how easily the better side is told.
+    """(nElo, low, high), 95 %; None for fewer than 10 counts, or when all are alike.
 
-    counts  of games lost, drawn, won (3) or of pairs by points (5), lowest first. A pair's
-            deviation is that of a game over sqrt 2.
-    Var t = (1 - t skewness + t^2 (kurtosis - 1) / 4) / (n - 1) (delta method, as fishtest, dividing
-    by n: 93.9 % in the worst case of 100 pairs).
-    Taking the deviation for known, as fastchess does, leaves out all but the 1: at a score of 0.75
-    such intervals cover 84 %.
-    None for fewer than 10, or when all are alike.
+    Normalised Elo is t = (mean - 1/2) / standard deviation of a game, times 800 / ln 10. It says
+    how few games show which side is better.
+
+    counts  games lost, drawn, won (3), or pairs by points (5), lowest first; the deviation of a
+            pair is that of a game over sqrt 2
+
+    Var t = (1 - t skewness + t^2 (kurtosis - 1) / 4) / (n - 1), by the delta method. fishtest
+    divides by n instead, which covers 93.9 % in the worst case of 100 pairs. fastchess takes the
+    deviation as known and leaves out all terms but the 1; at a score of 0.75 such intervals cover
+    84 %.
     """
     number, mean, variance = _moments(counts)
     if number < MIN_PAIRS or variance <= 0.0:
@@ -230,8 +255,9 @@ def normalised_elo(counts: Sequence[int]) -> tuple[float, float, float] | None:
 
 
 def superiority(counts: Sequence[int]) -> float:
-    """LOS = Phi((mean - 1/2) / standard error), of counts as in `normalised_elo`; all alike: 0,
-    0.5 or 1.
+    """LOS = Phi((mean - 1/2) / standard error), of counts as in `normalised_elo`.
+
+    It is 0, 0.5 or 1 when all counts are alike.
     """
     number, mean, variance = _moments(counts)
     if variance <= 0.0:
@@ -240,11 +266,11 @@ def superiority(counts: Sequence[int]) -> float:
 
 
 def effective_games(total: Tally) -> float:
-    """How many games without draws would make the score as certain: n times the variance of such a
-    game over that of one of these.
+    """How many games without draws would make the score as certain as these games do.
 
-    The design effect in Wilson's interval (Korn & Graubard 1998; Dean & Pagano 2015). One more win
-    and one more loss are counted, so that few decided games, or none, do not make it certain.
+    It is n times the variance of a game without draws over the variance of these games: the design
+    effect in Wilson's interval (Korn & Graubard 1998; Dean & Pagano 2015). One more win and one
+    more loss are counted, so that few decided games, or none, do not make the score certain.
     """
     wins, losses = total.wins + 1, total.losses + 1
     games = wins + total.draws + losses
@@ -253,8 +279,9 @@ def effective_games(total: Tally) -> float:
 
 
 def wilson_interval(score: float, games: float) -> tuple[float, float]:
-    """Wilson 1927, with 95 %: never empty, inside [0, 1], also for a score of 0 or 1. For games
-    with draws see `effective_games`.
+    """(low, high), 95 % (Wilson 1927): inside [0, 1], never empty, also for a score of 0 or 1.
+
+    games  for games with draws: `effective_games`
     """
     z2 = NORMAL_975**2
     middle = (score + z2 / (2 * games)) / (1 + z2 / games)
@@ -267,8 +294,9 @@ def wilson_interval(score: float, games: float) -> tuple[float, float]:
 
 
 def with_interval(value: float, low: float, high: float) -> str:
-    """Elo with its interval: "+0.0 ± 48.0", or, where its ends are not equally far at the
-    precision printed, "+133.1 [+96.0, +175.9]".
+    """Elo with its interval: "+0.0 ± 48.0" or "+133.1 [+96.0, +175.9]".
+
+    The second form stands where the ends are not equally far away at the printed precision.
     """
     below, above = f"{value - low:.1f}", f"{high - value:.1f}"
     # "+ 0.0" makes 0 of a negative zero.
@@ -280,8 +308,9 @@ def with_interval(value: float, low: float, high: float) -> str:
 
 
 def elo_of_score(score: float) -> float | None:
-    """Elo difference at which this score is expected; None for 0 and 1, which no finite
-    difference explains.
+    """The Elo difference that makes this score the expected one; None for 0 and 1.
+
+    No finite difference explains those two.
     """
     return ELO_PER_NAT * math.log(score / (1 - score)) if 0.0 < score < 1.0 else None
 
@@ -291,15 +320,16 @@ def _whole_pairs(games: Sequence[MatchGame]) -> list[list[MatchGame]]:
     for game in games:
         if game.pair is not None:
             by_pair[game.pair].append(game)
-    crowded = [pair for pair, found in by_pair.items() if len(found) > 2]
+    crowded = [pair for pair, its_games in by_pair.items() if len(its_games) > 2]
     if crowded:
         raise EngineError(f"pair {crowded[0]} has {len(by_pair[crowded[0]])} games; expected 2")
-    return [found for _, found in sorted(by_pair.items()) if len(found) == 2]
+    return [its_games for _, its_games in sorted(by_pair.items()) if len(its_games) == 2]
 
 
 def _moments(counts: Sequence[float]) -> tuple[float, float, float]:
-    """(number, mean, variance) of scores 0 ... 1 in equal steps; Raises: EngineError without
-    any.
+    """(number, mean, variance) of scores from 0 to 1 in equal steps.
+
+    Raises: EngineError when all counts are 0 or one is negative.
     """
     number = sum(counts)
     if number <= 0 or min(counts) < 0:

@@ -1,11 +1,11 @@
-"""What two ways to train are worth against each other, pure: every training run of one met every
-run of the other, and seeds are the evidence.
+"""Comparison of two ways to train, from games of every run of one against every run of the other.
 
-Games between two given runs can be had in any number and say nothing of the next run; so the
-interval comes from how the runs' mean scores spread. With rows r_i (a run of A against all of B)
-and columns c_j the variance of the mean is var(r) / m + var(c) / n, Student's t with
-Satterthwaite's degrees of freedom. What belongs to a pair of runs alone is in both terms, so the
-interval is rather too wide (simulated in the tests).
+The training seed is the unit of evidence. More games between the same two runs say nothing about
+the next run, so the interval comes from how the mean scores of the runs vary. With rows r_i (a run
+of A against all runs of B) and columns c_j, the variance of the mean is var(r) / m + var(c) / n,
+and the interval is Student's t with Satterthwaite's degrees of freedom. The variance that belongs
+to a pair of runs alone is in both terms, so the interval is slightly too wide (simulated in the
+tests).
 """
 
 import math
@@ -23,11 +23,16 @@ Verdict = Literal["better", "worse", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class SeedScore:
-    """score: of A, in [0, 1];  low, high: 95 %, None with a single run on either side, whose spread
-    nobody knows
+    """The score of A with its 95 % interval over training runs.
 
-    spread_a, spread_b  standard deviation of the runs' mean scores, None likewise;  freedom:
-                        degrees of freedom of t
+    With a single run on either side, the spread of runs is unknown; all but the score is None then.
+
+    score     mean score of A, in [0, 1]
+    low       lower end of the interval
+    high      upper end of the interval
+    spread_a  standard deviation of the mean scores of A's runs
+    spread_b  standard deviation of the mean scores of B's runs
+    freedom   degrees of freedom of t
     """
 
     score: float
@@ -39,15 +44,18 @@ class SeedScore:
 
     @property
     def verdict(self) -> Verdict:
-        """Of A, as far as 95 % allow."""
+        """Whether A is better, with 95 % confidence."""
         if self.low is None or self.high is None:
             return "undecided"
         return "better" if self.low > 0.5 else "worse" if self.high < 0.5 else "undecided"
 
 
 def seed_score(scores: NDArray[np.float64], games: int) -> SeedScore:
-    """scores: [m, n] of run i of A against run j of B;  games: how many each of them rests on.
-    Raises: EngineError unless all are in [0, 1].
+    """The score of A over all runs.
+
+    scores  [m, n] score of run i of A against run j of B
+    games   games behind each of these scores
+    Raises: EngineError unless all scores are in [0, 1].
     """
     if (
         scores.ndim != 2
@@ -63,8 +71,8 @@ def seed_score(scores: NDArray[np.float64], games: int) -> SeedScore:
     if min(scores.shape) < 2:
         return SeedScore(mean, None, None, None, None, None)
     spreads = [float(scores.mean(axis).std(ddof=1)) for axis in (1, 0)]
-    # Never less than the games alone would leave: runs that all agree are still known from so many
-    # games only.
+    # The variance is at least what the number of games leaves: runs with equal scores are still
+    # measured by a limited number of games.
     total = games * scores.size
     shrunk = (mean * total + 1) / (total + 2)
     least = shrunk * (1 - shrunk) / total / 2

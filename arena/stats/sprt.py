@@ -1,9 +1,9 @@
-"""Sequential test of a match: stop as soon as the pairs say which of two strengths is the likelier,
-with both errors bounded.
+"""Sequential probability ratio test of a match: stop once the games decide, with bounded errors.
 
-Generalised SPRT on the pentanomial (Wald 1945; Van den Bergh, "Comments on normalized Elo",
-sections 1 and 4.1, and "A practical introduction to the GSPRT"): log-likelihood of the likeliest
-distribution of pairs of strength elo1 over that of the likeliest of strength elo0.
+It decides which of two differences in strength, elo0 or elo1, is the more likely one. The test is
+the generalised SPRT on the pentanomial (Wald 1945; Van den Bergh, "Comments on normalized Elo",
+sections 1 and 4.1, and "A practical introduction to the GSPRT"). It compares the most likely
+distribution of pairs of strength elo1 with the most likely one of strength elo0.
 """
 
 import math
@@ -20,22 +20,25 @@ from pbt.errors import EngineError
 
 EloModel = Literal["normalised", "logistic"]
 State = Literal["continue", "accept H0", "accept H1"]
-# Outcomes nobody has seen yet are possible all the same: fishtest and fastchess count an empty cell
-# as this.
+# The count of an outcome that has not occurred, as in fishtest and fastchess: it is still possible.
 EMPTY_CELL = 1e-3
-# Windows beyond it tell nothing apart, and the iteration for normalised Elo is tested up to here.
+# A window beyond this Elo separates no strengths, and the iteration for normalised Elo is tested up
+# to here.
 MAX_ELO = 1000.0
 _TOLERANCE, _ROUNDS = 1e-12, 100
 
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
-    """H0: A is elo0 stronger, H1: elo1.  alpha, beta: how often H1 is accepted although H0 holds,
-    and the reverse.
+    """The hypotheses and error rates of a test.
 
-    model  "normalised": how many pairs a decision takes depends on the window alone; "logistic":
-           Elo as of ratings
-    Raises: EngineError on bounds that make no test, all of them named.
+    elo0   H0: A is stronger by this much
+    elo1   H1: A is stronger by this much
+    alpha  how often H1 is accepted although H0 holds
+    beta   how often H0 is accepted although H1 holds
+    model  "normalised": the number of pairs that a decision takes depends on elo0 and elo1 alone;
+           "logistic": Elo as in ratings
+    Raises: EngineError that names every bound that makes no test.
     """
 
     elo0: float
@@ -60,17 +63,18 @@ class Sprt:
 
     @property
     def lower(self) -> float:
-        """At or below it H0 is accepted."""
+        """H0 is accepted at or below this log-likelihood ratio."""
         return math.log(self.beta / (1 - self.alpha))
 
     @property
     def upper(self) -> float:
-        """At or above it H1 is accepted."""
+        """H1 is accepted at or above this log-likelihood ratio."""
         return math.log((1 - self.beta) / self.alpha)
 
     def llr(self, counts: Sequence[int]) -> float:
-        """counts: pairs by A's points in them: 0, 0.5, 1, 1.5, 2; or games lost, drawn, won
-        where nothing is paired.
+        """The log-likelihood ratio of these counts.
+
+        counts  pairs by A's points in them: 0, 0.5, 1, 1.5, 2; or games lost, drawn, won
         """
         return float(log_likelihood_ratio(counts, self.elo0, self.elo1, self.model))
 
@@ -81,11 +85,12 @@ class Sprt:
 
 
 class SequentialTest:
-    """A test under way. It is given what was played in the order planned, so that what arrives
-    first decides nothing.
+    """A running test. It takes results in the planned order, so that arrival times decide nothing.
 
-    counts  [5] pairs by points, or [3] games lost, drawn, won, looked at so far;  llr, state: after
-            the last of them
+    sprt    the hypotheses
+    counts  [5] pairs by points, or [3] games lost, drawn, won, that were looked at
+    llr     log-likelihood ratio of `counts`
+    state   decision after `counts`
     """
 
     def __init__(self, sprt: Sprt, cells: int) -> None:
@@ -95,13 +100,11 @@ class SequentialTest:
 
     @property
     def looked_at(self) -> int:
-        """Pairs (or games)."""
+        """How many pairs (or games) the test has looked at."""
         return int(self.counts.sum())
 
     def look(self, cells: Sequence[int]) -> None:
-        """The next pairs (or games), by cell of `counts`. Those behind a decision are not looked
-        at.
-        """
+        """Takes the next pairs (or games), as cells of `counts`, up to the one that decides."""
         if self.state != "continue" or not cells:
             return
         after = self.counts + np.cumsum(np.eye(len(self.counts))[list(cells)], axis=0)
@@ -115,7 +118,7 @@ class SequentialTest:
 def log_likelihood_ratio(
     counts: ArrayLike, elo0: float, elo1: float, model: EloModel = "normalised"
 ) -> NDArray[np.float64]:
-    """LLR of elo1 against elo0, [...], in nats; 0 where nothing was played.
+    """LLR of elo1 against elo0, [...], in nats; 0 where no game was played.
 
     counts  [..., 5] pairs by points, or [..., 3] games lost, drawn, won
     Raises: EngineError on another shape or negative counts.
@@ -129,64 +132,65 @@ def log_likelihood_ratio(
     played = counts.sum(-1) > 0
     counts = np.where(counts == 0, EMPTY_CELL, counts)
     total = counts.sum(-1, keepdims=True)
-    found = counts / total
+    observed = counts / total
     if model == "logistic":
         zero, one = (
-            _of_score(found, 1 / (1 + math.exp(-elo / ELO_PER_NAT))) for elo in (elo0, elo1)
+            _of_score(observed, 1 / (1 + math.exp(-elo / ELO_PER_NAT))) for elo in (elo0, elo1)
         )
     else:
-        # Normalised Elo goes by the deviation of a game, which is that of a pair times sqrt 2.
+        # Normalised Elo uses the deviation of a game, which is that of a pair times sqrt 2.
         zero, one = (
-            _of_t(found, math.sqrt((counts.shape[-1] - 1) / 2) * elo / NORMALISED_ELO)
+            _of_t(observed, math.sqrt((counts.shape[-1] - 1) / 2) * elo / NORMALISED_ELO)
             for elo in (elo0, elo1)
         )
     ratio: NDArray[np.float64] = np.sum(counts * (np.log(one) - np.log(zero)), axis=-1)
     return np.where(played, ratio, 0.0)
 
 
-def _of_score(found: NDArray[np.float64], score: float) -> NDArray[np.float64]:
-    """Likeliest distribution with this mean, [..., k] (proposition 1.1)."""
+def _of_score(observed: NDArray[np.float64], score: float) -> NDArray[np.float64]:
+    """The most likely distribution with this mean, [..., k] (proposition 1.1)."""
     return _tilted(
-        found, np.broadcast_to(np.linspace(0.0, 1.0, found.shape[-1]) - score, found.shape)
+        observed, np.broadcast_to(np.linspace(0.0, 1.0, observed.shape[-1]) - score, observed.shape)
     )
 
 
-def _of_t(found: NDArray[np.float64], t: float) -> NDArray[np.float64]:
-    """Likeliest distribution with (mean - 1/2) / deviation = t, [..., k], by the iteration of
-    section 4.1.
+def _of_t(observed: NDArray[np.float64], t: float) -> NDArray[np.float64]:
+    """The most likely distribution with (mean - 1/2) / deviation = t, [..., k].
 
-    It starts from a distribution that has this t: between the uniform one and certainty. From the
-    uniform one alone, as others start, it has no first step where t is large.
+    It is found by the iteration of section 4.1, started from a mixture of the uniform distribution
+    and certainty that has this t. Other programs start from the uniform distribution, from which
+    the iteration has no first step where t is large.
     """
-    scores = np.linspace(0.0, 1.0, found.shape[-1])
+    scores = np.linspace(0.0, 1.0, observed.shape[-1])
     a, b = 1 + t**2, 2 + 4 * t**2 * float(np.mean(scores**2))
     share = (b - math.sqrt(b**2 - 4 * a)) / (2 * a)
-    p = np.broadcast_to(share / len(scores) + (1 - share) * (scores == float(t >= 0)), found.shape)
+    certain = scores == float(t >= 0)
+    p = np.broadcast_to(share / len(scores) + (1 - share) * certain, observed.shape)
     for _ in range(_ROUNDS):
         mean = np.sum(p * scores, axis=-1, keepdims=True)
         deviation = np.sqrt(np.sum(p * (scores - mean) ** 2, axis=-1, keepdims=True))
         direction = scores - 0.5 - t * deviation / 2 * (1 + ((scores - mean) / deviation) ** 2)
-        before, p = p, _tilted(found, direction)
+        before, p = p, _tilted(observed, direction)
         if np.max(np.abs(p - before)) < _TOLERANCE:
             break
     return p
 
 
-def _tilted(found: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
-    """found / (1 + x direction) with the x that makes its mean direction 0, [..., k]: Newton's
-    method inside a shrinking bracket.
+def _tilted(observed: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """observed / (1 + x direction), [..., k], with the x that makes its mean direction 0.
 
-    The mean direction falls with x from +infinity to -infinity between two poles. Times the
-    distances to both it is almost a straight line, so a root next to a pole, as an empty cell makes
-    it, is found as fast as any.
+    The root x is found by Newton's method inside a shrinking bracket. Between two poles the mean
+    direction falls with x from +infinity to -infinity. Multiplied by the distances to both poles it
+    is almost a straight line, so a root next to a pole, which an empty cell causes, is found as
+    fast as any other.
     """
     left, right = -1 / direction.max(-1, keepdims=True), -1 / direction.min(-1, keepdims=True)
     low, high, x = left, right, np.zeros_like(left)
     for _ in range(_ROUNDS):
         terms = direction / (1 + x * direction)
         value, slope = (
-            np.sum(found * terms, axis=-1, keepdims=True),
-            -np.sum(found * terms**2, axis=-1, keepdims=True),
+            np.sum(observed * terms, axis=-1, keepdims=True),
+            -np.sum(observed * terms**2, axis=-1, keepdims=True),
         )
         low, high = np.where(value > 0, x, low), np.where(value > 0, high, x)
         room = (x - left) * (right - x)
@@ -198,6 +202,6 @@ def _tilted(found: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArr
         x = x + step
         if np.all(np.abs(step) <= 1e-14 * (right - left)):
             break
-    p: NDArray[np.float64] = found / (1 + x * direction)
+    p: NDArray[np.float64] = observed / (1 + x * direction)
     total: NDArray[np.float64] = p.sum(-1, keepdims=True)
     return p / total

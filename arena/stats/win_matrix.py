@@ -1,4 +1,4 @@
-"""Results of everybody against everybody."""
+"""The win matrix: the results of every player against every other one."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,8 +15,11 @@ from pbt.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class WinMatrix(Generic[P]):
-    """wins: [n, n] games the row won against the column;  draws: [n, n], symmetric;  players: of
-    rows and columns
+    """The results of n players against each other.
+
+    players  [n] the players of the rows and columns
+    wins     [n, n] games that the row won against the column
+    draws    [n, n] drawn games, symmetric
     """
 
     players: tuple[P, ...]
@@ -29,21 +32,22 @@ class WinMatrix(Generic[P]):
 
     @property
     def score(self) -> NDArray[np.float64]:
-        """[n, n] of the row against the column, (W + D/2) / N; 0.5 where they never met."""
+        """[n, n] score of the row against the column, (W + D/2) / N; 0.5 where they never met."""
         games = self.games
         return np.where(
             games > 0, (self.wins + self.draws / 2) / np.where(games > 0, games, 1.0), 0.5
         )
 
     def rows(self) -> list["WinRow[P]"]:
-        """Each player's results, in order."""
+        """Each player's results, in the order of `players`."""
         index = {player: i for i, player in enumerate(self.players)}
         return [WinRow(self, index, i) for i in range(len(self.players))]
 
 
 class WinRow(Mapping[P, Tally]):
-    """One player's results by opponent: those it met. Counted when asked for, since of many
-    players most pairs are never looked at.
+    """One player's results, by the opponents that it met.
+
+    A result is counted when it is requested, because among many players most pairs never are.
     """
 
     def __init__(self, matrix: WinMatrix[P], index: Mapping[P, int], row: int) -> None:
@@ -57,15 +61,15 @@ class WinRow(Mapping[P, Tally]):
 
     @property
     def total(self) -> Tally:
-        """Against all of them."""
+        """The results against all opponents together."""
         return Tally(int(self._wins.sum()), int(self._draws.sum()), int(self._losses.sum()))
 
     def __getitem__(self, player: P) -> Tally:
         at = self._index[player]
-        found = Tally(int(self._wins[at]), int(self._draws[at]), int(self._losses[at]))
-        if not found.games:
+        results = Tally(int(self._wins[at]), int(self._draws[at]), int(self._losses[at]))
+        if not results.games:
             raise KeyError(player)
-        return found
+        return results
 
     def __iter__(self) -> Iterator[P]:
         return (self._players[at] for at in self._met)
@@ -77,9 +81,9 @@ class WinRow(Mapping[P, Tally]):
 def win_matrix(
     results: Iterable[PairResult[P]], players: Sequence[P] | None = None
 ) -> WinMatrix[P]:
-    """players: whom to show, in this order; None: everybody, as they come. Games with others are
-    left out.
+    """The win matrix of these results. Results with players that are not shown are left out.
 
+    players  the players to show, in this order; None: all, in the order of their first result
     Raises: EngineError on negative or non-finite counts and on a player against itself.
     """
     rows = list(results)

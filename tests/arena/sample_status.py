@@ -1,4 +1,4 @@
-"""One look at a run with two kinds of processes."""
+"""The status of a run with two kinds of processes, as a sample."""
 
 from arena.data.status import MemberRow, ProcessRow, RowCounts, RunStatus
 

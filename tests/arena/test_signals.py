@@ -1,4 +1,4 @@
-"""What signals ask of a training."""
+"""Signals ask a training to stop: one to save, two to end at once."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Real populations, small and soon trained, in a data directory of a test's own."""
+"""Real populations, small and quickly trained, in a test's own data directory."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ CONNECT_FOUR: dict[str, Any] = {
     "snapshots": {"every_frames": 500},
     "evaluation": {"final_games": 40},
     "pbt": {"enabled": False},
-    # No processes to wait for; what is tested with these does not depend on the placement.
+    # One process, because no test of these populations depends on the placement.
     "runtime": {"placement": "serial"},
 }
 UNRATED = {**CONNECT_FOUR, "stop_at_frames": 300, "evaluation": {"share": 0.0, "final_games": 0}}

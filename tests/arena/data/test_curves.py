@@ -1,4 +1,4 @@
-"""Curves read once and then only what was added: always what the whole file says."""
+"""The curve cache reads only what was added and always equals the whole file."""
 
 import math
 import random
@@ -28,7 +28,7 @@ def plain(points: Points) -> list[tuple[int, float | None]]:
 
 
 def held(store: CurveStore, folder: Path) -> dict[str, dict[str, list[tuple[int, float | None]]]]:
-    """Without curves that lost all their points."""
+    """The cached curves, without those that lost all their points."""
     found = {
         member: {key: plain(one) for key, one in named.items() if len(one.frames)}
         for member, named in store.read(folder)[1].items()
@@ -37,10 +37,8 @@ def held(store: CurveStore, folder: Path) -> dict[str, dict[str, list[tuple[int,
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_after_any_look_it_holds_what_the_file_says(seed: int, tmp_path: Path) -> None:
-    """Members with different curves, values that are not finite, starts that take rows back,
-    looks in between.
-    """
+def test_after_any_read_it_equals_the_file(seed: int, tmp_path: Path) -> None:
+    """Members have different curves, values may be not finite, and resumes supersede rows."""
     rng, store = random.Random(seed), CurveStore()
     clocks = {"m0": 0, "m1": 0}
     for incarnation in range(1, 5):
@@ -105,7 +103,7 @@ def test_a_part_of_a_line_waits_and_a_damaged_one_is_named(tmp_path: Path) -> No
     assert store.read(tmp_path)[1]["m0"]["loss"].frames.tolist() == [7]
 
 
-def test_what_nobody_looks_at_makes_room(tmp_path: Path) -> None:
+def test_the_least_recently_read_population_makes_room(tmp_path: Path) -> None:
     store = CurveStore(max_numbers=25)
     folders = [tmp_path / name for name in ("one", "two", "one")]
     for folder in folders[:2]:

@@ -1,4 +1,4 @@
-"""The lock of a population, held and looked at."""
+"""The lock of a population, taken by one process and read by others."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def test_it_is_refused_to_a_second_and_free_afterwards(tmp_path: Path) -> None:
         assert holder(path) is not None
 
 
-def test_whoever_looks_who_holds_it_keeps_nobody_from_it(tmp_path: Path) -> None:
+def test_reading_the_holder_keeps_no_process_from_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with subprocess.Popen(
         [sys.executable, "-P", "-c", LOOKS, str(path)], stdout=subprocess.PIPE

@@ -1,6 +1,4 @@
-"""Training curves: what is written is read, torn ends are cut, and a resume supersedes what was
-played again.
-"""
+"""Training curves are read as written, torn ends are cut, and a resume supersedes later rows."""
 
 import csv
 import io
@@ -141,8 +139,9 @@ def test_a_resume_supersedes_later_rows_of_earlier_incarnations(tmp_path: Path) 
 def test_rows_are_those_of_the_training_that_counts(
     tmp_path_factory: pytest.TempPathFactory, story: list[tuple[str, int] | int]
 ) -> None:
-    """Against a log that is really rewound: an integer cuts it at that percentage of each clock
-    and starts the next incarnation.
+    """The rows equal those of a log that is really rewound.
+
+    An integer rewinds it to that percentage of each clock and starts the next incarnation.
     """
     folder = tmp_path_factory.mktemp("story")
     incarnation, clocks = 1, {"m0": 0, "m1": 0}

@@ -1,6 +1,4 @@
-"""`status.json`: what is written is read, and what a reader makes of a run that lives, ends,
-hangs or was killed.
-"""
+"""`status.json` is read as written; readers tell running, ended, hanging and killed runs apart."""
 
 import json
 import os

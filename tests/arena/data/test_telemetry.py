@@ -1,6 +1,4 @@
-"""Telemetry: points come back as CSV, torn ends are cut, and the last words say where time and
-rows went.
-"""
+"""Telemetry comes back as CSV, torn ends are cut, and a run ends with lines that sum it up."""
 
 import csv
 import io

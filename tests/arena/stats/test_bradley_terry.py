@@ -16,7 +16,7 @@ Result = PairResult[str]
 
 
 def expected_score(elo_difference: float) -> float:
-    """Of a player so much above its opponent."""
+    """The expected score of a player that is this much stronger than its opponent."""
     return 1 / (1 + 10 ** (-elo_difference / 400))
 
 
@@ -100,9 +100,7 @@ def test_order_and_orientation_of_the_games_change_nothing(
 
 
 def test_permuting_a_long_log_moves_no_rating_by_a_millionth() -> None:
-    """20 000 games of 30 players, one result each, in five orders and with sides told the other
-    way round.
-    """
+    """20 000 games of 30 players, one result each, in five orders and with swapped sides."""
     rng = np.random.default_rng(9)
     names = ["random", *(f"p{i}" for i in range(1, 30))]
     log = []
@@ -156,8 +154,9 @@ def test_ten_straight_wins_stay_finite_and_are_jeffreys_for_two() -> None:
 
 @pytest.mark.parametrize("seed", [*range(50), 143, 797, 1482, 2349, 3820, 4318, 4427, 5730])
 def test_few_games_beside_very_many(seed: int) -> None:
-    """The last eight did not converge: a step led too far for halving to bring it back, or
-    rounding kept the steps from getting small.
+    """The last eight seeds once did not converge.
+
+    A step led too far for halving to bring it back, or rounding kept the steps from getting small.
     """
     rng = np.random.default_rng(seed)
     players, results = int(rng.integers(2, 12)), []
@@ -211,8 +210,9 @@ def test_impossible_counts_are_refused(bad: Result) -> None:
 
 
 def test_the_interval_holds_the_truth_in_95_of_100() -> None:
-    """6 players at known strengths, 30 games a pair, 400 leagues: 2000 intervals; a binomial of
-    95 % lies within 1.5 % of it.
+    """6 players at known strengths, 30 games a pair, 400 leagues make 2000 intervals.
+
+    A binomial of 95 % lies within 1.5 % of it.
     """
     rng = np.random.default_rng(11)
     truth = {"random": 0.0, **{f"p{i}": 90.0 * i for i in range(1, 6)}}
@@ -260,8 +260,9 @@ def test_without_an_anchor_the_mean_is_0_and_the_distances_stay(league: list[Res
 
 
 def test_without_an_anchor_errors_are_of_the_distance_to_the_mean() -> None:
-    """Against the pseudo-inverse of the information matrix, which is that of ratings whose sum
-    is held.
+    """The errors equal those of the pseudo-inverse of the information matrix.
+
+    It is the covariance of ratings whose sum is held.
     """
     results = [
         PairResult("a", "b", 30, 0, 10),

@@ -1,4 +1,4 @@
-"""Win matrix, circles and the share of them, against what is known of made-up leagues."""
+"""Win matrix, cycles and the cyclic share, against what is known of made-up leagues."""
 
 import itertools
 import math
@@ -25,7 +25,7 @@ ROCK_PAPER_SCISSORS = [
 def league(
     log_odds: NDArray[np.float64], games: int, rng: np.random.Generator | None
 ) -> WinMatrix[int]:
-    """Everybody against everybody, `games` each; without a generator exactly as the odds say."""
+    """All players against all others, `games` each; without a generator exactly by the odds."""
     results = []
     for i, j in itertools.combinations(range(len(log_odds)), 2):
         win = float(expit(log_odds[i, j]))
@@ -111,8 +111,9 @@ def test_a_ladder_has_no_cycle_and_chance_makes_few() -> None:
 
 
 def test_every_cycle_of_a_tournament_is_listed_once() -> None:
-    """Five players in a circle, each beating the next two: the tournament with most cycles, n
-    (n^2 - 1) / 24 = 5.
+    """Five players in a circle, each beating the next two, make n (n^2 - 1) / 24 = 5 cycles.
+
+    No tournament of five players has more.
     """
     odds = np.array(
         [
@@ -130,8 +131,10 @@ def test_every_cycle_of_a_tournament_is_listed_once() -> None:
 
 
 def test_the_share_of_a_known_mixture() -> None:
-    """Ratings 0.1, 0, -0.1 and a circle of 0.1: variance 3 * 0.01 of 3 * 0.01 + 0.01 + 0.01 +
-    0.04, all pairs near even and so weighted alike.
+    """Ratings 0.1, 0, -0.1 and a cycle of 0.1 have a known share.
+
+    The share is 3 * 0.01 of 3 * 0.01 + 0.01 + 0.01 + 0.04, as all pairs are near even and so
+    weighted alike.
     """
     circle = np.array([[0.0, 0.1, -0.1], [-0.1, 0.0, 0.1], [0.1, -0.1, 0.0]])
     found = cyclic_share(league(rated(np.array([0.1, 0.0, -0.1])) + circle, 10_000_000, None))
@@ -157,9 +160,7 @@ def test_the_share_is_that_of_plain_least_squares_where_chance_is_out_of_play() 
 
 
 def test_ratings_far_apart_are_no_circle() -> None:
-    """100-0 from the best to the worst tells no more than that: nothing cyclic in it, though its
-    odds cannot be read from the games.
-    """
+    """100-0 of the best against the worst is not cyclic, though the games do not show its odds."""
     for gap in (0.5, 2.0, 5.0, 20.0):
         found = [
             cyclic_share(league(rated(np.arange(6) * gap), 100, np.random.default_rng(seed)))
@@ -171,8 +172,10 @@ def test_ratings_far_apart_are_no_circle() -> None:
 
 @pytest.mark.parametrize("gap", [1.0, 3.0, 4.6, 8.0])
 def test_a_pair_that_never_surprises_is_no_circle(gap: float) -> None:
-    """With half a game for either side instead of one as expected, six players 4.6 apart would
-    have a share of 0.18 with p = 1e-8.
+    """The virtual game of each pair goes as the ratings expect.
+
+    With a drawn virtual game instead, six players 4.6 apart would have a share of 0.18 with
+    p = 1e-8.
     """
     found = cyclic_share(league(rated(np.arange(6) * gap), 100, None))
     assert found.share < 0.01

@@ -50,9 +50,7 @@ def test_a_game_won_by_two_is_half_a_win_for_each() -> None:
 
 
 def test_intervals_of_few_blocks_are_as_wide_as_students() -> None:
-    """Twelve blocks of smooth scores: of normal means the expanded percentile is t(0.975, 11) =
-    2.200985 standard errors.
-    """
+    """For normal means of twelve blocks, the expanded percentile is t(0.975, 11) = 2.200985."""
     scores = np.linspace(0.3, 0.7, 12)[:, None]
     _, low, high = mean_intervals(scores, np.ones(12), np.random.default_rng(2), resamples=100_000)
     assert (high - low)[0] / 2 == pytest.approx(
@@ -145,8 +143,9 @@ def test_nothing_is_ever_nan_and_equal_games_give_equal_intervals(
 
 
 def test_for_two_players_it_is_the_pair_interval() -> None:
-    """Blocks of two games are pairs. Quantiles of 4000 resamples lie within a thirtieth of the
-    interval of theirs.
+    """Blocks of two games are pairs, and both intervals agree within a thirtieth.
+
+    That is how far quantiles of 4000 resamples vary.
     """
     counts = (8, 31, 96, 48, 17)
     games: list[Game] = []
@@ -162,8 +161,9 @@ def test_for_two_players_it_is_the_pair_interval() -> None:
 
 
 def simulated(rng: np.random.Generator, matches: int, blocks: int) -> NDArray[np.float64]:
-    """[matches, blocks, 8] mean place (0 ... 1) and first places, summed over four games each of
-    four players whose strength the seed moves.
+    """[matches, blocks, 8] mean places (0 to 1) and first places of four players.
+
+    They are summed over the four games of a block, whose seed moves the strengths.
     """
     strength = np.array([0.0, 0.3, 0.6, 0.9]) + rng.normal(0, 0.5, (matches, blocks, 1, 4))
     arrival = rng.exponential(np.exp(-strength), (matches, blocks, 4, 4))
@@ -188,8 +188,9 @@ def coverage(blocks: int, matches: int, resamples: int) -> NDArray[np.float64]:
 
 
 def test_the_interval_holds_the_truth_in_95_of_100() -> None:
-    """1000 matches: a binomial of 95 % lies within 2.1 % (three standard deviations) of it, the
-    mean of eight measures within 1 %.
+    """Of 1000 matches, each measure covers 95 % within 2.1 %, and the mean of eight within 1 %.
+
+    2.1 % are three standard deviations of the binomial.
     """
     found = coverage(100, 1000, 500)
     assert 0.94 <= float(found.mean()) <= 0.96
@@ -209,9 +210,7 @@ def test_few_blocks_cover_nearly_as_often(blocks: int) -> None:
 
 
 def test_a_block_shared_by_seed_is_not_four_games() -> None:
-    """Games that all say the same as their block: drawing them one by one would make the
-    interval half as wide.
-    """
+    """All games of a block are alike here; drawing single games would halve the interval."""
     rng = np.random.default_rng(3)
     won = rng.random(100) < 0.5
     _, low, high = mean_intervals(4.0 * won[:, None], np.full(100, 4.0), rng)

@@ -18,7 +18,7 @@ NAMES = ("random", "a", "b", "c", "d", "e")
 def simulated(
     rng: np.random.Generator, games: int, seats: int, elo: NDArray[np.float64]
 ) -> list[Ranking[str]]:
-    """Exponential races: who arrives first is chosen in proportion to its speed."""
+    """Exponential races: the first to arrive is chosen in proportion to its speed."""
     found = []
     for _ in range(games):
         players = rng.choice(len(elo), seats, replace=False)
@@ -112,8 +112,9 @@ def test_a_sweep_stays_finite_with_the_prior_only() -> None:
 
 
 def test_several_seats_for_one_player() -> None:
-    """Two seats of a against one of random, all even: a comes first two times of three, and its
-    own seats tell nothing.
+    """Two even seats of a against one of random: a comes first two times of three.
+
+    The order of its own two seats says nothing.
     """
     games = [Ranking(("a", "a", "random"), places) for places in permutations((1, 2, 3))]
     assert by_player(fit_rankings(games, "random"))["a"][0] == pytest.approx(0, abs=1e-6)
@@ -140,8 +141,9 @@ def test_players_no_chain_connects_have_no_rating_and_nonsense_is_refused() -> N
 
 
 def test_the_interval_holds_the_truth_in_95_of_100() -> None:
-    """6 players, 100 games of four, 300 leagues: 1500 intervals; a binomial of 95 % lies within
-    1.7 % of it.
+    """6 players, 100 games of four, 300 leagues make 1500 intervals.
+
+    A binomial of 95 % lies within 1.7 % of it.
     """
     rng, truth = np.random.default_rng(12), np.array([0.0, 60, 120, 180, 240, 300])
     inside = total = 0

@@ -44,8 +44,9 @@ def match_of_pairs(counts: Sequence[int]) -> MatchStatistics:
 
 
 def published_sample() -> list[MatchGame]:
-    """200 pairs with 8, 31, 96, 48, 17 of them worth 0, 0.5, 1, 1.5, 2 points; 26 of the even
-    ones won and lost, 70 drawn twice.
+    """200 pairs, of which 8, 31, 96, 48, 17 are worth 0, 0.5, 1, 1.5, 2 points.
+
+    Of the even pairs, 26 are won and lost, 70 drawn twice.
     """
     even = [(1.0, 0.0)] * 26 + [(0.5, 0.5)] * 70
     return pairs(
@@ -77,8 +78,9 @@ def test_a_pentanomial_sample_gives_its_published_figures() -> None:
 
 
 def test_the_pair_interval_by_hand() -> None:
-    """0.25, 0.5, 0.75 and 1 two, four, two and two times: score 0.6. With a quarter each of 0
-    and 1 the sums are 10.5, 6.25 and (of squares) 4.5.
+    """0.25, 0.5, 0.75 and 1, two, four, two and two times, make a score of 0.6.
+
+    With a quarter each of 0 and 1 the sums are 10.5, 6.25 and (of squares) 4.5.
     """
     mean = 6.25 / 10.5
     games = 10 * mean * (1 - mean) / (4.5 / 10.5 - mean**2)
@@ -88,10 +90,8 @@ def test_the_pair_interval_by_hand() -> None:
 
 
 @pytest.mark.parametrize("number", [10, 20, 50, 200])
-def test_whoever_loses_one_more_game_is_never_better_for_it(number: int) -> None:
-    """From all games won to one lost in each pair: the score, both ends of its interval and the
-    bounds of Elo fall.
-    """
+def test_one_more_lost_game_is_never_better(number: int) -> None:
+    """From all games won to one lost in each pair, the score, its interval and Elo only fall."""
     points = ((1.0, 1.0), (0.0, 1.0))
     matches = [
         match_statistics(pairs(*[points[1]] * lost, *[points[0]] * (number - lost)))
@@ -190,7 +190,7 @@ def test_nothing_is_ever_nan_or_infinite(points: list[tuple[float, float]], pair
     assert all(math.isfinite(value) for value in numbers)
     assert 0 <= found.low <= found.score <= found.high <= 1
     assert 0 <= found.los <= 1
-    # Student's interval is wider than the normal one that LOS goes by.
+    # Student's interval is wider than the normal one that LOS uses.
     assert found.los > 0.9749 or found.low <= 0.5
     assert found.los < 0.0251 or found.high >= 0.5
     assert "nan" not in found.elo_text
@@ -233,8 +233,9 @@ def test_what_nothing_tells_apart_has_no_normalised_elo() -> None:
 
 
 def test_the_interval_of_normalised_elo_by_what_each_pair_moves() -> None:
-    """A pair at z deviations from the mean moves t by (z - t (z^2 - 1) / 2) / n: the
-    infinitesimal jackknife.
+    """The interval equals the infinitesimal jackknife.
+
+    A pair at z deviations from the mean moves t by (z - t (z^2 - 1) / 2) / n.
     """
     scores = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], [2, 5, 20, 31, 42])
     z = (scores - scores.mean()) / scores.std()
@@ -247,8 +248,9 @@ def test_the_interval_of_normalised_elo_by_what_each_pair_moves() -> None:
     )
 
 
-def test_few_games_make_nobody_superior() -> None:
-    """Of one game won, the normal approximation of even odds leaves 16 % to the other side;
+def test_few_games_make_no_player_superior() -> None:
+    """After one won game, the normal approximation of even odds leaves 16 % to the other side.
+
     Wilson's interval says the same.
     """
     assert match_statistics([MatchGame(1.0, True, None, "")]).los == pytest.approx(0.8413, abs=1e-4)

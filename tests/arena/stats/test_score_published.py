@@ -1,5 +1,6 @@
-"""Our figures against those that chess engine testers published, for the same pairs. Numbers
-only: each with the place it was read.
+"""Our figures equal those that chess engine testers published for the same pairs.
+
+The tables hold numbers only, each with the place where it was read.
 """
 
 import pytest
@@ -98,10 +99,10 @@ TRINOMIAL: dict[str, tuple[tuple[int, int, int], float]] = {
     "fastchess, app/tests/elo_test.cpp, EloWDL 2": ((96, 111, 136), 49.77),
     "fastchess, app/tests/elo_test.cpp, EloWDL 3": ((356, 0, 34), -508.44),
 }
-# Pairs by points (or games lost, drawn, won), elo0, elo1, model, log-likelihood ratio, digits it
-# was printed with. fastchess' case of nothing but won pairs is left out: its versions disagree (104
-# pairs in one, 5550 in the other, for the same 2.94), and neither is the maximum, which
-# test_sprt.py finds by a general optimiser.
+# Pairs by points (or games lost, drawn, won), elo0, elo1, model, log-likelihood ratio, and the
+# digits with which it was printed. fastchess' case of won pairs only is left out: its versions
+# disagree (104 pairs in one, 5550 in the other, for the same 2.94), and neither is the maximum,
+# which test_sprt.py finds by a general optimiser.
 LLR: dict[str, tuple[Counts | tuple[int, int, int], float, float, EloModel, float, int]] = {
     "a published test of code that follows OpenBench, OpenBench/stats.py": (
         (39, 8843, 26675, 9240, 44),
@@ -276,8 +277,9 @@ LLR: dict[str, tuple[Counts | tuple[int, int, int], float, float, EloModel, floa
 
 @pytest.mark.parametrize("source", ELO)
 def test_elo_normalised_elo_and_los_of_fastchess(source: str) -> None:
-    """The interval is theirs but for Student's t in place of the normal quantile, within the 1 %
-    that their own tests allow.
+    """The figures agree within the 1 % that the tests of fastchess allow.
+
+    Our interval uses Student's t where theirs uses the normal quantile.
     """
     counts, elo, half, nelo, los = ELO[source]
     found, normalised = match_of_pairs(counts), normalised_elo(counts)
@@ -323,9 +325,7 @@ def test_log_likelihood_ratios(source: str) -> None:
 
 
 def test_the_bounds_every_tester_prints() -> None:
-    """-2.94 and 2.94 with both errors at 5 %; -2.25 and 2.89 with beta 10 % (Lynx pull request
-    1899).
-    """
+    """-2.94 and 2.94 with both errors at 5 %; -2.25 and 2.89 with beta 10 % (Lynx PR 1899)."""
     assert (round(Sprt(0, 5).lower, 2), round(Sprt(0, 5).upper, 2)) == (-2.94, 2.94)
     assert (round(Sprt(0, 5, beta=0.1).lower, 2), round(Sprt(0, 5, beta=0.1).upper, 2)) == (
         -2.25,

@@ -1,4 +1,4 @@
-"""What the intervals promise, counted over simulated matches: 95 of 100 hold the truth."""
+"""The intervals keep their promise in simulated matches: 95 of 100 hold the truth."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -25,8 +25,10 @@ Interval = Callable[[Sequence[int]], tuple[float, float]]
 
 
 def pair_law(score: float, draws: float, edge: float, luck: float = 0.0) -> NDArray[np.float64]:
-    """Of two games with this score together, [5]: `edge` is what the first seat gives, `luck`
-    what the seed gives one side, the other in the swap.
+    """[5] probabilities of a pair's points at this score.
+
+    edge  what the first seat gives
+    luck  what the seed gives one side, and the other side after the swap
     """
     law = np.zeros(5)
     for swing in (luck, -luck):
@@ -66,8 +68,9 @@ def nelo_of(law: NDArray[np.float64]) -> float:
 
 
 def table(pairs_played: int, edge: float, luck: float) -> list[tuple[float, float, float, float]]:
-    """(draws, score, coverage of the score, of nElo), printed with a mark where either leaves
-    94-96 %.
+    """(draws, score, coverage of the score, of nElo) of each kind of match.
+
+    Each row is printed, with a mark where a coverage leaves 94-96 %.
     """
     rows = []
     for draws in DRAWS:
@@ -88,30 +91,26 @@ def table(pairs_played: int, edge: float, luck: float) -> list[tuple[float, floa
 
 
 def test_intervals_of_100_pairs_hold_the_truth_in_94_to_96_of_100() -> None:
-    """Independent games. The Elo interval is that of the score on another scale, so it covers as
-    often.
-    """
+    """The games are independent. Elo is the score on another scale and covers as often."""
     rows = table(100, 0.0, 0.0)
     assert all(0.94 <= value <= 0.96 for row in rows for value in row[2:]), rows
 
 
 @pytest.mark.parametrize("number", [50, 100, 200])
 def test_intervals_near_one_hold_the_truth_in_93_of_100(number: int) -> None:
-    """Few pairs are not all won there, and what was seen once or twice says little of its
-    frequency.
-    """
+    """Few pairs are not all won there, and one or two such pairs say little of their frequency."""
     rows = []
     for score in (0.9, 0.95, 0.97, 0.98, 0.985, 0.99):
         law = np.array([(1 - score) ** 2, 0.0, 2 * score * (1 - score), 0.0, score**2])
         rows.append((score, coverage(law, number, score, pair_or_game_interval, 11)))
         print(f"{number} pairs, score {score}: {100 * rows[-1][1]:.1f} %")
-    # Wilson's own goes up and down between 93 and 98 % there, as the number of lost games that it
-    # allows jumps by one.
+    # The coverage of Wilson's own interval goes up and down between 93 and 98 % there, as the
+    # number of lost games that it allows jumps by one.
     assert all(row[1] >= 0.93 for row in rows), rows
 
 
 def pair_or_game_interval(counts: Sequence[int]) -> tuple[float, float]:
-    """As a match has it: pairs that are all alike say what their games say."""
+    """The interval of a match: pairs that are all alike are counted as games."""
     return (
         wilson_interval(float(counts[-1] > 0), 2 * sum(counts))
         if max(counts) == sum(counts)
@@ -155,8 +154,9 @@ def test_draws_make_the_interval_of_unpaired_games_narrower_and_never_empty() ->
 @pytest.mark.parametrize(("edge", "luck"), [(0.0, 0.0), (0.15, 0.0), (0.05, 0.15)])
 @pytest.mark.parametrize("pairs_played", [10, 20, 50, 100, 200, 500])
 def test_intervals_of_other_matches(pairs_played: int, edge: float, luck: float) -> None:
-    """From 100 pairs on they keep their promise whatever the seats and seeds give; below it is
-    printed how often they do.
+    """From 100 pairs on they keep their promise whatever the seats and seeds give.
+
+    For fewer pairs, the coverage is only printed.
     """
     rows = table(pairs_played, edge, luck)
     assert pairs_played < 100 or all(0.94 <= value <= 0.96 for row in rows for value in row[2:]), (
@@ -176,8 +176,9 @@ def test_of_200_self_matches_184_to_197_hold_zero() -> None:
 
 
 def test_pairs_take_out_the_luck_of_the_seed() -> None:
-    """Games that the seed mostly decides: what it gives in one game of a pair it takes in the
-    other, so pairs tell more than twice as many games.
+    """Where the seed decides most games, pairs say more than twice as many games do.
+
+    What the seed gives a side in one game of a pair it takes in the other.
     """
     low, high = pair_interval(
         (1000 * pair_law(0.55, 0.0, 0.0, luck=0.4)).round().astype(int).tolist()

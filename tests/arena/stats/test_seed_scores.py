@@ -1,6 +1,4 @@
-"""Intervals over seeds: the formula, how often they hold what they promise, and what they do
-when runs agree.
-"""
+"""Intervals over seeds: their formula, their coverage, and runs that all agree."""
 
 import numpy as np
 import pytest
@@ -53,8 +51,9 @@ def test_the_interval_is_that_of_rows_and_columns(scores: NDArray[np.float64]) -
 def test_intervals_hold_the_truth_as_often_as_promised(
     seeds: int, ahead: float, spread: float
 ) -> None:
-    """2 000 comparisons, fixed seed: runs differ in strength by `spread` (logistic units), 400
-    games for each pair of runs.
+    """2 000 comparisons with 400 games for each pair of runs.
+
+    The runs differ in strength by `spread` logistic units.
     """
     rng, comparisons = np.random.default_rng(1), 2000
     truth = float(expit(rng.normal(ahead, spread * 2**0.5, 400_000)).mean())

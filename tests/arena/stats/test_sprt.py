@@ -79,7 +79,7 @@ any_counts = st.lists(st.integers(0, 3000), min_size=5, max_size=5) | st.lists(
 def test_it_is_finite_whatever_was_played(
     counts: list[int], elo0: float, width: float, model: str
 ) -> None:
-    """And no matter whose side it is told from."""
+    """The ratio is also the same from both sides."""
     elo1 = min(1000.0, elo0 + width)
     llr = float(log_likelihood_ratio(counts, elo0, elo1, model))  # type: ignore[arg-type]
     assert math.isfinite(llr)
@@ -133,7 +133,7 @@ def test_windows_that_make_no_test_are_refused_all_reasons_at_once() -> None:
 
 
 def pair_law(nelo: float, draws: float) -> NDArray[np.float64]:
-    """Of two independent games of this strength, [5]."""
+    """[5] probabilities of the points of two independent games of this strength."""
 
     def surplus(score: float) -> float:
         return score - 0.5 - nelo / NORMALISED_ELO * math.sqrt(score * (1 - score) - draws / 4)
@@ -144,7 +144,7 @@ def pair_law(nelo: float, draws: float) -> NDArray[np.float64]:
 
 
 def accepted(test: Sprt, nelo: float, draws: float, runs: int, seed: int) -> tuple[float, float]:
-    """(share that accepts H1, pairs played on average): the ratio looked at after every pair."""
+    """(fraction that accepts H1, mean number of pairs); the ratio is tested after every pair."""
     rng, law = np.random.default_rng(seed), pair_law(nelo, draws)
     counts, open_runs, length = np.zeros((runs, 5)), np.arange(runs), np.zeros(runs)
     won = np.zeros(runs, dtype=bool)
@@ -160,8 +160,9 @@ def accepted(test: Sprt, nelo: float, draws: float, runs: int, seed: int) -> tup
 
 @pytest.mark.parametrize("draws", [0.0, 0.5])
 def test_it_errs_at_most_as_often_as_it_says(draws: float) -> None:
-    """3000 matches on either hypothesis: 5.5 % is 1.3 standard deviations above 5 %, and
-    overshoot keeps the rates well below.
+    """3000 matches on either hypothesis err in at most 5.5 %.
+
+    That is 1.3 standard deviations above 5 %, and overshoot keeps the rates well below.
     """
     test = Sprt(0, 100)
     false_alarms, _ = accepted(test, 0, draws, RUNS, 7)

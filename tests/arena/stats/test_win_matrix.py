@@ -1,4 +1,4 @@
-"""The matrix of results: its rows as mappings, and that it is rated as the pairs it was made of."""
+"""The win matrix has rows that are mappings, and it is rated as the pairs it was made of."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ def test_a_row_is_what_one_player_did() -> None:
     assert b.get("c") is None
     assert "b" not in b
     with pytest.raises(KeyError):
-        b["nobody"]
+        b["a stranger"]
 
 
 @given(leagues())
