@@ -38,17 +38,8 @@ def mean_intervals(
     all alike, get Wilson's interval over blocks, which is wide but never empty.
     Raises: EngineError on other shapes and on scores outside [0, 1].
     """
+    _check_totals(totals, games)
     blocks, kinds = totals.shape
-    if (
-        games.shape != (blocks,)
-        or blocks == 0
-        or not np.all(games > 0)
-        or not np.all((totals >= 0) & (totals <= games[:, None] + 1e-9))
-    ):
-        raise EngineError(
-            f"totals {totals.shape}, games {games.shape}: expected a row per block, at least "
-            "one, and scores in [0, 1] per game"
-        )
     mean = np.clip(totals.sum(0) / games.sum(), 0.0, 1.0)
     low, high = mean.copy(), mean.copy()
     per_game = totals / games[:, None]
@@ -61,6 +52,19 @@ def mean_intervals(
         if blocks < MIN_BLOCKS or alike[kind]:
             low[kind], high[kind] = wilson_interval(float(mean[kind]), blocks)
     return mean, np.minimum(np.clip(low, 0.0, 1.0), mean), np.maximum(np.clip(high, 0.0, 1.0), mean)
+
+
+def _check_totals(totals: NDArray[np.float64], games: NDArray[np.float64]) -> None:
+    if (
+        games.shape != totals.shape[:1]
+        or len(totals) == 0
+        or not np.all(games > 0)
+        or not np.all((totals >= 0) & (totals <= games[:, None] + 1e-9))
+    ):
+        raise EngineError(
+            f"totals {totals.shape}, games {games.shape}: expected a row per block, at least "
+            "one, and scores in [0, 1] per game"
+        )
 
 
 def _resampled(

@@ -6,7 +6,7 @@ fit uses all games, so the order of the games changes nothing.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -179,10 +179,7 @@ def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, 
 def _fit(
     counts: PairCounts, anchor: int | None, players: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(elo, standard error), [players] each. anchor: an index; None makes the mean rating 0.
-
-    The method is Newton's with step halving, on the concave log-likelihood.
-    """
+    """(elo, standard error), [players] each, by Newton's method. anchor: None makes the mean 0."""
     first, second, score, number = counts.first, counts.second, counts.score, counts.number
     free = np.flatnonzero(np.arange(players) != (anchor or 0))
     strength = np.zeros(players)
@@ -198,11 +195,9 @@ def _fit(
         win = expit(strength[first] - strength[second])
         surplus = score - number * win
         gradient = np.bincount(first, surplus, players) - np.bincount(second, surplus, players)
-        information = _information(first, second, number * win * (1 - win), players)[
-            np.ix_(free, free)
-        ]
+        information = _information(first, second, number * win * (1 - win), players)
         try:
-            factor = cho_factor(information)
+            factor = cho_factor(information[np.ix_(free, free)])
         except np.linalg.LinAlgError:
             break
         step = np.zeros(players)
@@ -213,19 +208,33 @@ def _fit(
             return elo_and_error(
                 strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
             )
-        # Where the likelihood is almost flat, a full step goes too far for halving to bring it
-        # back.
-        step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
-        scale = 1.0
-        while (tried := likelihood(strength + scale * step)) < value - 1e-9 * abs(
-            value
-        ) and scale > 1e-6:
-            scale /= 2
-        strength, value = strength + scale * step, tried
+        strength, value = gaining_step(likelihood, strength, value, step)
     raise EngineError(
         f"ratings of {players} players did not converge; without a prior every player needs "
         "a win and a loss"
     )
+
+
+def gaining_step(
+    likelihood: Callable[[NDArray[np.float64]], float],
+    strength: NDArray[np.float64],
+    value: float,
+    step: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float]:
+    """(strength, log-likelihood) after the longest of step, step / 2, step / 4, ... that gains.
+
+    value  the log-likelihood before the step
+    """
+    # Where the likelihood is almost flat, a full step goes too far for halving to bring it back.
+    step = step * min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
+    scale = 1.0
+    # "not >=" also halves a step to a likelihood that is nan.
+    while (
+        not (tried := likelihood(strength + scale * step)) >= value - 1e-9 * abs(value)
+        and scale > 1e-6
+    ):
+        scale /= 2
+    return strength + scale * step, tried
 
 
 def _information(

@@ -95,18 +95,7 @@ def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]
     Raises: EngineError without games, with fewer than two players, or when the games were not all
     played by the same players.
     """
-    if not games:
-        raise EngineError("a match without a finished game has no places; expected at least one")
-    players = games[0].players
-    if len(players) < 2:
-        raise EngineError(f"{games[0]}: expected at least two players")
-    for game in games:
-        if (
-            len(set(game.players)) != len(game.players)
-            or set(game.players) != set(players)
-            or len(game.places) != len(players)
-        ):
-            raise EngineError(f"{game}: expected a place for each of {sorted(map(str, players))}")
+    players = _players(games)
     blocks = _whole_blocks(games, len(players)) or [[game] for game in games]
     counted = np.array([len(block) for block in blocks], dtype=np.float64)
     n = len(players)
@@ -117,15 +106,7 @@ def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]
     mean, low, high = mean_intervals(totals, counted, np.random.default_rng(seed))
     histogram = np.sum([_histogram(game, players) for block in blocks for game in block], axis=0)
     order = np.argsort(mean[:n], kind="stable")
-    standings = tuple(
-        PlayerPlaces(
-            players[i],
-            Measure(*(1 + (n - 1) * float(end[i]) for end in (mean, low, high))),
-            Measure(*(float(end[n + i]) for end in (mean, low, high))),
-            tuple(histogram[i].tolist()),
-        )
-        for i in order
-    )
+    standings = tuple(_standing(players, i, (mean, low, high), histogram[i]) for i in order)
     score, score_low, score_high = (
         end[2 * n :].reshape(n, n)[np.ix_(order, order)] for end in (mean, low, high)
     )
@@ -140,6 +121,43 @@ def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]
         games=total,
         blocks=len(blocks),
         left_out=len(games) - total,
+    )
+
+
+def _players(games: Sequence[RankedGame[P]]) -> tuple[P, ...]:
+    """The players of all these games. Raises: EngineError as `free_for_all`."""
+    if not games:
+        raise EngineError("a match without a finished game has no places; expected at least one")
+    players = games[0].players
+    if len(players) < 2:
+        raise EngineError(f"{games[0]}: expected at least two players")
+    for game in games:
+        if (
+            len(set(game.players)) != len(game.players)
+            or set(game.players) != set(players)
+            or len(game.places) != len(players)
+        ):
+            raise EngineError(f"{game}: expected a place for each of {sorted(map(str, players))}")
+    return players
+
+
+def _standing(
+    players: Sequence[P],
+    i: int,
+    ends: Sequence[NDArray[np.float64]],
+    histogram: NDArray[np.float64],
+) -> PlayerPlaces[P]:
+    """How player i did.
+
+    ends       (mean, low, high): places as 0 for the best to 1 for the last, then wins
+    histogram  [players] its games by place
+    """
+    n = len(players)
+    return PlayerPlaces(
+        players[i],
+        Measure(*(1 + (n - 1) * float(end[i]) for end in ends)),
+        Measure(*(float(end[n + i]) for end in ends)),
+        tuple(histogram.tolist()),
     )
 
 

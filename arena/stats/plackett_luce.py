@@ -19,13 +19,21 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from arena.stats.bradley_terry import PRIOR_DRAWS, P, Rating, by_rating, elo_and_error, rating_of
+from arena.stats.bradley_terry import (
+    PRIOR_DRAWS,
+    P,
+    Rating,
+    by_rating,
+    elo_and_error,
+    gaining_step,
+    rating_of,
+)
 from pbt.errors import EngineError
 
 # Up to this many tied players m, all 2 ** m subsets of them are counted. More tied players are put
 # in a circle, and only the subsets of neighbours are counted.
 MAX_TIED = 10
-_TOLERANCE, _DECREMENT, _STEPS, _LONGEST_STEP = 1e-10, 1e-16, 200, 5.0
+_TOLERANCE, _DECREMENT, _STEPS = 1e-10, 1e-16, 200
 # A set of players (indices, ascending) from which one was chosen -> how often that happened. These
 # sets are the denominators of the likelihood.
 _Sets = defaultdict[tuple[int, ...], float]
@@ -151,10 +159,7 @@ def _membership(sets: _Sets, players: int) -> csr_array:
 def _fit(
     members: csr_array, counts: NDArray[np.float64], chosen: NDArray[np.float64], anchor: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(elo, standard error), [players] each. anchor: an index; None makes the mean rating 0.
-
-    The method is Newton's with step halving, on the concave log-likelihood.
-    """
+    """(elo, standard error), [players] each, by Newton's method. anchor: None makes the mean 0."""
     players = members.shape[1]
     free = np.flatnonzero(np.arange(players) != (anchor or 0))
     strength = np.zeros(players)
@@ -171,11 +176,9 @@ def _fit(
             members.multiply(weight[None, :]).multiply((1 / (members @ weight))[:, None]).tocsr()
         )
         expected = share.T @ counts
-        information = (np.diag(expected) - (share.T @ share.multiply(counts[:, None])).toarray())[
-            np.ix_(free, free)
-        ]
+        information = np.diag(expected) - (share.T @ share.multiply(counts[:, None])).toarray()
         try:
-            factor = cho_factor(information)
+            factor = cho_factor(information[np.ix_(free, free)])
         except np.linalg.LinAlgError:
             break
         step = np.zeros(players)
@@ -186,16 +189,7 @@ def _fit(
             return elo_and_error(
                 strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
             )
-        # Where the likelihood is almost flat, a full step goes too far for halving to bring it
-        # back.
-        step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
-        scale = 1.0
-        while (
-            not (tried := likelihood(strength + scale * step)) >= value - 1e-9 * abs(value)
-            and scale > 1e-6
-        ):
-            scale /= 2
-        strength, value = strength + scale * step, tried
+        strength, value = gaining_step(likelihood, strength, value, step)
         if not math.isfinite(value):
             break
     raise EngineError(

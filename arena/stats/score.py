@@ -162,12 +162,7 @@ def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
     counted = [game for pair in pairs for game in pair] or list(games)
     total = tally(game.points for game in counted)
     sums = [round(2 * sum(game.points for game in pair)) for pair in pairs]
-    pair_counts = (
-        (sums.count(0), sums.count(1), sums.count(2), sums.count(3), sums.count(4))
-        if pairs
-        else None
-    )
-    drawn = sum(all(game.points == 0.5 for game in pair) for pair in pairs)
+    pair_counts = _by_points(sums) if pairs else None
     # The games of a pair are not independent, so they are worth no more than their number.
     effective = total.games if pairs else effective_games(total)
     low, high, interval = _interval(total.score, effective, pair_counts)
@@ -190,7 +185,7 @@ def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
         if pair_counts and interval == "pairs"
         else float(ndtr((total.score - 0.5) * 2 * math.sqrt(effective))),
         pair_counts=pair_counts,
-        even_pairs=(sums.count(2) - drawn, drawn) if pairs else None,
+        even_pairs=_even_pairs(pairs, sums.count(2)) if pairs else None,
         as_first=tally(game.points for game in counted if game.a_first),
         as_second=tally(game.points for game in counted if not game.a_first),
         distinct=len({game.trajectory_hash for game in counted}),
@@ -324,6 +319,17 @@ def _whole_pairs(games: Sequence[MatchGame]) -> list[list[MatchGame]]:
     if crowded:
         raise EngineError(f"pair {crowded[0]} has {len(by_pair[crowded[0]])} games; expected 2")
     return [its_games for _, its_games in sorted(by_pair.items()) if len(its_games) == 2]
+
+
+def _by_points(sums: Sequence[int]) -> tuple[int, int, int, int, int]:
+    """How many pairs have 0, 0.5, 1, 1.5 and 2 points. sums: twice the points of each pair."""
+    return sums.count(0), sums.count(1), sums.count(2), sums.count(3), sums.count(4)
+
+
+def _even_pairs(pairs: Sequence[Sequence[MatchGame]], even: int) -> tuple[int, int]:
+    """Of the `even` pairs worth 1 point: (each side won once, both games drawn)."""
+    drawn = sum(all(game.points == 0.5 for game in pair) for pair in pairs)
+    return even - drawn, drawn
 
 
 def _moments(counts: Sequence[float]) -> tuple[float, float, float]:
