@@ -92,7 +92,7 @@ def _leave(number: int, frame: object) -> NoReturn:
 if __name__ == "__main__":
     code = run(int(sys.argv[1]), sys.argv[2:])
     if code < 0:
-        # As the program ended, so does this, for whoever asks.
+        # This process ends as the program did, so that its parent sees the same exit status.
         signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
         os.kill(os.getpid(), -code)
     os._exit(code)

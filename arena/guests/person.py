@@ -1,4 +1,4 @@
-"""A person as a guest: asked like a program, through whatever shows them the board."""
+"""A person as a guest: a match asks them like a program, through the page that shows the board."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,24 +10,22 @@ from arena.guests.player import SeatTaken
 from arena.guests.protocol import Action, GuestFault
 
 Choose = Callable[[Sequence[int]], int]
-"""The legal actions -> the one chosen, whenever that is. Raises: GuestFault to forfeit the game."""
+"""Legal actions -> the chosen one; it may take any time. Raises: GuestFault to forfeit the game."""
 
 
 class Person:
-    """Somebody in one seat of one game whose actions have one part."""
+    """A person in one seat of one game whose actions have a single part."""
 
     def __init__(self, choose: Choose) -> None:
         self._choose = choose
 
     def take(self, taken: SeatTaken) -> None:
-        """They sit there already."""
+        """Does nothing: the person sits there already."""
 
     def act(
         self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]
     ) -> list[Action | GuestFault]:
-        """As `arena.guests.tables.Guest.act`, in one game: what they see is not this, but the
-        whole board.
-        """
+        """As `Guest.act` in one game. The person sees the board instead of the observations."""
         (legal,) = mask
         try:
             return [(self._choose(np.flatnonzero(legal).tolist()),)]
@@ -35,7 +33,7 @@ class Person:
             return [fault]
 
     def leave(self, key: int, result: Mapping[str, Any]) -> None:
-        """Whoever shows them the board shows the end."""
+        """Does nothing: the page that shows the board shows the end as well."""
 
     def close(self) -> None:
-        """They have gone."""
+        """Does nothing: a person has no process to end."""

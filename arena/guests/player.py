@@ -1,6 +1,4 @@
-"""A guest at several tables at once: one process for each seat it sits in at the same time, used
-again for later games.
-"""
+"""A guest at several tables at once: one process for each seat, reused for later games."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,20 +13,25 @@ from arena.guests.protocol import Action, GuestFault, hello, line, question, rea
 from pbt.errors import PbtError
 from pbt.transport.slab import RoleLayout
 
-# So many forfeited games without one that was finished in between end the match.
+# This many forfeited games in a row, without a finished one in between, end the match.
 MAX_FORFEITS = 3
 
 
 class GuestError(PbtError):
-    """A guest that cannot be played with: it does not start, or it keeps forfeiting."""
+    """A guest cannot play: its program does not start, or it keeps forfeiting."""
 
     exit_code = 3
 
 
 @dataclass(frozen=True)
 class SeatTaken:
-    """A seat of a game. key: one for game and seat;  seed: for the guest's own random choices,
-    says nothing about the game's.
+    """A seat of a game that a guest takes.
+
+    key        identifies game and seat
+    game       number of the game
+    seat       index of the seat
+    seat_name  the game's name of the seat
+    seed       for the guest's own random choices; it does not reveal the game's seed
     """
 
     key: int
@@ -40,6 +43,8 @@ class SeatTaken:
 
 @dataclass
 class _Seat:
+    """A seat that the guest sits in, its process once it was asked, and its moves so far."""
+
     taken: SeatTaken
     process: GuestProcess | None = None
     moves: int = 0
@@ -55,8 +60,8 @@ class _Seat:
 class GuestPlayer:
     """The processes of one guest in one role.
 
-    `take` and `leave` frame a game of a seat; in between `act`. A fault costs the game; the process
-    is ended, and the next game gets another one.
+    A game of a seat begins with `take` and ends with `leave`; `act` asks in between. A fault costs
+    the game: the process is ended, and the next game gets a new one.
     """
 
     def __init__(
@@ -85,21 +90,23 @@ class GuestPlayer:
         self._forfeits = 0
 
     def take(self, taken: SeatTaken) -> None:
-        """A game begins in which the guest sits. Its process is started when it is first asked."""
+        """Begins a game of the guest. Its process is started with the first question."""
         self._seats[taken.key] = _Seat(taken)
 
     def act(
         self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]
     ) -> list[Action | GuestFault]:
-        """Ask in several games at once. observations: leaf name -> [N, *shape]; mask: [N, A].
+        """Asks in several games at once: for each of the N keys, an action or the answer's fault.
 
-        Returns for each of the N keys an action, or what was wrong with the answer.
+        keys          [N] of seats
+        observations  leaf name -> [N, *shape]
+        mask          [N, A] legal actions
         Raises: GuestError when the program cannot be started, or forfeited too many games in a row.
         """
-        asked = [self._seats[key] for key in keys]
-        self._start([seat for seat in asked if seat.process is None])
+        seats = [self._seats[key] for key in keys]
+        self._start([seat for seat in seats if seat.process is None])
         questions, masks = [], []
-        for row, seat in enumerate(asked):
+        for row, seat in enumerate(seats):
             assert seat.process is not None
             masks.append(np.split(mask[row], self._stops))
             message = question(
@@ -110,12 +117,12 @@ class GuestPlayer:
             )
             questions.append(Question(seat.process, line(message), self._program.move_timeout_s))
         return [
-            self._action(seat, said, own)
-            for seat, said, own in zip(asked, ask_all(questions), masks, strict=True)
+            self._action(seat, answer, own)
+            for seat, answer, own in zip(seats, ask_all(questions), masks, strict=True)
         ]
 
     def _start(self, seats: Sequence[_Seat]) -> None:
-        """A process for each of these seats, which is told of the game."""
+        """Gives each of these seats a process and tells it that the game begins."""
         fresh = []
         try:
             for seat in seats:
@@ -124,12 +131,12 @@ class GuestPlayer:
                 else:
                     seat.process = GuestProcess(self._program)
                     fresh.append(seat.process)
-            for process, said in zip(
+            for process, answer in zip(
                 fresh,
                 ask_all([Question(process, self._hello, START_TIMEOUT_S) for process in fresh]),
                 strict=True,
             ):
-                _check_ready(process, said)
+                _check_ready(process, answer)
         except GuestFault as fault:
             raise GuestError(f"guest {self._program.label} did not start: {fault}") from fault
         for seat in seats:
@@ -144,12 +151,12 @@ class GuestPlayer:
             seat.process.tell(line(start))
 
     def _action(
-        self, seat: _Seat, said: bytes | GuestFault, masks: Sequence[NDArray[np.bool_]]
+        self, seat: _Seat, answer: bytes | GuestFault, masks: Sequence[NDArray[np.bool_]]
     ) -> Action | GuestFault:
         try:
-            if isinstance(said, GuestFault):
-                raise said
-            action = read_action(said, masks)
+            if isinstance(answer, GuestFault):
+                raise answer
+            action = read_action(answer, masks)
         except GuestFault as fault:
             assert seat.process is not None
             where = f"guest {self._program.label}, {seat.where}: {fault}"
@@ -167,8 +174,9 @@ class GuestPlayer:
         return action
 
     def leave(self, key: int, result: Mapping[str, Any]) -> None:
-        """The game is over. result: what the guest is told of it. The process stays for the next
-        one.
+        """Ends a game of the guest; its process stays for the next one.
+
+        result  what the guest is told about the game
         """
         seat = self._seats.pop(key)
         if seat.process is not None:
@@ -177,7 +185,7 @@ class GuestPlayer:
             self._forfeits = 0
 
     def close(self) -> None:
-        """Let every process leave, and end those that do not."""
+        """Lets every process end by itself, and ends those that do not."""
         end_all(
             [
                 *self._idle,
@@ -187,17 +195,17 @@ class GuestPlayer:
         self._seats, self._idle = {}, []
 
 
-def _check_ready(process: GuestProcess, said: bytes | GuestFault) -> None:
+def _check_ready(process: GuestProcess, answer: bytes | GuestFault) -> None:
     try:
-        if isinstance(said, GuestFault):
-            raise said
-        read_ready(said)
+        if isinstance(answer, GuestFault):
+            raise answer
+        read_ready(answer)
     except GuestFault as fault:
         raise GuestFault(f"{fault}{_words(process)}") from fault
 
 
 def _words(process: GuestProcess) -> str:
-    """What it wrote to standard error, indented below the message."""
+    """The end of the program's standard error, indented for use below a message."""
     words = process.last_words
     return (
         "\n  its last words on stderr:\n"

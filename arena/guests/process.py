@@ -121,7 +121,7 @@ class GuestProcess:
         return None
 
     def check_quiet(self) -> None:
-        """Raises: GuestFault when it said something that nobody asked for."""
+        """Raises: GuestFault when the program wrote something before it was asked."""
         self.read()
         if self._said:
             raise GuestFault(

@@ -1,4 +1,4 @@
-"""Finding the program behind `exec:./bot.py`. Nothing is run here."""
+"""The program of a guest's name, such as `exec:./bot.py`, is found here; it is not run here."""
 
 import hashlib
 import os
@@ -11,9 +11,9 @@ from pbt.errors import PlayerError
 
 PREFIX = "exec:"
 FORFEIT_PREFIX = "forfeit: "
-"""How the reason of a game begins that a guest lost by a fault."""
+"""The reason of a game that a guest lost by a fault begins with this."""
 DEFAULT_MOVE_TIMEOUT_S = 10.0
-# Interpreters that load large libraries take their time, once per process.
+# An interpreter that loads large libraries starts slowly, once per process.
 START_TIMEOUT_S = 60.0
 _ID_DIGITS = 12
 _OF_SHELLS = ("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>>", "2>&1")
@@ -21,13 +21,13 @@ _OF_SHELLS = ("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>>", "2>&1")
 
 @dataclass(frozen=True)
 class GuestProgram:
-    """A program and how it is called.
+    """A guest's program and the command that runs it.
 
-    command  what is executed, its first part an absolute path;  label: the same for people, files
-             without their folders, printable
-    name     what the league knows it by: the label and the beginning of a hash over it and the
-             files in it; who changes a bot has another player
-    move_timeout_s  for one answer
+    command         the command and its arguments; the first part is an absolute path
+    label           the command for people: printable, files without their folders
+    name            the player's name in the league: the label, and the beginning of a hash over
+                    the label and the files in the command. A changed file makes another player
+    move_timeout_s  limit for one answer
     """
 
     command: tuple[str, ...]
@@ -41,19 +41,17 @@ def is_guest(name: str) -> bool:
 
 
 def printable(text: str) -> str:
-    """Without what moves a terminal's cursor or breaks its lines: such characters as their
-    escapes.
-    """
+    """The text with escapes for characters that move a terminal's cursor or break its lines."""
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
     )
 
 
 def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> GuestProgram:
-    """The program of "exec:COMMAND [ARGUMENT ...]", quoted as for a shell, which has no part in it.
+    """The program of "exec:COMMAND [ARGUMENT ...]". It is quoted as for a shell, but no shell runs.
 
-    Raises: PlayerError when there is no such file, or it may not be executed, and for what only a
-    shell could do.
+    Raises: PlayerError when the file does not exist or may not be executed, and for operators that
+    only a shell could run.
     """
     example = "expected exec:./bot.py, or exec:'./bot.py --depth 3'"
     try:
@@ -64,8 +62,8 @@ def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> G
         raise PlayerError(f"player {name!r} names no program; {example}")
     if operators := [word for word in words if word in _OF_SHELLS]:
         raise PlayerError(
-            f"player {name!r}: {operators[0]} is for a shell, which has no part in it; "
-            f"{example}; put the rest into a script"
+            f"player {name!r}: {operators[0]} needs a shell, but the program is run without "
+            f"one; {example}; put the rest into a script"
         )
     command = (_executable(name, words[0]), *words[1:])
     label = printable(
@@ -83,8 +81,8 @@ def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> G
 
 def _executable(name: str, program: str) -> str:
     if "/" not in program:
-        if found := shutil.which(program):
-            return found
+        if path_of_program := shutil.which(program):
+            return path_of_program
         here = f"; did you mean exec:./{printable(program)}?" if Path(program).exists() else ""
         raise PlayerError(
             f"player {name!r}: no program {program!r} on the "

@@ -1,5 +1,6 @@
-"""What is said to a guest and how its answers are read: one JSON object per line, pure
-(docs/guests.md).
+"""The messages between a match and a guest, one JSON object per line, as pure functions.
+
+The protocol is described in docs/guests.md.
 """
 
 import json
@@ -19,17 +20,17 @@ Action = tuple[int, ...]
 
 
 class GuestFault(Exception):
-    """What a guest did wrong, in words: found; expected."""
+    """A guest's mistake. Its message says what was found and what was expected."""
 
 
 def line(message: Mapping[str, Any]) -> bytes:
-    """Raises: EnvError for numbers that JSON lacks."""
+    """A message as a line. Raises: EnvError for nan and infinity, which JSON does not have."""
     try:
         return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     except ValueError as error:
         raise EnvError(
-            f"what the game shows holds nan or infinity ({error}), which JSON cannot say to "
-            "a guest; expected finite numbers"
+            f"the game's observation holds nan or infinity ({error}), which JSON cannot carry "
+            "to a guest; expected finite numbers"
         ) from error
 
 
@@ -42,7 +43,7 @@ def hello(
     head_sizes: Sequence[int],
     timeout_s: float,
 ) -> dict[str, Any]:
-    """The first message to a process; it answers {"protocol": 1}."""
+    """The first message to a process, which answers {"protocol": 1}."""
     return {
         "type": "hello",
         "protocol": PROTOCOL,
@@ -64,10 +65,14 @@ def question(
     observation: Mapping[str, NDArray[Any]],
     masks: Sequence[NDArray[np.bool_]],
 ) -> dict[str, Any]:
-    """observation: leaf name -> array of the leaf's shape;  masks: one per head. Single leaves
-    and single heads stand without a list around them.
+    """The message that asks for an action. A single leaf or head stands without a list around it.
+
+    move         number of the move
+    leaves       the parts of the observation
+    observation  leaf name -> array of the leaf's shape
+    masks        legal actions, one array per head
     """
-    seen = {leaf.name: _plain(leaf, observation[leaf.name]) for leaf in leaves}
+    plain = {leaf.name: _plain(leaf, observation[leaf.name]) for leaf in leaves}
     mask, legal = (
         [part.astype(int).tolist() for part in masks],
         [np.flatnonzero(part).tolist() for part in masks],
@@ -76,19 +81,19 @@ def question(
     return {
         "type": "act",
         "move": move,
-        "observation": seen["observation"] if list(seen) == ["observation"] else seen,
+        "observation": plain["observation"] if list(plain) == ["observation"] else plain,
         "mask": mask[0] if alone else mask,
         "legal": legal[0] if alone else legal,
     }
 
 
 def _plain(leaf: Leaf, value: NDArray[Any]) -> Any:
-    """Nested lists; a single choice as a number."""
+    """The array as nested lists; a single choice as a number."""
     return int(value[0]) if leaf.kind == "onehot" and leaf.shape == (1,) else value.tolist()
 
 
 def read_ready(said: bytes) -> None:
-    """Raises: GuestFault."""
+    """Reads the answer to hello. Raises: GuestFault unless it names this protocol."""
     if _object(said).get("protocol") != PROTOCOL:
         raise GuestFault(
             f'said {shown(said)}; expected one line with {{"protocol": {PROTOCOL}}} in '
@@ -97,21 +102,21 @@ def read_ready(said: bytes) -> None:
 
 
 def read_action(said: bytes, masks: Sequence[NDArray[np.bool_]]) -> Action:
-    """masks: one per head. Raises: GuestFault for whatever is no legal action."""
+    """Reads an action. masks: one per head. Raises: GuestFault unless it is a legal action."""
     action = _object(said).get("action")
-    chosen = action if isinstance(action, list) else [action]
-    if len(chosen) != len(masks) or any(type(choice) is not int for choice in chosen):
+    choices = action if isinstance(action, list) else [action]
+    if len(choices) != len(masks) or any(type(choice) is not int for choice in choices):
         raise GuestFault(f"said {shown(said)}; expected one line with {_expected(masks)}")
-    for choice, mask in zip(chosen, masks, strict=True):
+    for choice, mask in zip(choices, masks, strict=True):
         if not 0 <= choice < len(mask) or not mask[choice]:
             raise GuestFault(
                 f"said {shown(said)}; {choice} is not legal; expected {_expected(masks)}"
             )
-    return tuple(chosen)
+    return tuple(choices)
 
 
 def _expected(masks: Sequence[NDArray[np.bool_]]) -> str:
-    """The answer, and what is legal."""
+    """The form of an answer and the legal actions, for a message."""
     legal = [_few(np.flatnonzero(mask).tolist()) for mask in masks]
     if len(legal) == 1:
         return f'{{"action": N}}, where N is one of {legal[0]}'
@@ -122,16 +127,16 @@ def _expected(masks: Sequence[NDArray[np.bool_]]) -> str:
 
 
 def _object(said: bytes) -> dict[str, Any]:
-    """{} for what is none."""
+    """The JSON object in these bytes; {} where there is none."""
     try:
-        found = json.loads(said)
+        parsed = json.loads(said)
     except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {}
+        parsed = None
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def shown(said: bytes) -> str:
-    """The beginning of what was said, printable."""
+    """The beginning of an answer, printable."""
     text = ascii(said[:_SHOWN].decode(errors="replace").rstrip("\r\n"))
     return text if len(said) <= _SHOWN else f"{text}... ({len(said)} bytes)"
 

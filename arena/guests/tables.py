@@ -1,5 +1,6 @@
-"""Guests at the tables of a match: they are asked where a policy server would act, told of every
-game, and lose the games they spoil.
+"""Guests at the tables of a match: they answer action requests in place of a policy server.
+
+They are also told when a game begins and ends. A guest loses a game in which it makes a mistake.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,46 +20,50 @@ from pbt.seeding import seat_key
 from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 
-# In games of turns a guest waits at half of its tables while the others move.
+# In games of turns, a guest waits at half of its tables while its opponents move.
 _TABLES_PER_CORE = 2
 
 
 def tables_for(programs: Sequence[GuestProgram | None], tables: int) -> int:
-    """Fewer where a program sits at each of them: they share the cores, and their time is
-    limited.
-    """
+    """How many tables to use. Programs share the cores and have limited time, so they get fewer."""
     return min(tables, _TABLES_PER_CORE * usable_cores()) if any(programs) else tables
 
 
 def forfeit_places(seats: int, guilty: int) -> tuple[int, ...]:
-    """By seat: whoever forfeited is last, the others share the first place."""
+    """Places by seat: the guilty seat is last, the others share the first place."""
     return tuple(seats - 1 if seat == guilty else 0 for seat in range(seats))
 
 
 class Guest(Protocol):
-    """Who is asked outside this process: a program (`GuestPlayer`), or a person
-    (`arena.guests.person`).
-    """
+    """A player outside this process: a program (`GuestPlayer`) or a person (`Person`)."""
 
     def take(self, taken: SeatTaken) -> None:
-        """A game begins in which the guest sits."""
+        """Begins a game in which the guest sits."""
 
     def act(
         self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]
     ) -> list[Action | GuestFault]:
-        """In N games at once. observations: leaf name -> [N, *shape]; mask: [N, A]. For each an
-        action, or what forfeits the game.
+        """Asks in N games at once: for each, an action, or the fault that forfeits the game.
+
+        keys          [N] of seats
+        observations  leaf name -> [N, *shape]
+        mask          [N, A] legal actions
         """
 
     def leave(self, key: int, result: Mapping[str, Any]) -> None:
-        """The game is over. result: what the guest is told of it."""
+        """Ends a game. result: what the guest is told about it."""
 
     def close(self) -> None:
-        """Nothing more will be asked."""
+        """Ends the guest: no question follows."""
 
 
 class GuestTables:
-    """seed: of the tables' action noise;  slabs: by role."""
+    """The guests of a match, by the policy that each of them stands for.
+
+    game   the game, for the names of its seats
+    slabs  by role: observations are read here, actions are written here
+    seed   of the tables' action noise, from which the seats' keys follow
+    """
 
     def __init__(self, game: Game, slabs: Sequence[Slab], seed: int) -> None:
         self._game, self._slabs, self._seed = game, tuple(slabs), seed
@@ -72,8 +77,9 @@ class GuestTables:
         return policy in self._guests
 
     def serve(self, request: ActionRequest) -> ActionsReady:
-        """As `PolicyServer.serve`, but for the rows that were forfeited, which the answer leaves
-        out. Raises: GuestError.
+        """As `PolicyServer.serve`, but the answer leaves out the rows of forfeited games.
+
+        Raises: GuestError.
         """
         slab, at = self._slabs[request.role], (request.slots, request.rows)
         observations = {
@@ -93,7 +99,7 @@ class GuestTables:
         )
 
     def forfeit(self, worker: RolloutWorker) -> None:
-        """End the games that were forfeited since."""
+        """Ends the games that were forfeited since the last call."""
         forfeits, self._forfeits = self._forfeits, {}
         for table in worker.tables:
             for guilty in [seat for seat in table.seats if seat.key in forfeits][:1]:
@@ -105,7 +111,7 @@ class GuestTables:
 
     def game_begins(self, plan: GamePlan) -> None:
         for seat, key in self._seats(plan):
-            # A seed of its own: the game's would tell it the cards.
+            # The guest gets a seed of its own, because the game's seed would reveal hidden cards.
             self._guests[plan.seats[seat].policy].take(
                 SeatTaken(key, plan.game_count, seat, self._game.seat_names[seat], key % 2**31)
             )
@@ -123,7 +129,7 @@ class GuestTables:
             self._guests[end.plan.seats[seat].policy].leave(key, result)
 
     def _seats(self, plan: GamePlan) -> list[tuple[int, int]]:
-        """(seat, key) of those that guests sit in."""
+        """(seat, key) of the seats that guests sit in."""
         return [
             (seat, seat_key(self._seed, *plan.noise, seat))
             for seat, taken in enumerate(plan.seats)

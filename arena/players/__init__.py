@@ -1,7 +1,7 @@
-"""Players: found by name, loaded with their weights, carried from one league to another.
+"""Players: finding them by name, loading their weights, and moving them between leagues.
 
-`load_player` is what scripts and notebooks import from here. It is imported on first use, because
-it loads torch and the rest of this package is used without it.
+Scripts and notebooks import `load_player` from here. It is imported on first use, because it loads
+torch, and the rest of this package is used without torch.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Module attribute access (PEP 562). Raises: AttributeError for every other name."""
+    """Module attribute access (PEP 562). Raises: AttributeError unless it is `load_player`."""
     if name == "load_player":
         from arena.players.load import load_player
 

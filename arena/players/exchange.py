@@ -1,4 +1,7 @@
-"""Snapshots out of a league and into another: the weights' file as it is, and a card beside it."""
+"""Export and import of snapshots: the unchanged weights' file, with a card beside it.
+
+The card is described in `arena.data.cards`.
+"""
 
 import hashlib
 import shutil
@@ -12,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from arena.data.cards import MAX_CARD_BYTES, SnapshotCard, card_path, read_card, weights_folder
 from arena.players.resolve import ResolvedPlayer
 from pbt import __version__
+from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import ConfigError, EnvError, PbtError, PlayerError, SnapshotError
 from pbt.files import whole_file, write_whole
@@ -34,24 +38,27 @@ _DTYPES = {
 
 
 class ExchangeError(PbtError):
-    """What was typed cannot be exported or imported: a file that is not there, or is there
-    already, or a name that is taken.
+    """The files or the name that the user gave cannot be exported or imported.
+
+    A file is missing or exists already, or the name belongs to another snapshot.
     """
 
     exit_code = 2
 
 
 def card_beside(weights: Path) -> Path:
-    """best.safetensors -> best.safetensors.json"""
+    """The card's file of a weights' file: best.safetensors -> best.safetensors.json."""
     return weights.with_name(weights.name + CARD_SUFFIX)
 
 
 def export_snapshot(
     player: ResolvedPlayer, out: Path, hyperparams: dict[str, float]
 ) -> SnapshotCard:
-    """Write the weights to `out` and the card beside it; neither is overwritten. hyperparams: those
-    in force when it was taken, {} if unknown.
+    """Writes the weights to `out` and the card beside it. It overwrites no file.
 
+    player       a snapshot
+    out          the file of the weights
+    hyperparams  those in force when the snapshot was taken, {} if unknown
     Raises: PlayerError for a player without weights, SnapshotError when they are gone or damaged,
     ExchangeError when the files cannot be written.
     """
@@ -60,25 +67,11 @@ def export_snapshot(
     store = FileSnapshotStore(player.snapshots)
     store.load(player.ref.name)
     source = store.path(player.ref.name)
-    card = SnapshotCard(
-        snapshot_id=player.ref.name,
-        size_bytes=source.stat().st_size,
-        env_name=player.env_name,
-        env_options=dict(player.env_options),
-        role=player.role or "",
-        model=player.config.model,
-        precision=player.config.runtime.precision,
-        opening_plies=player.config.evaluation.opening_plies,
-        population=player.population or "",
-        member=player.member or "",
-        frames=player.frames or 0,
-        hyperparams=hyperparams,
-        made_by=f"pbt-arena {__version__}",
-    )
+    card = _card(player, player.config, source.stat().st_size, hyperparams)
     text = card.model_dump_json(indent=2) + "\n"
     if len(text.encode()) > MAX_CARD_BYTES:
         raise SnapshotError(
-            f"card of {player.label}: {len(text)} characters; expected at most "
+            f"card of {player.label}: found {len(text)} characters; expected at most "
             f"{MAX_CARD_BYTES}: its env.options are too long"
         )
     _write_new(card_beside(out), text.encode())
@@ -91,7 +84,28 @@ def export_snapshot(
     return card
 
 
+def _card(
+    player: ResolvedPlayer, config: RunConfig, size_bytes: int, hyperparams: dict[str, float]
+) -> SnapshotCard:
+    return SnapshotCard(
+        snapshot_id=player.ref.name,
+        size_bytes=size_bytes,
+        env_name=player.env_name,
+        env_options=dict(player.env_options),
+        role=player.role or "",
+        model=config.model,
+        precision=config.runtime.precision,
+        opening_plies=config.evaluation.opening_plies,
+        population=player.population or "",
+        member=player.member or "",
+        frames=player.frames or 0,
+        hyperparams=hyperparams,
+        made_by=f"pbt-arena {__version__}",
+    )
+
+
 def _create(path: Path) -> BufferedWriter:
+    """Opens a new file. Raises: ExchangeError when it exists or cannot be written."""
     try:
         return path.open("xb")
     except FileExistsError:
@@ -110,12 +124,17 @@ def _write_new(path: Path, content: bytes) -> None:
 
 
 def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
-    """Take a snapshot in as `imported/NAME`. Everything is checked before the first byte is
-    written, and before a tensor is allocated.
+    """Imports a snapshot as `imported/NAME`.
 
-    Raises: ExchangeError for files that are not there and a name that is taken, PlayerError for one
-    that cannot be one, SnapshotError saying what is wrong with the card, the file's header, its
-    shapes, or its content.
+    Card, header and shapes are checked before a tensor is allocated, and everything is checked
+    before the first byte is written.
+
+    weights  the weights' file; its card lies beside it
+    data     the data directory
+    name     its name in this league
+    Raises: ExchangeError for missing files and for the name of another snapshot, PlayerError for an
+    unsafe name, SnapshotError that says what is wrong with the card, the file's header, its shapes
+    or its content.
     """
     destination = card_path(data, name)
     for path in (weights, card_beside(weights)):
@@ -130,15 +149,7 @@ def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
             f"imported/{name} is another snapshot already; choose another --name, or remove "
             f"that one: arena delete imported/{name}"
         )
-    info = read_tensor_file(weights)
-    if info.size_bytes != card.size_bytes:
-        raise SnapshotError(
-            f"{weights}: found {info.size_bytes} bytes; expected {card.size_bytes}, as its "
-            "card says: the file is not the one exported"
-        )
-    _check_shapes(info, _expected_shapes(card), weights)
-    _check_content(weights, card)
-    _check_finite(weights)
+    _check_weights(weights, card)
     stored = FileSnapshotStore(weights_folder(data)).path(card.snapshot_id)
     if not stored.exists():
         _copy(weights, stored, card.snapshot_id)
@@ -151,9 +162,23 @@ def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
     return card
 
 
+def _check_weights(weights: Path, card: SnapshotCard) -> None:
+    """Raises: SnapshotError when the file is not the one that the card describes, or is damaged."""
+    info = read_tensor_file(weights)
+    if info.size_bytes != card.size_bytes:
+        raise SnapshotError(
+            f"{weights}: found {info.size_bytes} bytes; expected {card.size_bytes}, as its "
+            "card says: the file is not the one exported"
+        )
+    _check_shapes(info, _expected_shapes(card), weights)
+    _check_content(weights, card)
+    _check_finite(weights)
+
+
 def _expected_shapes(card: SnapshotCard) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Name -> (dtype, shape) of what acts, from the card's game and network; made without memory
-    for its weights.
+    """Tensor name -> (dtype, shape) of the acting network, from the card's game and model.
+
+    The network is built on the "meta" device, which allocates no memory for the weights.
     """
     try:
         config, spec = card.config(), registry.spec(card.env_name)
@@ -161,8 +186,8 @@ def _expected_shapes(card: SnapshotCard) -> dict[str, tuple[str, tuple[int, ...]
             roles = {role.name: role for role in game.roles}
             if card.role not in roles:
                 raise SnapshotError(
-                    f"card: role {card.role!r}: {card.env_name} has {', '.join(roles)}; it "
-                    "was exported from another version"
+                    f"card: role {card.role!r}: {card.env_name} has {', '.join(roles)}; the "
+                    "snapshot was exported from another version"
                 )
             layout = role_layout(roles[card.role], game.reward_terms, 1, 0)
         with torch.device("meta"):
@@ -180,7 +205,7 @@ def _expected_shapes(card: SnapshotCard) -> dict[str, tuple[str, tuple[int, ...]
 def _check_shapes(
     info: TensorFile, expected: dict[str, tuple[str, tuple[int, ...]]], weights: Path
 ) -> None:
-    """What else is in the file (an optimiser's moments) is for nobody here."""
+    """Compares the network's tensors; others, such as the optimiser's moments, are ignored."""
     found = {
         name: (tensor.dtype, tensor.shape)
         for name, tensor in info.tensors.items()
@@ -199,16 +224,16 @@ f"{expected.get(name, 'nothing')}") for name in sorted({*found, *expected})
 
 def _check_content(weights: Path, card: SnapshotCard) -> None:
     with weights.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != card.snapshot_id:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != card.snapshot_id:
         raise SnapshotError(
-            f"{weights}: found SHA-256 {found[:12]}..., expected {card.snapshot_id[:12]}...: "
+            f"{weights}: found SHA-256 {digest[:12]}..., expected {card.snapshot_id[:12]}...: "
             "the file is damaged or another one"
         )
 
 
 def _check_finite(weights: Path) -> None:
-    """One tensor in memory at a time."""
+    """Refuses weights that are not finite. It holds one tensor in memory at a time."""
     try:
         with safe_open(weights, framework="pt") as tensors:
             bad = [
@@ -229,8 +254,9 @@ def _check_finite(weights: Path) -> None:
 
 
 def _copy(weights: Path, stored: Path, snapshot_id: str) -> None:
-    """Whole or absent. The copy is hashed, too: the file may have changed since it was looked
-    at.
+    """Copies the file whole or not at all.
+
+    The copy is hashed as well, because the file may have changed since it was checked.
     """
     stored.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""A player outside any match: observations in, actions of the game's own action space out.
+"""A player outside a match: it takes observations and returns actions of the game's action space.
 
 player = load_player("demo@best")
 action = player.act(observation)
@@ -32,12 +32,15 @@ MASK = "action_mask"
 
 
 class LoadedPlayer:
-    """One player in one seat. It remembers what it has seen since the last `reset`, if its network
-    has a memory.
+    """One player in one seat.
 
-    Its random choices follow from (seed, number of resets, number of actions since), nothing else.
-    A program that plays along is started with the first action, told of a new game at every `reset`
-    (never of places and returns), and ended by `close` or at the end of a `with`.
+    If its network has a memory, it remembers the observations since the last `reset`. Its random
+    choices follow only from (seed, number of resets, number of actions since). A guest's program is
+    started with the first action and ended by `close` or at the end of a `with`. At every `reset`
+    it is told that a new game begins, but no places or returns.
+
+    player  what its name was resolved to
+    role    the role that it plays
     """
 
     def __init__(
@@ -71,11 +74,11 @@ class LoadedPlayer:
 
     @property
     def label(self) -> str:
-        """Such as "demo/m2@1.2M"."""
+        """The player's name for people, such as "demo/m2@1.2M"."""
         return self.player.label
 
     def reset(self) -> None:
-        """A new game begins: the first action in it clears the memory."""
+        """Begins a new game. The first action in it clears the memory."""
         if self._guest is not None and self._step:
             self._guest.leave(
                 self._key, {"place": None, "places": None, "return": None, "reason": "reset"}
@@ -83,22 +86,21 @@ class LoadedPlayer:
         self._game, self._step = self._game + 1, 0
 
     def act(self, observation: Any, mask: Any = None, *, greedy: bool = False) -> Any:
-        """Choose an action of the role's action space.
+        """Chooses an action of the role's action space.
 
-        observation  of the role's space; PettingZoo's {"observation": ..., "action_mask": ...} is
-                     taken as it is
-        mask         legal actions, non-zero = legal, one entry per choice; None: as in the
-                     observation, else everything is legal
-        greedy       the most likely action instead of a sampled one
-        Raises: EnvError for an observation or a mask that is not of the role's shape; GuestError
-        for a program's fault.
+        observation  of the role's space, or PettingZoo's {"observation": ..., "action_mask": ...}
+        mask         one entry per choice, non-zero = legal; None: the mask in the observation,
+                     and without one every action is legal
+        greedy       whether to take the most likely action instead of a sampled one
+        Raises: EnvError for an observation or a mask that does not have the role's shape;
+        GuestError for a fault of a guest's program.
         """
-        seen, mask = self._split(observation, mask)
+        shown, mask = self._split(observation, mask)
         where = f"{self.label} as {self.role.name}"
         total = sum(self._actions.head_sizes)
         legal = np.ones(total, np.bool_) if mask is None else flat_mask(where, mask, total)
         try:
-            leaves = {name: leaf[None] for name, leaf in self._observations.arrays(seen).items()}
+            leaves = {name: leaf[None] for name, leaf in self._observations.arrays(shown).items()}
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise EnvError(
                 f"{where}: an observation that does not fit ({error!r}); expected "
@@ -132,7 +134,7 @@ class LoadedPlayer:
         return answer
 
     def close(self) -> None:
-        """End the program, if there is one."""
+        """Ends the guest's program, if the player is one."""
         if self._guest is not None:
             self._guest.close()
 
@@ -143,19 +145,17 @@ class LoadedPlayer:
         self.close()
 
     def _split(self, observation: Any, mask: Any) -> tuple[Any, Any]:
-        """The observation proper and the mask, also where a game hands out both in one
-        dictionary.
-        """
+        """(observation, mask), also where a game gives both in one dictionary."""
         if not isinstance(observation, Mapping) or MASK not in observation:
             return observation, mask
         rest = {key: part for key, part in observation.items() if key != MASK}
-        seen = (
+        shown = (
             rest["observation"]
             if set(rest) == {"observation"}
             and not _has_key(self.role.observation_space, "observation")
             else rest
         )
-        return seen, observation[MASK] if mask is None else mask
+        return shown, observation[MASK] if mask is None else mask
 
     def _choose(
         self,
@@ -185,23 +185,24 @@ def _has_key(space: gymnasium.Space[Any], key: str) -> bool:
     return isinstance(space, spaces.Dict) and key in space.spaces
 
 
-def _role(player: ResolvedPlayer, roles: tuple[Role, ...], wanted: str | None) -> Role:
-    named = {role.name: role for role in roles}
-    if player.role is not None and player.role not in named:
+def _role(player: ResolvedPlayer, roles: tuple[Role, ...], requested: str | None) -> Role:
+    """The role to play. Raises: PlayerError when the player cannot play the requested one."""
+    by_name = {role.name: role for role in roles}
+    if player.role is not None and player.role not in by_name:
         raise PlayerError(
             f"{player.label} plays {player.role}, which {player.env_name} no longer has; it "
-            f"has {', '.join(named)}"
+            f"has {', '.join(by_name)}"
         )
-    if wanted is not None and (wanted not in named or not player.plays(wanted)):
+    if requested is not None and (requested not in by_name or not player.plays(requested)):
         raise PlayerError(
-            f"role {wanted!r}: {player.label} plays {player.role or ', '.join(named)}; leave "
-            "the role away or name one of these"
+            f"role {requested!r}: {player.label} plays {player.role or ', '.join(by_name)}; "
+            "leave the role out or name one of these"
         )
     if player.role is not None:
-        return named[player.role]
-    if wanted is None and len(roles) > 1:
-        raise PlayerError(f"{player.label} may play {' or '.join(named)}; say which with role=")
-    return named[wanted] if wanted is not None else roles[0]
+        return by_name[player.role]
+    if requested is None and len(roles) > 1:
+        raise PlayerError(f"{player.label} may play {' or '.join(by_name)}; say which with role=")
+    return by_name[requested] if requested is not None else roles[0]
 
 
 def load_player(
@@ -213,11 +214,14 @@ def load_player(
     role: str | None = None,
     allow_files: bool = False,
 ) -> LoadedPlayer:
-    """A player for scripts of one's own; see `LoadedPlayer`.
+    """Loads a player for scripts and notebooks; see `LoadedPlayer`.
 
-    data  as for `resolve_players`;  env: the game, for scripted players;  seed: of its random
-          choices
-    role  which role it plays, for scripted players in games of several roles
+    name         as for `resolve_players`
+    data         the data directory, as for `resolve_players`
+    env          the game, for scripted players
+    seed         of its random choices
+    role         the role that it plays, for scripted players in games of several roles
+    allow_files  as for `resolve_players`
     Raises: PlayerError for a wrong name, SnapshotError for unusable weights.
     """
     spec, (player,) = resolve_players([name], data_dir(data), env, allow_files=allow_files)

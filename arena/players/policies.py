@@ -1,6 +1,4 @@
-"""The policy behind a player: its network, the width of its memory, the numbers it computes
-with.
-"""
+"""The policy of a player: its network, the width of its memory, and its precision."""
 
 from collections.abc import Mapping
 
@@ -23,8 +21,9 @@ from pbt.transport.staging import CPU
 
 
 class SeatModel(PolicyModel):
-    """A player's network whose memory stands in a column that may be wider, because players of
-    different sizes share a slab.
+    """A player's network in a slab whose column for the memory may be wider than the memory.
+
+    Players of different sizes share a slab, and its column is as wide as the widest memory.
     """
 
     def __init__(self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype) -> None:
@@ -40,9 +39,7 @@ class SeatModel(PolicyModel):
         uniforms: Tensor,
         greedy: bool = False,
     ) -> ActOutput:
-        """As `PolicyModel.act`; state: [N, column width], of which the first `state_size` are
-        the memory.
-        """
+        """As `PolicyModel.act`. state: [N, column width]; the first `state_size` are the memory."""
         acted = super().act(
             observations, mask, episode_start, state[:, : self.state_size], uniforms, greedy
         )
@@ -50,7 +47,7 @@ class SeatModel(PolicyModel):
 
 
 def memory_size(player: ResolvedPlayer) -> int:
-    """Width of its recurrent state, 0 without memory."""
+    """The width of a player's recurrent state, 0 without memory."""
     return (
         player.config.model.gru_size
         if player.config is not None and player.config.model.core == "gru"
@@ -59,18 +56,18 @@ def memory_size(player: ResolvedPlayer) -> int:
 
 
 def playing_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
-    """What its training computes with, too, so that a policy plays as it learned to:
-    `runtime.precision`, where that is "auto" the choice for a CPU.
+    """The precision that a player computes in: `runtime.precision`, as in its training.
 
-    Frozen players act on the CPU, so the devices of the training do not matter, nor whether this
-    machine has them.
+    "auto" becomes the choice for a CPU. Frozen players act on the CPU, so the devices of the
+    training do not matter.
     """
     return choose_dtype(config.runtime.precision, config.model, layout.leaves, (CPU,))
 
 
 def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> HostedPolicy:
-    """The policy behind a player. Raises: SnapshotError when its weights are missing, damaged or
-    do not fit the game.
+    """The policy of a player.
+
+    Raises: SnapshotError when its weights are missing or damaged, or do not fit the game.
     """
     if player.config is None or player.snapshots is None:
         return ScriptedPolicy(

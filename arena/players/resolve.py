@@ -1,12 +1,12 @@
-"""Players found by name: the league's snapshots, scripted players, programs that play along.
+"""Names of players are resolved here: snapshots of the league, scripted players, and guests.
 
-Names are such as `random`, `oneply`, `demo/m2`, `demo/m2@1.2M`, `demo@best`, a snapshot id,
-`exec:./bot.py`.
+Examples of names are `random`, `oneply`, `demo/m2`, `demo/m2@1.2M`, `demo@best`, a snapshot id, and
+`exec:./bot.py` for a guest, which is a program outside the league.
 """
 
 import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,21 @@ _ID = re.compile(r"[0-9a-f]{8,64}")
 
 @dataclass(frozen=True)
 class ResolvedPlayer:
-    """A player whose name was found, and all that is needed to seat it.
+    """A player whose name was resolved, with all that is needed to seat it.
 
-    label        a name it can be called by: "demo/m2@1.2M", "random"
-    env_name, env_options  the game it plays;  role: the one role of a snapshot, None for scripted
-                           players and guests, which play any
-    config       of its population, for the model;  snapshots: the folder of its weights;
-                 population, member, frames: whose snapshot, how old.
-                 All None for scripted players and guests
-    program      of a guest, else None
+    The fields from config to frames are None for scripted players and guests.
+
+    ref          the player, as the league knows it
+    label        its name for people: "demo/m2@1.2M", "random"
+    env_name     the game that it plays
+    env_options  the game's options
+    config       the config of its population, for the model
+    snapshots    the folder of its weights
+    population   the population that it was trained in
+    member       the member that it is a snapshot of
+    role         the role that it plays; scripted players and guests play any
+    frames       the frames that the member had trained
+    program      the program of a guest, else None
     """
 
     ref: PlayerRef
@@ -68,17 +74,17 @@ def resolve_players(
     allow_files: bool = False,
     move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S,
 ) -> tuple[EnvSpec, list[ResolvedPlayer]]:
-    """The players of these names and the game they share: that of the snapshots among them, else
-    `env`. Reads only.
+    """(the game, the players with these names). It only reads.
 
-    data         the data directory; None: $ARENA_DATA, else ./arena-data
-    env          name of the game; needed where nobody was trained;  options: of that game
-    allow_files  the game may be "./file.py:function" and a player "exec:./program" of the local
-                 user, whose code then runs
-    move_timeout_s  for one answer of such a program
-    Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError
-    for an unknown game,
-    EnvError for a game whose code fails.
+    names           names of players; snapshots say which game is played
+    data            the data directory; None: $ARENA_DATA, else ./arena-data
+    env             name of the game, needed where no player is a snapshot
+    options         options of that game
+    allow_files     whether the game may be "./file.py:function" and a player "exec:./program" of
+                    the local user, whose code then runs
+    move_timeout_s  limit for one answer of such a program
+    Raises: PlayerError for names without a player and for players of different games, EnvNameError
+    for an unknown game, EnvError for a game whose code fails.
     """
     env = absolute_name(env) if env is not None else None
     guests = {
@@ -100,11 +106,7 @@ def resolve_players(
     spec = registry.spec(game, allow_files=allow_files)
     _check_one_game(list(trained.values()), env)
     played = first.env_options if first is not None else options or {}
-    labels = [
-        *scripted_names(spec),
-        *(label for label, _ in {(program.label, program.name) for program in guests.values()}),
-    ]
-    clashing = {label for label in labels if labels.count(label) > 1}
+    clashing = _clashing_labels(spec, guests.values())
     return spec, [
         _seated_guest(guests[name], game, played, clashing)
         if name in guests
@@ -113,27 +115,33 @@ def resolve_players(
     ]
 
 
+def _clashing_labels(spec: EnvSpec, programs: Iterable[GuestProgram]) -> set[str]:
+    """The labels that several of the game's scripted players and these guests have."""
+    labels = [
+        *scripted_names(spec),
+        *(label for label, _ in {(program.label, program.name) for program in programs}),
+    ]
+    return {label for label in labels if labels.count(label) > 1}
+
+
 def _check_one_game(trained: Sequence[ResolvedPlayer], env: str | None) -> None:
-    """Raises: PlayerError when two of them were trained in different games, or in another one
-    than was asked for.
-    """
+    """Raises: PlayerError when two players were trained in different games, or one not in `env`."""
     for player in trained:
         first = trained[0]
         if (player.env_name, player.env_options) != (first.env_name, first.env_options):
-            found = (
+            raise PlayerError(
                 f"{first.label} plays {_described(first, player)}, {player.label} plays "
-                f"{_described(player, first)}"
+                f"{_described(player, first)}; expected players of one game"
             )
-            raise PlayerError(f"{found}; expected players of one game")
     if trained and env is not None and env != trained[0].env_name:
         raise PlayerError(
-            f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env away, "
+            f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env out, "
             f"or name players of {env}"
         )
 
 
 def make_game(env: EnvSpec, options: Mapping[str, Any]) -> Game:
-    """A table of the game. Raises: EnvOptionsError for options that it does not take."""
+    """Makes the game. Raises: EnvOptionsError for options that it does not take."""
     try:
         return env.make(**options)
     except TypeError as error:
@@ -147,15 +155,15 @@ def make_game(env: EnvSpec, options: Mapping[str, Any]) -> Game:
 
 
 def scripted_names(spec: EnvSpec) -> list[str]:
-    """Players of a game that need no weights."""
+    """The names of a game's players that need no weights."""
     return sorted({RANDOM, *spec.scripted})
 
 
 def _guest(name: str, move_timeout_s: float, *, allow_files: bool) -> GuestProgram:
     if not allow_files:
         raise PlayerError(
-            f"player {name!r} is a program of the user's; expected a player of the league, "
-            "because only the local command line runs programs"
+            f"player {name!r} is a program; expected a player of the league, because only the "
+            "local command line runs programs of the user"
         )
     return find_program(name, move_timeout_s)
 
@@ -163,7 +171,7 @@ def _guest(name: str, move_timeout_s: float, *, allow_files: bool) -> GuestProgr
 def _seated_guest(
     program: GuestProgram, game: str, options: Mapping[str, Any], clashing: Collection[str]
 ) -> ResolvedPlayer:
-    """clashing: labels that others have, too; the hash tells such a guest apart."""
+    """A guest as a player. clashing: labels of several players; such a guest shows its hash."""
     label = program.name if program.label in clashing else program.label
     return ResolvedPlayer(PlayerRef("guest", program.name), label, game, options, program=program)
 
@@ -180,27 +188,27 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
             "name the right directory with --data"
         )
     with open_league(path, read_only=True) as league:
-        found = find_snapshot(league, name)
-        if found.population == IMPORTED:
+        snapshot = find_snapshot(league, name)
+        population, record = snapshot.population, snapshot.record
+        if population == IMPORTED:
             config, folder = (
-                read_card(card_path(data, found.record.member)).config(),
+                read_card(card_path(data, record.member)).config(),
                 weights_folder(data),
             )
         else:
             config = config_from_table(
-                stored_config(league, found.population), f"stored config of {found.population!r}"
+                stored_config(league, population), f"stored config of {population!r}"
             )
-            folder = population_paths(data, found.population).snapshots
-    record, label = found.record, found.label
+            folder = population_paths(data, population).snapshots
     ref = PlayerRef("snapshot", record.snapshot_id)
     return ResolvedPlayer(
         ref,
-        label,
+        snapshot.label,
         config.env.name,
         config.env.options,
         config,
         folder,
-        found.population,
+        population,
         record.member,
         record.role,
         record.frames,
@@ -210,43 +218,42 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
 def _check_options(
     options: Mapping[str, Any], env: str | None, trained: ResolvedPlayer | None
 ) -> None:
-    given = f"--set {options_text(options)}"
+    setting = f"--set {options_text(options)}"
     if env is None:
         raise PlayerError(
-            f"{given}: found no --env; expected the game that takes it: add --env NAME, or "
-            "leave --set away"
+            f"{setting}: found no --env; expected the game that takes it: add --env NAME, or "
+            "leave --set out"
         )
     if trained is not None:
-        found = f"{trained.label} plays {_described(trained)}"
         raise PlayerError(
-            f"{given}: {found}; expected scripted players, since a trained one brings its "
-            "options: leave --set or that player away"
+            f"{setting}: {trained.label} plays {_described(trained)}; expected scripted "
+            "players, since a trained one brings its options: leave --set or that player out"
         )
 
 
 def _scripted_player(
     name: str, spec: EnvSpec, game: str, options: Mapping[str, Any], data: Path | None
 ) -> ResolvedPlayer:
-    known = scripted_names(spec)
-    if name in known:
+    scripted = scripted_names(spec)
+    if name in scripted:
         return ResolvedPlayer(PlayerRef("scripted", name), name, game, options)
-    raise PlayerError(_nobody(name, known, _populations(data_dir(data))))
+    raise PlayerError(_no_such_player(name, scripted, _populations(data_dir(data))))
 
 
 def _no_game(names: Sequence[str], data: Path) -> str:
-    """Only bare names were given, and no game: one of them may have been meant as a population."""
+    """The message for bare names without a game. A name may have been meant as a population."""
     populations = _populations(data)
     for name in names:
         if name != RANDOM and difflib.get_close_matches(name, populations, n=1):
-            return _nobody(name, [], populations)
+            return _no_such_player(name, [], populations)
     return (
         f"players {', '.join(names)}: none of them says which game is played; add --env "
         f"NAME, such as --env connect_four; trained players are {FORMS}"
     )
 
 
-def _nobody(name: str, scripted: Sequence[str], populations: Sequence[str]) -> str:
-    """What to type instead of a name that is no scripted player."""
+def _no_such_player(name: str, scripted: Sequence[str], populations: Sequence[str]) -> str:
+    """The message for a name without a player: it says what to type instead."""
     if name in populations:
         return (
             f"player {name!r} is a whole population; expected one player of it: "
@@ -255,7 +262,7 @@ def _nobody(name: str, scripted: Sequence[str], populations: Sequence[str]) -> s
     near = difflib.get_close_matches(name, [*scripted, *populations], n=1)
     hint = f"; did you mean {near[0]}{'@best' * (near[0] not in scripted)}?" if near else "."
     own = f"This game has {', '.join(scripted)}; trained" if scripted else "Trained"
-    return f"player {name!r} names nobody{hint} {own} players are {FORMS}"
+    return f"there is no player {name!r}{hint} {own} players are {FORMS}"
 
 
 def _populations(data: Path) -> list[str]:
@@ -267,12 +274,12 @@ def _populations(data: Path) -> list[str]:
 
 
 def options_text(options: Mapping[str, Any]) -> str:
-    """Such as "scenario = 'basic', frame_skip = 2"."""
+    """The options for people, such as "scenario = 'basic', frame_skip = 2"."""
     return ", ".join(f"{name} = {value!r}" for name, value in options.items())
 
 
 def _described(player: ResolvedPlayer, beside: ResolvedPlayer | None = None) -> str:
-    """The game of a player; beside one of the same name, only what is not the same."""
+    """The game of a player. beside: where it plays the same game, only options that differ."""
     options = dict(player.env_options)
     if beside is None or beside.env_name != player.env_name:
         return f"{player.env_name} {options}" if options else player.env_name

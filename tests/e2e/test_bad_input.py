@@ -283,7 +283,7 @@ PLAYERS = {
     "onepyl": "did you mean oneply?",
     "first/m0@best": "'best' is no number of frames",
     "../first/m0": "no population '..' in this league; there are: first",
-    "first; drop table games": "names no",
+    "first; drop table games": "there is no player",
     "first/m0' OR '1'='1": "has no member",
 }
 

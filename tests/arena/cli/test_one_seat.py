@@ -222,7 +222,7 @@ def test_options_need_a_game_and_nobody_who_was_trained(
             ["random", "--set", "steps=3"],
             (
                 "--set steps = 3: found no --env; expected the game that takes it: add --env "
-                "NAME, or leave --set away"
+                "NAME, or leave --set out"
             ),
         ),
         (["alone/m0", "--set", "gravity=2.5"], "--set gravity = 2.5: found no --env"),

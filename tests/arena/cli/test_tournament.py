@@ -139,7 +139,7 @@ def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(
     [
         (("rock", "--env", "rock_paper_scissors"), "players named: 1; expected two or more"),
         (("rock", "paper", "rock", "--env", "rock_paper_scissors"), "rock was named twice"),
-        (("random", "nobody", "--env", "rock_paper_scissors"), "player 'nobody' names nobody"),
+        (("random", "paperr", "--env", "rock_paper_scissors"), "there is no player 'paperr'"),
     ],
 )
 def test_what_is_refused(

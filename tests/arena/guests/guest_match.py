@@ -1,4 +1,4 @@
-"""Guests of a test's own making, and games with them at real tables."""
+"""Guests that a test writes, and games with them at real tables."""
 
 import stat
 import sys
@@ -42,7 +42,7 @@ def program(folder: Path, text: str, name: str = "bot.py") -> str:
 
 
 def acting(folder: Path, act: str, name: str = "bot.py") -> str:
-    """One that does `act` with every question; `answer` and `message` are at hand."""
+    """A program that runs `act` for every question; `answer` and `message` are defined there."""
     return program(folder, HONEST.replace("{act}", act), name)
 
 

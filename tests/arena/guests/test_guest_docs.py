@@ -1,4 +1,4 @@
-"""The example of docs/guests.md plays, and is as short as it claims."""
+"""The example of docs/guests.md plays and is as short as it claims."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`exec:...` as a name: which program is meant, and who it is to the league."""
+"""`exec:...` as a player's name: which program it means, and its name in the league."""
 
 import os
 import shutil
@@ -141,7 +141,7 @@ BAD_NAMES = {
     ),
     "a shell's business": (
         "exec:./bot.py | tee log",
-        r"\| is for a shell, which has no part in it; .*put the rest into a script",
+        r"\| needs a shell, but the program is run without one; .*put the rest into a script",
     ),
     "quotes": ("exec:'./bot.py", "No closing quotation; expected exec:./bot.py, or"),
 }

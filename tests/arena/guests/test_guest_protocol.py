@@ -1,4 +1,4 @@
-"""What guests are told and how their answers are read."""
+"""The messages to guests, and how their answers are read."""
 
 import json
 import re
@@ -121,5 +121,5 @@ def test_a_question_holds_nested_lists_numbers_and_names() -> None:
 
 
 def test_what_json_lacks_is_the_games_fault() -> None:
-    with pytest.raises(EnvError, match="what the game shows holds nan or infinity"):
+    with pytest.raises(EnvError, match="the game's observation holds nan or infinity"):
         line({"observation": [float("nan")]})

@@ -1,6 +1,4 @@
-"""Programs at the tables: what they are shown, what they choose, what their faults cost, and
-what is left of them.
-"""
+"""Programs at the tables: their observations, their actions, the cost of faults, and their end."""
 
 import json
 import os
@@ -21,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def moves_of(played: Played, guest: int) -> list[list[int]]:
-    """By game: what the guest chose behind the random opening."""
+    """By game: the guest's actions after the random opening."""
     found = []
     for index, end in enumerate(played.ends):
         assert end.actions is not None
@@ -144,7 +142,7 @@ FAULTS = {
 def test_a_fault_loses_the_game_and_the_next_one_is_played(
     tmp_path: Path, act: str, reason: str
 ) -> None:
-    """Only in the third move of the first game."""
+    """The fault happens only in the third move of the first game."""
     bot = acting(
         tmp_path,
         (
@@ -164,7 +162,7 @@ def test_a_fault_loses_the_game_and_the_next_one_is_played(
 
 
 def test_speaking_out_of_turn_is_a_fault(tmp_path: Path) -> None:
-    """Written at once, so that both lines are there when the next question is asked."""
+    """Both lines are written at once, so both are there when the next question is asked."""
     act = (
         'said = json.dumps({"action": message["legal"][0]}) + "\\n"; os.write(1, (said * '
         '(2 if message["move"] == 1 else 1)).encode())'
@@ -173,14 +171,14 @@ def test_speaking_out_of_turn_is_a_fault(tmp_path: Path) -> None:
     assert "without being asked; expected exactly one line for each question" in played.reasons[0]
 
 
-def test_in_a_larger_game_whoever_forfeits_is_last(tmp_path: Path) -> None:
+def test_in_a_larger_game_a_guest_that_forfeits_is_last(tmp_path: Path) -> None:
     env = tmp_path / "three.py"
     env.write_text(
         "from pbt.envs.registry import spec\ndef make():\n    return "
         'spec("openspiel:kuhn_poker").make(players=3)\n'
     )
     played = play(["random", acting(tmp_path, "answer(action=9)")], 2, f"{env}:make", tables=1)
-    # The guest's seat: 1 in the first game, 0 and 2 in the second; behind two random moves seat 2
+    # The guest's seat: 1 in the first game, 0 and 2 in the second. After two random moves, seat 2
     # is the first to choose.
     assert [[seat.place for seat in end.seats] for end in played.ends] == [[0, 2, 0], [0, 0, 2]]
 
@@ -259,7 +257,7 @@ play(["random", sys.argv[1]], 100_000, tables=2)
 
 
 def gone(marker: str) -> bool:
-    """Within five seconds."""
+    """Whether the processes end within five seconds."""
     until_s = time.monotonic() + 5
     while running(marker) and time.monotonic() < until_s:
         time.sleep(0.02)
@@ -299,14 +297,14 @@ def dies_with_all(code: str, bot: str, number: signal.Signals, processes: int) -
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_whoever_ends_who_asks_no_process_stays(tmp_path: Path, number: signal.Signals) -> None:
-    """Who asks, two launchers, two programs, two of their children."""
+def test_no_process_stays_when_the_asking_one_ends(tmp_path: Path, number: signal.Signals) -> None:
+    """Seven processes end: the asking one, two launchers, two programs, two of their children."""
     dies_with_all(BARE, program(tmp_path, PARENTAL), number, 7)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_whoever_ends_the_match_no_process_stays(tmp_path: Path, number: signal.Signals) -> None:
+def test_no_process_stays_when_the_match_ends(tmp_path: Path, number: signal.Signals) -> None:
     dies_with_all(MATCH, program(tmp_path, PARENTAL), number, 7)
 
 

@@ -151,8 +151,8 @@ def test_who_leaves_has_lost_once_they_have_moved(league: League, leave: Say, wh
         ({"env": "rock_paper_scissors", "opponent": "random"}, "has no board to play at"),
         ({"env": "cartpole", "opponent": "random"}, "cartpole has 1 seats"),
         ({"name": "oneply"}, "choose another"),
-        ({"opponent": "exec:./bot.py"}, "a program of the user's"),
-        ({"opponent": "absent"}, "'absent' names no"),
+        ({"opponent": "exec:./bot.py"}, "is a program; expected a player of the league"),
+        ({"opponent": "onepyl"}, "there is no player 'onepyl'"),
     ],
 )
 def test_who_cannot_meet_at_a_board_is_told_why(

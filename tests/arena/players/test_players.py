@@ -1,4 +1,4 @@
-"""Names of players, and players taken out of the arena."""
+"""Names of players, and players that are loaded outside a match."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -106,19 +106,23 @@ BAD_NAMES = {
         None,
         "'demo' is a whole population; expected one player of it: demo@best",
     ),
-    "misspelt population": (["demmo", "random"], None, "names nobody; did you mean demo@best"),
+    "misspelt population": (
+        ["demmo", "random"],
+        None,
+        "there is no player 'demmo'; did you mean demo@best",
+    ),
     "scripted": (
         ["demo/m0", "onepy"],
         None,
-        r"'onepy' names nobody; did you mean oneply\? This game has oneply, random",
+        r"there is no player 'onepy'; did you mean oneply\? This game has oneply, random",
     ),
     "scripted of another game": (
         ["roles/m0", "oneply"],
         None,
-        "'oneply' names nobody.*This game has random",
+        "there is no player 'oneply'.*This game has random",
     ),
     "id": (["deadbeefdeadbeef"], None, "no snapshot id begins with 'deadbeefdeadbeef'"),
-    "empty": (["", "demo/m0"], None, "'' names nobody"),
+    "empty": (["", "demo/m0"], None, "there is no player ''"),
     "path": (["../../etc/passwd"], None, r"no population '\.\.'"),
     "no game": (["random", "oneply"], None, "add --env NAME, such as --env connect_four"),
     "two games": (
@@ -131,7 +135,7 @@ BAD_NAMES = {
         "tictactoe",
         "--env tictactoe: demo/m0@.* plays connect_four",
     ),
-    "nobody is best": (
+    "no best player": (
         ["unrated@best"],
         None,
         "no snapshot has 30 evaluation games yet.*name a member: unrated/m0",
@@ -170,11 +174,11 @@ def test_of_players_of_one_game_with_other_options_what_differs_is_told(data: Pa
         replace(player, env_options=given)
         for given in ({"seats": 2, "deep": 1}, {"deep": 1, "tall": True})
     )
-    found = (
+    message = (
         "connect_four with seats = 2, no tall given, demo/m0@.* plays connect_four with "
         "no seats given, tall = True; expected players of one game"
     )
-    with pytest.raises(PlayerError, match=found):
+    with pytest.raises(PlayerError, match=message):
         _check_one_game([a, b], None)
 
 
@@ -199,7 +203,7 @@ def observation(columns: list[int]) -> dict[str, Any]:
     return seen
 
 
-def test_masks_hold_whoever_gives_them(data: Path) -> None:
+def test_masks_hold_inside_and_beside_the_observation(data: Path) -> None:
     player = load_player("demo/m0", data)
     board = observation([3, 3, 3, 3, 3, 3])
     assert all(player.act(board) != 3 for _ in range(50))
@@ -262,7 +266,7 @@ def test_missing_weights_are_named(data: Path, tmp_path: Path) -> None:
 
 
 def replayed(actions: bytes, plies: int, seat: int) -> Iterator[tuple[dict[str, Any], int]]:
-    """(observation, what was played) at every turn of a seat behind the random opening."""
+    """(observation, action) at every turn of a seat after the random opening."""
     env = connect_four_v3.env()
     env.reset(seed=0)
     for ply, (mover, (column,)) in enumerate(unpack_actions(actions, (1, 1))):
@@ -272,7 +276,7 @@ def replayed(actions: bytes, plies: int, seat: int) -> Iterator[tuple[dict[str, 
 
 
 def test_a_loaded_player_with_memory_acts_as_it_does_in_a_match(data: Path, tmp_path: Path) -> None:
-    """The opponent's wider memory in the same slab changes nothing, either."""
+    """The opponent's wider memory in the same slab does not change its actions either."""
     train(data, "wider", with_memory(24))
     env, (a, b) = resolve_players(["memory/m0", "wider/m1"], data)
     result = play_match(a, b, games=10, greedy=True, env=env)
