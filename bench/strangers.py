@@ -29,7 +29,7 @@ import pyspiel
 
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
-from arena.league.queries import StoredSnapshot, list_snapshots
+from arena.league.stored_snapshots import StoredSnapshot, list_snapshots
 from arena.players.policies import load_policy
 from arena.players.resolve import resolve_players
 from bench.exploitability import InformationStates, Table

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from arena.league.answers import ReusedKeyError
-from arena.league.operations import ConflictError, PreconditionError
+from arena.league.supervised import ConflictError, PreconditionError
 from pbt.errors import ConfigError, HeldError, PbtError, PlayerError
 
 EDITS = "edits"

@@ -23,16 +23,13 @@ from arena.league.database import League
 from arena.league.deletion import delete
 from arena.league.operations import (
     Kind,
-    ObservedState,
     Operation,
     OperationState,
-    Supervised,
     finish_operations,
-    list_supervised,
     open_operations,
-    record,
 )
 from arena.league.service_events import copy_training_events, forget_old_events
+from arena.league.supervised import ObservedState, Supervised, list_supervised, record
 from pbt.errors import PbtError, PlayerError
 
 MEASURE_EVERY_S = 1.0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from arena.league.operations import ENDED, Desired
+from arena.league.supervised import ENDED, Desired
 
 Action = Literal["none", "start", "stop", "kill", "delete"]
 Disk = Literal["ok", "soft", "hard"]

@@ -9,7 +9,7 @@ import structlog
 from api.reconcile.process import alive
 from arena.league.database import League
 from arena.league.match_requests import open_match_requests
-from arena.league.operations import list_supervised
+from arena.league.supervised import list_supervised
 from pbt.processes.child_process import kill_group
 
 STRAY_TIMEOUT_S = 20.0

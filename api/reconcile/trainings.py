@@ -18,8 +18,8 @@ from arena.data.lock import holder
 from arena.data.paths import population_paths
 from arena.data.status import RunStatus, read_status
 from arena.league.database import League
-from arena.league.operations import Desired, ObservedState, Supervised
 from arena.league.populations import stored_config
+from arena.league.supervised import Desired, ObservedState, Supervised
 from pbt.config.resume import is_live
 from pbt.errors import PbtError
 from pbt.files import write_whole

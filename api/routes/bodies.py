@@ -9,7 +9,8 @@ from api.http.plain import plain
 from api.routes.warnings import warnings
 from arena.data.paths import POPULATION_NAME
 from arena.data.status import RunStatus
-from arena.league.operations import Operation, Supervised
+from arena.league.operations import Operation
+from arena.league.supervised import Supervised
 
 NAME_PATTERN = f"^{POPULATION_NAME.pattern}$"
 State = Literal[

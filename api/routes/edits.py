@@ -10,8 +10,9 @@ from typing import Any
 from api.context import Context, revision_of
 from arena.data.status import RunStatus, read_status
 from arena.league.answers import Answer, Keyed
-from arena.league.operations import PreconditionError, Supervised, edit, get_supervised
+from arena.league.population_requests import edit
 from arena.league.populations import stored_config
+from arena.league.supervised import PreconditionError, Supervised, get_supervised
 from pbt.config.load import config_from_table
 from pbt.config.resume import takes_live
 from pbt.config.schema import RunConfig

@@ -18,8 +18,8 @@ from arena.cli.rating_table import league_report
 from arena.data.paths import POPULATION_NAME
 from arena.league.matches import Match, MatchError, find_match
 from arena.league.pages import match_game_page, match_page
-from arena.league.queries import StoredSnapshot, snapshots_of
 from arena.league.standings import population_table
+from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from pbt.errors import PlayerError
 
 router = APIRouter(prefix="/v1", tags=["league"])

@@ -23,13 +23,9 @@ from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
 from arena.league.lineage import RoundDecision, trace
 from arena.league.populations import find_population
-from arena.league.queries import (
-    MemberSummary,
-    StoredEvent,
-    list_events,
-    list_members,
-    list_snapshots,
-)
+from arena.league.stored_history import StoredEvent, list_events
+from arena.league.stored_snapshots import list_snapshots
+from arena.league.summaries import MemberSummary, list_members
 from pbt.errors import EngineError
 
 router = APIRouter(prefix="/v1/populations/{name}", tags=["members"])

@@ -16,8 +16,9 @@ from api.routes.bodies import NAME_PATTERN, Body
 from api.routes.edits import Decided, edit_decided
 from arena.league.answers import Answer
 from arena.league.database import League
-from arena.league.operations import Supervised
-from arena.league.queries import list_members, list_snapshots
+from arena.league.stored_snapshots import list_snapshots
+from arena.league.summaries import list_members
+from arena.league.supervised import Supervised
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_number
 

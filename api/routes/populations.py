@@ -28,16 +28,9 @@ from api.routes.edits import Decided, config_table, edit_decided, effects, statu
 from arena.data.logs import newest_records
 from arena.host import versions
 from arena.league.answers import Answer, Keyed
-from arena.league.operations import (
-    Kind,
-    NewPopulation,
-    Operation,
-    Supervised,
-    ask,
-    create_supervised,
-    get_supervised,
-    list_supervised,
-)
+from arena.league.operations import Kind, Operation, ask
+from arena.league.population_requests import NewPopulation, create_supervised
+from arena.league.supervised import Supervised, get_supervised, list_supervised
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, diff_shapes, is_live
 from pbt.config.schema import RunConfig

@@ -1,7 +1,7 @@
 """What is not well with a population, in words. Pure."""
 
 from arena.data.status import STALE_AFTER_S, RunStatus
-from arena.league.operations import Supervised
+from arena.league.supervised import Supervised
 
 DROPPED_SHARE = 0.05
 """Rows that were made for nothing are part of every run; above it they cost speed that somebody

@@ -12,7 +12,8 @@ from arena.cli.match_text import match_lines
 from arena.cli.rating_table import print_league
 from arena.data.paths import PopulationPaths, league_path, population_paths
 from arena.league.database import open_league
-from arena.league.queries import list_populations, list_snapshots
+from arena.league.stored_snapshots import list_snapshots
+from arena.league.summaries import list_populations
 from arena.matches.play import play_match
 from arena.players.resolve import resolve_players
 from arena.training.train import resume_training, start_training

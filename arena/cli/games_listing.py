@@ -9,7 +9,7 @@ from typing import TextIO
 from arena.cli.output import print_table
 from arena.league.database import League
 from arena.league.game_rows import GameFilter, StoredGame, population_games
-from arena.league.queries import list_populations
+from arena.league.summaries import list_populations
 from pbt.records import PlayerRef, SeatRecord
 
 ID_DIGITS = 8

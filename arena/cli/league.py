@@ -24,10 +24,10 @@ from arena.league.deletion import DeletionPlan, file_sizes, plan_deletion, refus
 from arena.league.deletion import delete as delete_from
 from arena.league.frames import frames_text
 from arena.league.populations import stored_config
-from arena.league.queries import PopulationSummary, list_populations
 from arena.league.retention import mark_anchor
 from arena.league.snapshot_names import find_snapshot
 from arena.league.standings import best_standing, standings
+from arena.league.summaries import PopulationSummary, list_populations
 from pbt.errors import ConfigError, SnapshotError
 from pbt.records import GameKind
 

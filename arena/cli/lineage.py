@@ -13,7 +13,7 @@ from arena.league.ancestry import STILL_LEARNING, find_weights, population_confi
 from arena.league.database import open_league
 from arena.league.frames import frames_text
 from arena.league.lineage import Lineage, LineageStep, Weights, trace
-from arena.league.queries import list_members
+from arena.league.summaries import list_members
 from arena.training.schedule_config import schedule_config
 from pbt.config.dump import to_toml
 from pbt.errors import ConfigError

@@ -10,8 +10,8 @@ from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.data.paths import data_dir, league_path
 from arena.league.database import League, open_league
 from arena.league.frames import frames_text
-from arena.league.queries import StoredRound, list_rounds
 from arena.league.round_history import history_problems, missing_games
+from arena.league.stored_history import StoredRound, list_rounds
 from arena.league.verify import RoundCheck, verify_rounds
 
 app = typer.Typer(

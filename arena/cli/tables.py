@@ -16,9 +16,9 @@ from arena.cli.rating_table import (
 )
 from arena.league.database import League
 from arena.league.populations import stored_config
-from arena.league.queries import list_populations
 from arena.league.results import rated_games
 from arena.league.standings import RatingTable, game_table, population_table
+from arena.league.summaries import list_populations
 from pbt.errors import ConfigError, PlayerError
 
 

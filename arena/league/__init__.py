@@ -1,3 +1,4 @@
-"""The league database: schema, migrations, the one writer, and read models. ORM objects never
-leave this package.
+"""The league database: schema, migrations, the one writer, and read models.
+
+Callers get frozen dataclasses and records; no database row leaves this package.
 """

@@ -1,4 +1,4 @@
-"""What the league knows of a policy's ancestry, ready for `arena.league.lineage`."""
+"""The league's rows about a policy's ancestry are read here, for `arena.league.lineage`."""
 
 import json
 import re
@@ -10,21 +10,16 @@ from arena.data.paths import IMPORTED, POPULATION_NAME
 from arena.league.database import League
 from arena.league.lineage import Edit, Histories, Origin, RoundDecision, Values, Weights
 from arena.league.populations import stored_config
-from arena.league.queries import (
-    StoredEvent,
-    StoredSnapshot,
-    list_decisions,
-    list_events,
-    list_snapshots,
-    member_names,
-)
 from arena.league.snapshot_names import find_snapshot
+from arena.league.stored_history import StoredEvent, list_decisions, list_events
+from arena.league.stored_snapshots import StoredSnapshot, list_snapshots
+from arena.league.summaries import member_names
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import PlayerError
 from pbt.hyperparams import SHAPING_PREFIX, scheduled_hyperparams
 
-# As `arena.training.train` words the event of an edit.
+# These patterns match the texts of "edit" events as `arena.training.train` words them.
 _EDITED = re.compile(
     r"edited learning\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): .* -> (\S+)"
 )
@@ -35,10 +30,9 @@ STILL_LEARNING = float("inf")
 
 
 def find_weights(league: League, text: str) -> tuple[str, Weights]:
-    """(population, weights) of "demo/m2", a member as it is now, or of a snapshot by any of its
-    names, whose weights may be gone.
+    """(population, weights) of a member as it is now ("demo/m2"), or of a snapshot by any name.
 
-    Raises: PlayerError.
+    The snapshot's weights may be gone. Raises: PlayerError.
     """
     population, _, member = text.partition("/")
     if (
@@ -49,30 +43,31 @@ def find_weights(league: League, text: str) -> tuple[str, Weights]:
         and member in member_names(league, population)
     ):
         return population, _newest(league, population, member)
-    found = find_snapshot(league, text, playable=False)
-    if found.population == IMPORTED:
+    snapshot = find_snapshot(league, text, playable=False)
+    if snapshot.population == IMPORTED:
         raise PlayerError(
             f"{text}: imported from another league, which has its ancestry; its card says "
             "what it was trained with at last"
         )
-    return found.population, _weights(found)
+    return snapshot.population, _weights(snapshot)
 
 
 def population_config(league: League, population: str) -> RunConfig:
-    """The configuration it was made with. Raises: PlayerError, ConfigError for one this program
-    cannot read.
+    """The config that a population was made with.
+
+    Raises: PlayerError, ConfigError for a config that this program cannot read.
     """
     return _config_of(json.dumps(stored_config(league, population)), population)
 
 
 @lru_cache(maxsize=64)
 def _config_of(stored: str, population: str) -> RunConfig:
-    """Checking it takes longer than all queries of a history, and it never changes."""
+    """The parsed config, cached: parsing takes longer than all queries, and it never changes."""
     return config_from_table(json.loads(stored), f"stored config of {population!r}")
 
 
 def read_histories(league: League, population: str) -> Histories:
-    """Raises: PlayerError, ConfigError."""
+    """The histories of a population's members. Raises: PlayerError, ConfigError."""
     with league.read():
         config = population_config(league, population)
         decisions = list_decisions(league, population)
@@ -88,8 +83,8 @@ def read_histories(league: League, population: str) -> Histories:
         for row in events
         if (values := _edited(row.event.text))
     ]
-    told = _told([row.event.text for row in events])
-    terms = {member: _reward_terms(config, member, rounds, told) for member in members}
+    taken_over = _taken_over([row.event.text for row in events])
+    terms = {member: _reward_terms(config, member, rounds, taken_over) for member in members}
     origins = _origins(events, made, snapshots)
     initial = {
         member: scheduled_hyperparams(config, member, terms[member], 0).flat() for member in members
@@ -98,7 +93,7 @@ def read_histories(league: League, population: str) -> Histories:
         initial[member] = _began(
             initial[member],
             [edit for edit in edits if edit.created_at <= origin.created_at],
-            told.get(member, {}),
+            taken_over.get(member, {}),
         )
     schedules = {member: _schedule(config, member, terms[member]) for member in members}
     return Histories(dict(rounds), snapshots, edits, initial, schedules, origins)
@@ -107,33 +102,39 @@ def read_histories(league: League, population: str) -> Histories:
 def _origins(
     events: Sequence[StoredEvent], made: Sequence[StoredSnapshot], snapshots: Mapping[str, Weights]
 ) -> dict[str, Origin]:
-    """Of the members that joined: since when, and the parent of their first snapshot."""
+    """Member -> its origin, for the members that joined later.
+
+    The donor is the parent of the member's first snapshot.
+    """
     firsts = {
         stored.record.member: stored.record
         for stored in made
         if stored.record.reason == "initial" and not stored.superseded
     }
     joins = [row for row in events if row.event.kind == "join" and not row.superseded]
-    found = {}
+    origins = {}
     for row in joins:
         member = row.event.member or ""
         parent = firsts[member].parent_id if member in firsts else None
-        found[member] = Origin(snapshots[parent] if parent is not None else None, row.created_at)
-    return found
+        origins[member] = Origin(snapshots[parent] if parent is not None else None, row.created_at)
+    return origins
 
 
-def _began(values: Values, edits: Sequence[Edit], told: Values) -> dict[str, float]:
-    """What a member that joined began with. values: of the config the population was made with;
-    told: its own, of whose weights it took.
+def _began(values: Values, edits: Sequence[Edit], taken_over: Values) -> dict[str, float]:
+    """The hyperparameters with which a later member began.
+
+    values      those of the config with which the population was made
+    edits       edits before the member joined
+    taken_over  the donor's values, as the events of the join say
     """
     edited = dict(values)
     for edit in edits:
         edited |= {name: value for name, value in edit.values.items() if name in edited}
-    return edited | dict(told)
+    return edited | dict(taken_over)
 
 
 def _newest(league: League, population: str, member: str) -> Weights:
-    """A member at the last moment the league knows of."""
+    """A member's weights at the last moment that the league knows of."""
     rounds = list_decisions(league, population, member)
     clocks = [
         0,
@@ -155,22 +156,20 @@ def _reward_terms(
     config: RunConfig,
     member: str,
     rounds: Mapping[str, list[RoundDecision]],
-    told: Mapping[str, Values],
+    taken_over: Mapping[str, Values],
 ) -> tuple[str, ...]:
-    """As the member's rounds name them; a member without rounds is known by what its config says
-    alone.
-    """
+    """The names of the game's reward terms, as the member's rounds or else its config name them."""
     for decision in rounds.get(member, ()):
         return tuple(
             name.removeprefix(SHAPING_PREFIX)
             for name in decision.directive.hyperparams
             if name.startswith(SHAPING_PREFIX)
         )
-    if member in told:
+    if member in taken_over:
         return tuple(
             sorted(
                 name.removeprefix(SHAPING_PREFIX)
-                for name in told[member]
+                for name in taken_over[member]
                 if name.startswith(SHAPING_PREFIX)
             )
         )
@@ -194,22 +193,21 @@ def _schedule(config: RunConfig, member: str, terms: tuple[str, ...]) -> list[tu
     return [(at, scheduled_hyperparams(config, member, terms, at).flat()) for at in frames]
 
 
-def _told(texts: Iterable[str]) -> dict[str, dict[str, float]]:
-    """Member -> the values of whoever it took over at its start, as the events of that start
-    say.
-    """
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+def _taken_over(texts: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Member -> the hyperparameters that it took over from its donor, from the texts of events."""
+    values: dict[str, dict[str, float]] = defaultdict(dict)
     for text in texts:
         if match := _BEGAN.fullmatch(text):
-            found[match[1]][match[2]] = float(match[3])
-    return dict(found)
+            values[match[1]][match[2]] = float(match[3])
+    return dict(values)
 
 
 def _edited(text: str) -> dict[str, float]:
-    """The hyperparameter an event tells of, {} for any other event. A weight taken out of the
-    config went back to 1.
+    """{hyperparameter: value} that an event's text says was edited, {} for any other event.
+
+    A reward weight that was removed from the config ("None") is 1 again.
     """
-    found = _EDITED.fullmatch(text)
-    if not found:
+    match = _EDITED.fullmatch(text)
+    if not match:
         return {}
-    return {found[1]: 1.0 if found[2] == "None" else float(found[2])}
+    return {match[1]: 1.0 if match[2] == "None" else float(match[2])}

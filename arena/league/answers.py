@@ -1,5 +1,6 @@
-"""Answers to requests that may be repeated: the same key gets the same answer, and its effect
-happened once.
+"""Stored answers of the service, which make repeated requests idempotent.
+
+A request that is sent again with the same key gets the same answer, and its effect happens once.
 """
 
 import hashlib
@@ -18,12 +19,17 @@ KEPT_S = 24 * 3600.0
 
 
 class ReusedKeyError(PbtError):
-    """An Idempotency-Key that came with another request before."""
+    """An Idempotency-Key came with another request before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """status: of HTTP;  body: JSON text"""
+    """The answer to a request.
+
+    status    HTTP status
+    location  value of the Location header, None without one
+    body      JSON text
+    """
 
     status: int
     location: str | None
@@ -32,8 +38,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A request that may be repeated. key: the caller's, with the route;  request: everything
-    that decides its effect.
+    """A request that may be repeated.
+
+    key      the caller's Idempotency-Key, with the route
+    request  all that decides the request's effect
     """
 
     key: str
@@ -45,8 +53,10 @@ class Keyed:
 
 
 def answer_once(league: League, keyed: Keyed | None, act: Callable[[Connection], Answer]) -> Answer:
-    """What `act` answers, or what it answered to the same key before. Raises: ReusedKeyError
-    when that was another request; what `act` raises.
+    """The answer of `act`, or the stored answer to the same key, in which case `act` is not called.
+
+    keyed: None calls `act` always. Raises: ReusedKeyError when the key came with another request
+    before, and what `act` raises.
     """
     now = time.time()
     with league.write() as connection:
@@ -68,8 +78,9 @@ def answer_once(league: League, keyed: Keyed | None, act: Callable[[Connection],
 
 
 def stored_answer(league: League, keyed: Keyed | None) -> Answer | None:
-    """What was answered to this key before; None where nothing was, or there is no key. Raises:
-    ReusedKeyError when that was another request.
+    """The stored answer to this key, None where there is none or no key.
+
+    Raises: ReusedKeyError when the key came with another request before.
     """
     with league.read() as connection:
         return _stored(connection, keyed, time.time())
@@ -85,7 +96,7 @@ def _stored(connection: Connection, keyed: Keyed | None, now: float) -> Answer |
         return None
     if stored.request_sha256 != keyed.sha256:
         raise ReusedKeyError(
-            "this Idempotency-Key came with another request before; send a new key with a "
+            "this Idempotency-Key came with another request before; expected a new key with a "
             "new request"
         )
     return Answer(stored.status, stored.location, stored.body)

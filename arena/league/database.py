@@ -1,9 +1,9 @@
-"""Opening the league: one SQLite file in WAL, shared by every process of a data directory; nothing
-else opens it.
+"""Access to the league: one SQLite file in WAL mode, shared by all processes of a data directory.
 
-Writers take the write lock when they begin (BEGIN IMMEDIATE), so two of them wait for each other
-instead of failing half-way; readers never wait. `synchronous=FULL`: a commit is on the disk before
-it is acknowledged, so a power cut loses no more than a killed process does.
+No other module opens the file. A writer takes the write lock when it begins (BEGIN IMMEDIATE), so
+two writers wait for each other instead of failing half-way; readers never wait. With
+`synchronous=FULL`, a commit is on the disk before it is acknowledged, so a power failure loses no
+more than a killed process does.
 """
 
 import sqlite3
@@ -27,16 +27,19 @@ KEPT_CONNECTIONS = 4
 
 
 class NoLeagueError(PbtError):
-    """A data directory without a league: nothing was trained or played there, or another one was
-    meant.
-    """
+    """A data directory has no league, because no game was played there, or it is the wrong one."""
 
     exit_code = 2
 
 
 class League:
-    """An open league. Connections are taken per block and never kept by a caller; a League may
-    be used from several threads.
+    """An open league. Several threads may use it.
+
+    A caller takes a connection for one block and never keeps it.
+
+    path         the database file
+    read_only    whether it is open for reading only
+    pair_totals  cached results of pairs of players
     """
 
     def __init__(self, path: Path, engine: Engine, *, read_only: bool) -> None:
@@ -47,17 +50,17 @@ class League:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent view of everything committed. Keep it short: a long reader makes the
-        write-ahead log grow.
+        """One consistent view of all committed rows.
 
-        A read within a read, of the same thread, sees what the outer one sees.
+        Keep the block short, because the write-ahead log grows while a reader is open. A read
+        inside a read of the same thread sees the same view.
         """
         if self._reading.now is not None:
             yield self._reading.now
             return
         with self._named_errors(), self._engine.connect() as connection:
-            # By SQLite's own hands: SQLAlchemy takes longer to say each of these two words than
-            # many a read within them takes.
+            # BEGIN and ROLLBACK go to SQLite directly: SQLAlchemy takes longer for each of them
+            # than many reads take.
             sqlite = cast(sqlite3.Connection, connection.connection.driver_connection)
             sqlite.execute("BEGIN")
             self._reading.now = connection
@@ -69,8 +72,9 @@ class League:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One short transaction that holds the write lock from its first moment; committed at
-        the end, rolled back on an error.
+        """One short transaction that holds the write lock from the start.
+
+        It is committed at the end of the block, and rolled back on an error.
         """
         if self.read_only:
             raise PbtError(f"league {self.path} is open for reading only")
@@ -78,14 +82,17 @@ class League:
             yield connection
 
     def connect(self) -> Connection:
-        """A connection of one's own, in autocommit: for `immediate`, by whoever commits again
-        and again. Raises: sqlalchemy's DBAPIError.
+        """A connection in autocommit that the caller keeps, for use with `immediate`.
+
+        It serves callers that commit repeatedly. Raises: sqlalchemy's DBAPIError.
         """
         return self._engine.connect()
 
     def keep_files(self) -> None:
-        """Hold a connection, at rest, until closed. The last one to go takes the write-ahead log
-        with it; to read then needs room for a new one: on a full disk nobody could read.
+        """Holds an idle connection until the league is closed.
+
+        SQLite removes the write-ahead log with its last connection, and the next reader needs disk
+        space for a new one. On a full disk, no process could read then.
         """
         self._kept = self._engine.connect()
         self._kept.exec_driver_sql("PRAGMA schema_version").close()
@@ -111,23 +118,26 @@ class League:
         try:
             yield
         except (DBAPIError, sqlite3.Error) as error:
-            said = error.orig if isinstance(error, DBAPIError) else error
+            cause = error.orig if isinstance(error, DBAPIError) else error
             hint = (
-                f"; SQLite writes in {self.path.parent} even to read: expected one you may "
-                "write to, or a copy"
-            ) * ("readonly" in str(said))
-            raise PbtError(f"league {self.path}: {said}{hint}") from error
+                f"; SQLite writes to the folder {self.path.parent} even when it only reads: "
+                "expected a folder you may write to; copy the league to one"
+            ) * ("readonly" in str(cause))
+            raise PbtError(f"league {self.path}: {cause}{hint}") from error
 
 
 class _Reading(threading.local):
-    """now: the connection this thread reads from"""
+    """The state of one thread.
+
+    now  the connection that the thread reads from, None outside `League.read`
+    """
 
     now: Connection | None = None
 
 
 @contextmanager
 def immediate(connection: Connection) -> Iterator[None]:
-    """A transaction on a connection in autocommit, holding the write lock from the start."""
+    """A transaction on a connection in autocommit; it holds the write lock from the start."""
     connection.exec_driver_sql("BEGIN IMMEDIATE")
     try:
         yield
@@ -139,11 +149,10 @@ def immediate(connection: Connection) -> Iterator[None]:
 
 
 def open_league(path: Path, *, read_only: bool = False) -> League:
-    """Open for reading and writing (made, or brought to this program's schema, if need be) or for
-    reading only.
+    """Opens the league. Unless it is read only, a missing file is made and an older one upgraded.
 
-    Raises: NoLeagueError when the file is missing (reading only), PbtError when it is no database,
-    or has a schema this program cannot use.
+    Raises: NoLeagueError when the file is missing (reading only), PbtError when it is no database
+    or has a schema that this program cannot use.
     """
     if read_only and not path.exists():
         raise NoLeagueError(
@@ -173,8 +182,9 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
 
 
 def upgrade_league(path: Path) -> None:
-    """For commands that will write, before they read: bring a league to this program's schema;
-    where there is none, make none. Raises: PbtError.
+    """Upgrades an existing league to this program's schema. Raises: PbtError.
+
+    Commands that will write call it before they read. It makes no league where there is none.
     """
     if path.exists():
         open_league(path).close()
@@ -184,8 +194,8 @@ def _engine(path: Path, read_only: bool) -> Engine:
     uri = path.absolute().as_uri() + ("?mode=ro" if read_only else "?mode=rwc")
 
     def connect() -> sqlite3.Connection:
-        # isolation_level None: the driver begins nothing by itself, transactions are said in full
-        # where they matter.
+        # With isolation_level None, the driver begins no transaction by itself; this module begins
+        # them explicitly.
         return sqlite3.connect(
             uri,
             uri=True,
@@ -194,8 +204,8 @@ def _engine(path: Path, read_only: bool) -> Engine:
             check_same_thread=False,
         )
 
-    # Opening a file and reading its schema takes longer than most queries: connections at rest are
-    # used again, more are made where more are needed.
+    # Opening the file and reading its schema takes longer than most queries, so idle connections
+    # are reused; more are made when they are needed.
     engine = create_engine(
         "sqlite://",
         creator=connect,
@@ -216,9 +226,7 @@ def _engine(path: Path, read_only: bool) -> Engine:
 
 
 def damage(league: League) -> list[str]:
-    """What SQLite's quick check finds wrong with the file; [] when it is sound. Reads the whole
-    file.
-    """
+    """The faults that SQLite's quick check finds; [] for a sound file. It reads the whole file."""
     with league.read() as connection:
         lines = [row[0] for row in connection.exec_driver_sql("PRAGMA quick_check")]
     return [] if lines == ["ok"] else lines

@@ -1,25 +1,75 @@
-"""Removing a population: its rows, then its folder. Killed at any moment, the same call finishes
-the work.
+"""Deletion of a population: its rows in the league, then its folder.
+
+When a deletion is killed, the same call finishes it. Rows are deleted in small transactions, so
+that other trainings can write meanwhile.
 """
 
 import difflib
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy import delete as delete_from
 
 from arena.data.lock import PopulationLock, holder
 from arena.data.paths import league_path, population_names, population_paths
-from arena.league.database import open_league
-from arena.league.populations import Deletion, delete_population
-from arena.league.queries import list_populations
+from arena.league.database import League, open_league
+from arena.league.game_rows import game_bytes
+from arena.league.populations import find_population, set_state
+from arena.league.schema import (
+    MEMBER,
+    events,
+    folded_results,
+    folds,
+    game_key,
+    game_seats,
+    games,
+    incarnations,
+    members,
+    players,
+    populations,
+    rounds,
+    snapshots,
+)
+from arena.league.summaries import list_populations
 from pbt.errors import HeldError, PlayerError
+
+DELETE_GAMES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """The rows that a deletion removes, by kind.
+
+    games         games of its trainings; those of matches stay
+    snapshots     snapshots
+    rounds        PBT rounds
+    events        events
+    incarnations  starts
+    size_bytes    estimated from the games' part of all game rows in the file
+    """
+
+    games: int
+    snapshots: int
+    rounds: int
+    events: int
+    incarnations: int
+    size_bytes: int
 
 
 @dataclass(frozen=True)
 class DeletionPlan:
-    """What goes with a population. rows: None when the league knows it no more;  folders: those
-    there are;  size_bytes: of the files.
+    """All that the deletion of a population removes.
+
+    name        name of the population
+    rows        its rows, None when the league does not have it any more
+    folders     its folders that exist
+    files       how many files are in them
+    size_bytes  size of these files
     """
 
     name: str
@@ -30,8 +80,9 @@ class DeletionPlan:
 
 
 def plan_deletion(data: Path, name: str) -> DeletionPlan:
-    """Look, change nothing. Raises: PlayerError when there is nothing of that name, ConfigError
-    when it cannot be one.
+    """What a deletion would remove; it changes nothing.
+
+    Raises: PlayerError when nothing has this name, ConfigError when it cannot be a name.
     """
     folders = tuple(
         folder
@@ -49,8 +100,9 @@ def plan_deletion(data: Path, name: str) -> DeletionPlan:
 
 
 def delete(data: Path, name: str) -> None:
-    """Remove what `plan_deletion` lists. Raises: HeldError while a process trains it,
-    PlayerError when there is nothing of that name.
+    """Removes what `plan_deletion` lists.
+
+    Raises: HeldError while a process trains the population, PlayerError when nothing has its name.
     """
     plan = plan_deletion(data, name)
     paths = population_paths(data, name)
@@ -61,8 +113,8 @@ def delete(data: Path, name: str) -> None:
                 delete_population(league, name)
         aside = _aside(data, name)
         _remove(aside)
-        # One step takes the folder from sight; a kill while its files go leaves nothing that looks
-        # like a population.
+        # The folder is renamed in one step, so a kill while its files are removed leaves nothing
+        # that looks like a population.
         paths.root.rename(aside)
         _remove(aside)
 
@@ -78,7 +130,7 @@ def refuse_held(data: Path, name: str) -> None:
 
 
 def file_sizes(folder: Path) -> list[int]:
-    """Bytes of every file below a folder; files that vanish meanwhile are passed over."""
+    """The size in bytes of every file below a folder; files that vanish meanwhile are skipped."""
     sizes = []
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -90,7 +142,7 @@ def file_sizes(folder: Path) -> list[int]:
 
 
 def _aside(data: Path, name: str) -> Path:
-    """No population can have a name with a dot in it."""
+    """The folder of a deleted population. No population can have a name with a dot in it."""
     return data / "populations" / f".{name}.deleted"
 
 
@@ -109,5 +161,89 @@ def _stored_names(data: Path) -> list[str]:
 def _unknown(data: Path, name: str) -> str:
     names = sorted({*_stored_names(data), *population_names(data)})
     near = difflib.get_close_matches(name, names, n=1)
-    there = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names) or 'none yet'}"
-    return f"no population {name!r} in {data}; {there}"
+    hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names) or 'none yet'}"
+    return f"no population {name!r} in {data}; {hint}"
+
+
+def delete_population(league: League, name: str, *, dry_run: bool = False) -> Deletion:
+    """Deletes the rows of a population and returns how many there are. Raises: PlayerError.
+
+    Games of matches stay, because they belong to the match. dry_run: only count.
+    """
+    with league.read() as connection:
+        population_id = int(find_population(connection, name).id)
+        ids = list(
+            connection.execute(
+                select(incarnations.c.id).where(incarnations.c.population_id == population_id)
+            ).scalars()
+        )
+        deletion = _count(connection, population_id, ids)
+    if dry_run:
+        return deletion
+    set_state(league, population_id, "deleting")
+    for incarnation_id in ids:
+        while _delete_some_games(league, incarnation_id):
+            pass
+    with league.write() as connection:
+        for table in (rounds, events, snapshots):
+            connection.execute(delete_from(table).where(table.c.incarnation_id.in_(ids)))
+        connection.execute(
+            delete_from(players).where(
+                players.c.kind == MEMBER, players.c.population_id == population_id
+            )
+        )
+        for table in (folded_results, folds, members, incarnations):
+            connection.execute(delete_from(table).where(table.c.population_id == population_id))
+        connection.execute(delete_from(populations).where(populations.c.id == population_id))
+    return deletion
+
+
+def _delete_some_games(league: League, incarnation_id: int) -> bool:
+    with league.write() as connection:
+        mine = (
+            games.c.id >= game_key(incarnation_id, 0),
+            games.c.id < game_key(incarnation_id + 1, 0),
+        )
+        last = connection.execute(
+            select(
+                func.max(
+                    select(games.c.id)
+                    .where(*mine)
+                    .order_by(games.c.id)
+                    .limit(DELETE_GAMES)
+                    .subquery()
+                    .c.id
+                )
+            )
+        ).scalar()
+        if last is None:
+            return False
+        first = game_key(incarnation_id, 0)
+        connection.execute(
+            delete_from(game_seats).where(
+                game_seats.c.game_id >= first, game_seats.c.game_id <= last
+            )
+        )
+        connection.execute(delete_from(games).where(games.c.id >= first, games.c.id <= last))
+        return True
+
+
+def _count(connection: Connection, population_id: int, incarnation_ids: Sequence[int]) -> Deletion:
+    def count(table: Any) -> int:
+        return int(
+            connection.execute(
+                select(func.count())
+                .select_from(table)
+                .where(table.c.incarnation_id.in_(incarnation_ids))
+            ).scalar_one()
+        )
+
+    mine = count(games)
+    return Deletion(
+        mine,
+        count(snapshots),
+        count(rounds),
+        count(events),
+        len(incarnation_ids),
+        game_bytes(connection, mine),
+    )

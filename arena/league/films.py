@@ -1,5 +1,6 @@
-"""Which game a film shows, and which film shows a game: films are named after (table, count,
-hash of the actions).
+"""The games that recorded films show, and the films of games.
+
+A film is the pictures of one game. It is named after (table, count, hash of the actions).
 """
 
 from collections.abc import Iterable
@@ -13,8 +14,9 @@ from pbt.film.folder import FilmName
 
 
 def film_of_game(league: League, key: int) -> tuple[str, FilmName] | None:
-    """The population and the name a film of this game has, if there is one. key: as the league
-    numbers games; None: there is no such game of a training, matches record none.
+    """(population, name of the film) of a game, whether a film exists or not.
+
+    None when no training has a game with this key of the league. Matches record no films.
     """
     place = games.c.environment.label("table_number"), games.c.count.label("table_count")
     query = select(populations.c.name, *place, games.c.trajectory_hash).select_from(games)
@@ -33,12 +35,12 @@ def film_of_game(league: League, key: int) -> tuple[str, FilmName] | None:
 def games_of_films(
     league: League, population: str, films: Iterable[FilmName]
 ) -> dict[FilmName, tuple[int, int]]:
-    """Film -> key and number of its game, the newest where a resumed training played it again;
-    those whose game is not stored (yet) are left out.
+    """Film -> (key, number) of its game.
 
-    Raises: PlayerError.
+    Where a resumed training played the game again, it is the newest one. Films whose game is not
+    stored (yet) are left out. Raises: PlayerError.
     """
-    found: dict[FilmName, tuple[int, int]] = {}
+    game_of_film: dict[FilmName, tuple[int, int]] = {}
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         starts = (
@@ -59,5 +61,5 @@ def games_of_films(
             )
             row = connection.execute(mine.limit(1)).first()
             if row is not None:
-                found[film] = (int(row.id), int(row.number))
-    return found
+                game_of_film[film] = (int(row.id), int(row.number))
+    return game_of_film

@@ -1,9 +1,10 @@
-"""Old training games become counts: per (period, member, opponent) games, wins, draws and losses;
-their rows go. The newest stay as they are.
+"""Folding of old training games: their rows are replaced by counts, so that the league stays small.
 
-A period is a stretch of `period_games` game numbers. A game of several opponents counts once for
-each, one without another player under opponent 0. Voided and superseded games only count as gone.
-Rounds that were scored from folded games can no longer be recomputed.
+The counts are games, wins, draws and losses for each (period, member, opponent). A period is a
+range of `period_games` game numbers. A game of several opponents counts once for each of them, and
+a game without another player counts under opponent 0. Voided and superseded games count only as
+removed. The newest games stay as they are. Rounds that were scored from folded games can no longer
+be recomputed.
 """
 
 from sqlalchemy import Connection, func, select, text
@@ -50,9 +51,7 @@ _DELETE_GAMES = text("DELETE FROM games WHERE id BETWEEN :first AND :last AND ki
 
 
 class Folding:
-    """Keeps between `keep_games` and `keep_games + chunk_games` training games of one
-    population.
-    """
+    """Keeps between `keep_games` and `keep_games + chunk_games` training games of a population."""
 
     def __init__(
         self,
@@ -70,13 +69,14 @@ class Folding:
         self._kept: int | None = None
 
     def added(self, training_games: int) -> None:
-        """So many more were committed."""
+        """Counts training games that were committed."""
         if self._kept is not None:
             self._kept += training_games
 
     def step(self, connection: Connection) -> bool:
-        """Fold one chunk in a transaction of its own, if there are that many too many; True when
-        it did. connection: in autocommit.
+        """Folds one chunk in its own transaction if there are enough games; True when it did.
+
+        connection: in autocommit.
         """
         if self._kept is None:
             self._kept = self._count(connection)
@@ -88,7 +88,7 @@ class Folding:
         return folded > 0
 
     def _count(self, connection: Connection) -> int:
-        """Training games kept now; read once, then counted along."""
+        """How many training games are stored now. It is read once and then kept up to date."""
         count = select(func.count()).select_from(games).where(games.c.kind == TRAINING)
         return sum(
             int(connection.execute(count.where(games.c.id.between(first, last))).scalar_one())
@@ -96,9 +96,7 @@ class Folding:
         )
 
     def _ranges(self, connection: Connection, behind: int) -> list[tuple[int, int]]:
-        """Game keys (first, last possible) of each incarnation, oldest first, without those up
-        to `behind`.
-        """
+        """Game keys (first, last possible) after `behind` of each incarnation, oldest first."""
         ids = connection.execute(
             select(incarnations.c.id)
             .where(incarnations.c.population_id == self._population_id)
@@ -111,8 +109,9 @@ class Folding:
         return [(first, last) for first, last in ranges if first <= last]
 
     def _fold_oldest(self, connection: Connection) -> int:
-        """Fold the oldest chunk, which ends with its incarnation; returns how many games it
-        held.
+        """Folds the oldest chunk and returns how many games it held.
+
+        A chunk holds games of one incarnation.
         """
         through = select(folds.c.through_game_id).where(
             folds.c.population_id == self._population_id

@@ -1,9 +1,11 @@
-"""Counts of frames for people."""
+"""Counts of frames are written for people here."""
 
 
 def frames_text(frames: int) -> str:
-    """Short, and never less than `frames` (three digits, rounded up), so that "the snapshot at
-    or below" finds the same one again.
+    """The count with three digits, such as "1.21M". It is rounded up.
+
+    A name such as demo/m0@1.21M means the snapshot at or below that count, so a rounded-up count
+    finds the same snapshot again.
     """
     for unit, letter in ((10**9, "B"), (10**6, "M"), (10**3, "k")):
         if frames >= unit:

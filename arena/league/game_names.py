@@ -1,6 +1,4 @@
-"""From what a person types to one stored game: `demo:1234`, game 1234 of a population, or
-`match:12:5`, game 5 of match 12.
-"""
+"""Names of games: `demo:1234` is game 1234 of a population, `match:12:5` is game 5 of match 12."""
 
 import json
 import re
@@ -19,9 +17,9 @@ from arena.league.game_rows import (
     read_seats,
 )
 from arena.league.populations import stored_config
-from arena.league.queries import named_snapshots
 from arena.league.rows import to_game
 from arena.league.schema import games, incarnations, match_game_key, matches, populations
+from arena.league.stored_snapshots import named_snapshots
 from pbt.errors import PlayerError
 from pbt.records import GameRecord, PlayerRef
 
@@ -35,8 +33,13 @@ _POPULATION = re.compile(r"([^:]+):(\d{1,10})")
 
 @dataclass(frozen=True, slots=True)
 class NamedGame:
-    """A stored game and what was played. name: by which it can be found again;  labels: of its
-    players, as people call them
+    """A stored game with its name.
+
+    name         the name by which it can be found again
+    env_name     the game that was played
+    env_options  the options of that game
+    record       the stored game
+    labels       player -> its name for people
     """
 
     name: str
@@ -47,16 +50,16 @@ class NamedGame:
 
 
 def find_game(league: League, text: str) -> NamedGame:
-    """Raises: PlayerError saying what there is instead."""
-    if found := _MATCH.fullmatch(text):
-        return _of_match(league, int(found[1]), None if found[2] is None else int(found[2]))
-    if found := _POPULATION.fullmatch(text):
-        return _of_population(league, found[1], int(found[2]))
+    """The game with this name. Raises: PlayerError that says which games there are."""
+    if name := _MATCH.fullmatch(text):
+        return _of_match(league, int(name[1]), None if name[2] is None else int(name[2]))
+    if name := _POPULATION.fullmatch(text):
+        return _of_population(league, name[1], int(name[2]))
     raise PlayerError(f"game {text!r}: expected {FORMS}")
 
 
 def game_of_key(league: League, key: int) -> tuple[NamedGame, StoredGame]:
-    """By the league's own number. Raises: PlayerError when it holds no such game."""
+    """The game with this key of the league. Raises: PlayerError when there is none."""
     with league.read() as connection:
         row = connection.execute(select(games).where(games.c.id == key)).first()
         if row is None:
@@ -96,7 +99,7 @@ def game_of_key(league: League, key: int) -> tuple[NamedGame, StoredGame]:
 
 
 def no_actions(named: NamedGame) -> str | None:
-    """Why nothing can be told of how it was played; None where its actions are stored."""
+    """Why a game cannot be replayed, None where its actions are stored."""
     if named.record.actions is not None:
         return None
     kind = (
@@ -148,12 +151,13 @@ def _of_match(league: League, match_id: int, number: int | None) -> NamedGame:
     if match is None:
         raise PlayerError(f"match {match_id}: the league has no such match")
     if row is None:
-        there = (
+        range_of_games = (
             "none of its games is stored"
             if first is None
             else f"its games are match:{match_id}:{first} to match:{match_id}:{last}"
         )
-        raise PlayerError(f"game match:{match_id}{'' if number is None else f':{number}'}: {there}")
+        name = f"match:{match_id}" if number is None else f"match:{match_id}:{number}"
+        raise PlayerError(f"game {name}: {range_of_games}")
     record = to_game(row, seats[row.id])
     return NamedGame(
         f"match:{match_id}:{number}",
@@ -165,14 +169,14 @@ def _of_match(league: League, match_id: int, number: int | None) -> NamedGame:
 
 
 def _labels(league: League, record: GameRecord, population: str | None) -> dict[PlayerRef, str]:
-    """population: whose snapshots go first, of those of equal content."""
+    """Player -> its name for people. population: preferred where it has equal weights."""
     players = dict.fromkeys(seat.player for seat in record.seats)
     names = named_snapshots(
         league, [player.name for player in players if player.kind == "snapshot"], population
     )
-    found = {snapshot_id: stored.label for snapshot_id, stored in names.items()}
+    labels = {snapshot_id: stored.label for snapshot_id, stored in names.items()}
     return {
-        player: found.get(
+        player: labels.get(
             player.name, player.name[:8] if player.kind == "snapshot" else player.name
         )
         for player in players

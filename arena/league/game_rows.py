@@ -1,4 +1,4 @@
-"""Reading games, page by page, so that no reader holds a view for long."""
+"""Stored games, read page by page, so that no reader holds a view of the league for long."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -28,7 +28,8 @@ from pbt.population.scores import Detail, Objective, score_games
 from pbt.records import GameKind, GameRecord, MemberScore, SeatRecord
 
 PAGE_GAMES = 2_000
-# The very words of the index on evaluation games, which SQLite would not use for a parameter.
+# The condition is spelled as in the index on evaluation games; SQLite would not use the index for a
+# parameter.
 _EVALUATIONS = text("kind = 1")
 _COUNTED = (games.c.voided == 0, games.c.superseded == 0)
 
@@ -37,8 +38,13 @@ Conditions = tuple[ColumnElement[bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class StoredGame:
-    """incarnation: the number of the population's start it was played in, None in a match;
-    committed_at: seconds since 1970
+    """A game with what the league knows of it.
+
+    record        the game
+    incarnation   number of the population's start that played it, None in a match
+    match_id      the match that it belongs to, None in a population
+    superseded    whether it was taken back, and is played again or not counted
+    committed_at  seconds since the epoch
     """
 
     record: GameRecord
@@ -50,8 +56,14 @@ class StoredGame:
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """Which of a population's games. player: seated, by member name, snapshot id or scripted
-    name;  first, last: game numbers, inclusive.
+    """A filter of a population's games.
+
+    kind        only games of this kind; None: all
+    player      only games in which this player sat: a member, a snapshot's id or a scripted name
+    first       only games from this number on
+    last        only games up to this number; None: all
+    voided      whether voided games are included
+    superseded  whether superseded games are included
     """
 
     kind: GameKind | None = None
@@ -65,8 +77,9 @@ class GameFilter:
 def population_games(
     league: League, population: str, wanted: GameFilter = GameFilter()
 ) -> Iterator[StoredGame]:
-    """By incarnation, then number. Rows committed while this runs may or may not be among them.
-    Raises: PlayerError.
+    """The games of a population, by incarnation, then by number.
+
+    Games that are committed while this runs may or may not be among them. Raises: PlayerError.
     """
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
@@ -88,8 +101,9 @@ def population_games(
 
 
 def newest_evaluations(league: League, population: str, count: int) -> list[GameRecord]:
-    """The newest evaluation games of a population that stand and were not voided, oldest first.
-    Raises: PlayerError.
+    """The newest evaluation games of a population, oldest first. Raises: PlayerError.
+
+    Superseded and voided games are left out.
     """
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
@@ -99,33 +113,37 @@ def newest_evaluations(league: League, population: str, count: int) -> list[Game
             .order_by(incarnations.c.number.desc())
         )
         starts = list(connection.execute(mine).scalars())
-    found: list[GameRecord] = []
+    newest: list[GameRecord] = []
     for start in starts:
         behind = game_key(start + 1, 0)
-        while len(found) < count:
+        while len(newest) < count:
             with league.read() as connection:
                 older = select(games).where(
                     games.c.id >= game_key(start, 0), games.c.id < behind, _EVALUATIONS, *_COUNTED
                 )
                 rows = connection.execute(
-                    older.order_by(games.c.id.desc()).limit(min(PAGE_GAMES, count - len(found)))
+                    older.order_by(games.c.id.desc()).limit(min(PAGE_GAMES, count - len(newest)))
                 ).all()
                 seats = read_seats(connection, [row.id for row in rows])
             if not rows:
                 break
-            found += [to_game(row, seats[row.id]) for row in rows]
+            newest += [to_game(row, seats[row.id]) for row in rows]
             behind = rows[-1].id
-    return found[::-1]
+    return newest[::-1]
 
 
 def training_games(
     league: League, population: str, first: int, last: int, member: str | None = None
 ) -> Iterator[GameRecord]:
-    """What rounds are scored from: neither voided nor superseded, numbers ascending. member:
-    only games it sat in. Raises: PlayerError.
+    """The training games that score rounds: neither voided nor superseded, by number.
+
+    first   number of the first game
+    last    number of the last game
+    member  only games in which this member sat; None: all
+    Raises: PlayerError.
     """
-    wanted = GameFilter("training", member, first, last, voided=False)
-    return (game.record for game in population_games(league, population, wanted))
+    scored = GameFilter("training", member, first, last, voided=False)
+    return (game.record for game in population_games(league, population, scored))
 
 
 def training_score(
@@ -137,8 +155,9 @@ def training_score(
     objective: Objective,
     detail: Detail = "plain",
 ) -> MemberScore:
-    """A member's score over a range of game numbers, from the rows, by the rule the controller
-    uses. Raises: PlayerError.
+    """A member's score over a range of game numbers, from the stored games.
+
+    It is computed by the rule that the controller uses. Raises: PlayerError.
     """
     return score_games(
         member, training_games(league, population, first, last, member), objective, detail
@@ -146,8 +165,9 @@ def training_score(
 
 
 def folded_through(league: League, population: str) -> int:
-    """Number of the last game whose row is gone: scores over games up to it cannot be
-    recomputed. -1: none is gone. Raises: PlayerError.
+    """Number of the last game that was folded, -1 before any. Raises: PlayerError.
+
+    Scores over games up to this number cannot be recomputed.
     """
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
@@ -164,14 +184,15 @@ def folded_through(league: League, population: str) -> int:
             select(func.min(incarnations.c.first_game)).where(*later)
         ).scalar()
     number = int(key) & MAX_NUMBER
-    # Behind a later start's first game the folded rows were superseded ones, which no round was
-    # scored from.
+    # From a later start's first game on, the folded rows were superseded, and no round was scored
+    # from them.
     return number if restart is None else min(number, int(restart) - 1)
 
 
 def conditions(connection: Connection, population_id: int, wanted: GameFilter) -> Conditions | None:
-    """None: no game can match. Equal where no player is asked for, so that a statement made of
-    them can be kept.
+    """The SQL conditions of a filter, None when no game can match.
+
+    Without a player they are the same objects every time, so that a statement can be cached.
     """
     where = _plain_conditions(wanted.kind, wanted.voided, wanted.superseded)
     if wanted.player is None:
@@ -209,7 +230,7 @@ def _pages(
     where: Sequence[ColumnElement[bool]],
     incarnation: int | None,
 ) -> Iterator[StoredGame]:
-    """Games with keys first..last, both inclusive; each page is one short transaction."""
+    """The games with keys from first to last, inclusive; each page is one short transaction."""
     while True:
         with league.read() as connection:
             page = (
@@ -234,11 +255,13 @@ def _pages(
 
 
 def read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, list[Any]]:
-    """Seats in order, of games given in the order of their keys: (game, kind and name of the
-    player, what a SeatRecord says beside the player).
+    """Game -> rows of its seats, in order.
+
+    A row is (game, kind of the player, name of the player, the other fields of a SeatRecord).
+    game_ids: keys of games, ascending.
     """
     rows = connection.execute(_SEATS, {"game_ids": game_ids}).all() if game_ids else ()
-    return {game_id: list(found) for game_id, found in groupby(rows, key=itemgetter(0))}
+    return {game_id: list(seats) for game_id, seats in groupby(rows, key=itemgetter(0))}
 
 
 _SEATS = (
@@ -252,3 +275,13 @@ _SEATS = (
     .where(game_seats.c.game_id.in_(bindparam("game_ids", expanding=True)))
     .order_by(game_seats.c.game_id, game_seats.c.seat)
 )
+
+
+def game_bytes(connection: Connection, count: int) -> int:
+    """About how many bytes `count` games take, by their part of all game rows in the file."""
+    all_games = int(connection.execute(select(func.count()).select_from(games)).scalar_one())
+    used = connection.exec_driver_sql(
+        "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM "
+        "pragma_page_size)"
+    ).scalar_one()
+    return int(used * count / all_games) if all_games else 0

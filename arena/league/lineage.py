@@ -1,9 +1,8 @@
-"""Where weights come from: the chain of copies behind a policy, and the hyperparameters in force
-along it. Pure.
+"""The lineage of weights: the chain of copies behind a policy, with the hyperparameters along it.
 
-Frames are counted along the chain: those that these very weights were trained for, whichever member
-trained them. A copy goes on at the frames its donor's weights had, so a single member that trains
-so many frames with these values repeats what the policy went through.
+Frames are counted along the chain: they are the frames for which these weights were trained, by any
+member. A copy continues at the frames of its donor's weights, so one member that trains for this
+many frames with these hyperparameters repeats the policy's training. The functions are pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +18,13 @@ Kind = Literal["start", "join", "copy", "mutate", "edit", "schedule"]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A member's weights at a moment. generation: copies it had made;  created_at: seconds since
-    1970;  snapshot: their id, None while it learns.
+    """A member's weights at one moment.
+
+    member      the member
+    frames      its clock
+    generation  how many copies it had taken
+    created_at  seconds since the epoch
+    snapshot    id of the snapshot, None while the member learns
     """
 
     member: str
@@ -32,8 +36,12 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class RoundDecision:
-    """What a PBT round asked of its member, at these frames of its clock, and why; without what
-    it was computed from.
+    """The decision of a PBT round, without the inputs it was computed from.
+
+    directive   what the member was to do
+    frames      the member's clock
+    verdict     the reasons, in words
+    created_at  seconds since the epoch
     """
 
     directive: Directive
@@ -44,7 +52,12 @@ class RoundDecision:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A person set values of every member. frames: on the clock of the member furthest on."""
+    """An edit by a person, which set hyperparameters of every member.
+
+    frames      on the clock of the member with most frames
+    created_at  seconds since the epoch
+    values      hyperparameter -> its new value
+    """
 
     frames: int
     created_at: float
@@ -53,8 +66,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a member came that joined later. donor: whose weights it began with, None: its own;
-    created_at: when
+    """How a member that joined later began.
+
+    donor       the weights it began with, None for new ones
+    created_at  when it joined, in seconds since the epoch
     """
 
     donor: Weights | None
@@ -63,12 +78,14 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Histories:
-    """What a population left behind, of the rounds and snapshots that stand.
+    """The history of a population: rounds and snapshots that are not superseded, and edits.
 
-    rounds    by member, in order;  snapshots: by id;  edits: in order
-    initial   of a member: flat hyperparameters it began with;  schedules: (frames, flat values)
-              that its config asked for after that
-    origins   of members that joined later
+    rounds     member -> decisions of its rounds, in order
+    snapshots  id -> weights
+    edits      in order
+    initial    member -> hyperparameters it began with, flat
+    schedules  member -> (frames, hyperparameters) that its config sets later, flat
+    origins    member -> how it began, for members that joined later
     """
 
     rounds: Mapping[str, Sequence[RoundDecision]]
@@ -88,14 +105,17 @@ class Histories:
 
 @dataclass(frozen=True, slots=True)
 class LineageStep:
-    """What happened at `frames` of the chain.
+    """One step of a lineage.
 
-    member, member_frames  who trained on from here, and where its own clock stood; of an edit about
-                           where
-    hyperparams            in force from here on, flat;  changed: those that differ from the step
-                           before
-    round, verdict         the PBT round that decided it, and its reasons
-    donor                  whose weights were copied, or begun with
+    frames         where it happened, counted along the chain
+    member         the member that trained from here on
+    member_frames  the member's own clock; for an edit about where it stood
+    kind           what happened
+    hyperparams    in force from here on, flat
+    changed        names of those that differ from the step before
+    round          the PBT round that decided it, None for other steps
+    verdict        the round's reasons, "" for other steps
+    donor          the weights that were copied, or that the member began with; else None
     """
 
     frames: int
@@ -111,16 +131,18 @@ class LineageStep:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """steps: oldest first;  frames: of the whole chain"""
+    """The lineage of weights.
+
+    steps   oldest first
+    frames  length of the whole chain
+    """
 
     steps: tuple[LineageStep, ...]
     frames: int
 
 
 def trace(histories: Histories, weights: Weights) -> Lineage:
-    """The ancestry of weights. Raises: EngineError when rounds and snapshots do not belong
-    together.
-    """
+    """The lineage of weights. Raises: EngineError when rounds and snapshots do not fit together."""
     steps: list[LineageStep] = []
     length = 0
     for copied, end in _stretches(histories, weights):
@@ -133,29 +155,28 @@ def trace(histories: Histories, weights: Weights) -> Lineage:
 def _stretches(
     histories: Histories, weights: Weights
 ) -> list[tuple[RoundDecision | None, Weights]]:
-    """(the round that copied, the weights in the end) of each member's own training between a copy
-    and the next, oldest first.
+    """The stretches of a chain, oldest first: the training of one member from a copy to the next.
 
-    The round is None for a member's first stretch, before which there may be those of whoever it
-    began with.
+    A stretch is (the round that copied, the weights at its end). The round is None for a member's
+    first stretch; the stretches of the member's donor, if it had one, stand before it.
     """
-    found: list[tuple[RoundDecision | None, Weights]] = []
+    newest_first: list[tuple[RoundDecision | None, Weights]] = []
     while weights.generation > 0 or _began_with(histories, weights.member) is not None:
         if weights.generation == 0:
-            found.append((None, weights))
+            newest_first.append((None, weights))
             weights = _began_with(histories, weights.member) or weights
             continue
         copies = histories.copies(weights.member)
         if weights.generation > len(copies):
-            known = f"its rounds tell of {len(copies)} copies"
             raise EngineError(
                 f"{weights.member} at {weights.frames} frames is of generation "
-                f"{weights.generation}; {known}: the league is not whole"
+                f"{weights.generation}; its rounds tell of {len(copies)} copies: the league is "
+                "not whole"
             )
         copied = copies[weights.generation - 1]
-        found.append((copied, weights))
+        newest_first.append((copied, weights))
         weights = _donor(histories, copied)
-    return [*reversed([*found, (None, weights)])]
+    return [*reversed([*newest_first, (None, weights)])]
 
 
 def _began_with(histories: Histories, member: str) -> Weights | None:
@@ -173,8 +194,12 @@ def _donor(histories: Histories, copied: RoundDecision) -> Weights:
 
 
 class _Stretch:
-    """The steps of one stretch. length: frames of the chain before it;  values: hyperparameters
-    in force there.
+    """The steps of one stretch of a chain.
+
+    copied  the round that copied, None for a member's first stretch
+    end     the weights at its end
+    length  frames of the chain before it
+    values  hyperparameters in force there
     """
 
     def __init__(
@@ -210,8 +235,7 @@ class _Stretch:
         )
         since = joined_at if copied is None else copied.created_at
         edits = [edit for edit in histories.edits if since < edit.created_at < end.created_at]
-        # What was decided at the very frame at which the weights were taken has trained nothing of
-        # them.
+        # A decision at the frame at which the weights were taken did not train them.
         rounds = [
             each
             for each in histories.rounds.get(end.member, ())

@@ -1,5 +1,7 @@
-"""Matches that the service was asked for, and what became of them. One short transaction each;
-the games are a match's like any other.
+"""Requests to the service to play a match, from the request to its end.
+
+The games belong to a match like any other (`arena.league.matches`). The table and the events call a
+request an "evaluation". Each function takes one short transaction.
 """
 
 import json
@@ -23,10 +25,14 @@ OPEN: tuple[MatchRequestState, ...] = ("PENDING", "RUNNING")
 
 @dataclass(frozen=True, slots=True)
 class RequestedMatch:
-    """What is to be played. players: names, A first;  env: the game, where nobody was trained;
-    games: None: as many as `arena match` plays
+    """The match that was requested.
 
-    sprt  (elo0, elo1) of a sequential test that ends the match, None without
+    players  names of players, A first
+    env      the game, where no player is a snapshot
+    games    how many; None: as many as `arena match` plays
+    seed     seed of the match
+    greedy   whether players take the most likely action
+    sprt     (elo0, elo1) of a sequential test that ends the match, None without one
     """
 
     players: tuple[str, ...]
@@ -39,13 +45,19 @@ class RequestedMatch:
 
 @dataclass(frozen=True, slots=True)
 class MatchRequest:
-    """A match as the service sees it.
+    """A requested match as the service sees it. Times are seconds since the epoch.
 
-    restarts  starts in a row that ended by themselves without a new game;  process: identity of the
-              one that plays it, None when none does
-    match_id  in the league, None before it was made;  report: as `arena match --json`
-              (docs/schemas/match.json), so far or whole
-    created_at, finished_at: seconds since 1970
+    id           number of the request
+    request      the match that was requested
+    cancelled    whether it was cancelled
+    state        how far it is
+    message      the same for people
+    restarts     starts in a row that ended by themselves without a new game
+    process      identity of the process that plays it, None when none does
+    match_id     number of the match, None before it is made
+    report       as `arena match --json` (docs/schemas/match.json), of the games so far
+    created_at   when it was requested
+    finished_at  when it ended, None before
     """
 
     id: int
@@ -61,7 +73,7 @@ class MatchRequest:
     finished_at: float | None
 
 
-# --- asking ---------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 def ask_for_match(
@@ -70,17 +82,17 @@ def ask_for_match(
     keyed: Keyed | None,
     render: Callable[[MatchRequest], Answer],
 ) -> Answer:
-    """Raises: ReusedKeyError."""
+    """Stores a request. Raises: ReusedKeyError."""
 
     def act(connection: Connection) -> Answer:
-        texts = {
+        values = {
             "request": _to_text(request),
             "cancelled": 0,
             "state": "PENDING",
             "message": "waits for its turn",
             "restarts": 0,
         }
-        row = connection.execute(insert(evaluations).values(**texts, created_at=time.time()))
+        row = connection.execute(insert(evaluations).values(**values, created_at=time.time()))
         assert row.inserted_primary_key is not None
         made = _evaluation(connection, int(row.inserted_primary_key[0]))
         _tell(connection, made)
@@ -95,8 +107,9 @@ def cancel(
     keyed: Keyed | None,
     render: Callable[[MatchRequest], Answer],
 ) -> Answer:
-    """Its games stay. Of one that is over nothing changes. Raises: PlayerError when there is
-    none, ReusedKeyError.
+    """Cancels a request; its games stay. A request that has ended does not change.
+
+    Raises: PlayerError when there is none of this number, ReusedKeyError.
     """
 
     def act(connection: Connection) -> Answer:
@@ -110,12 +123,13 @@ def cancel(
     return answer_once(league, keyed, act)
 
 
-# --- telling what became of it --------------------------------------------------------------------
+# --- progress -------------------------------------------------------------------------------------
 
 
 def note_match(league: League, evaluation_id: int, match_id: int) -> None:
-    """By the process that plays it, before the first game: whoever goes on with the evaluation
-    goes on with this match.
+    """Stores which match belongs to a request, before its first game.
+
+    The process that plays the match calls it, so that a later process resumes the same match.
     """
     with league.write() as connection:
         connection.execute(
@@ -125,14 +139,14 @@ def note_match(league: League, evaluation_id: int, match_id: int) -> None:
 
 def record_match_request(
     league: League,
-    seen: MatchRequest,
+    request: MatchRequest,
     state: MatchRequestState,
     message: str,
     restarts: int,
     process: str | None,
     report: Mapping[str, Any] | None,
 ) -> None:
-    """Keep what the supervisor found, and tell it. report: None keeps the one there is."""
+    """Stores what the service observed, as an event as well. report: None keeps the stored one."""
     values: dict[str, Any] = {
         "state": state,
         "message": message,
@@ -144,12 +158,14 @@ def record_match_request(
     if state not in OPEN:
         values["finished_at"] = time.time()
     with league.write() as connection:
-        connection.execute(update(evaluations).where(evaluations.c.id == seen.id).values(**values))
-        _tell(connection, _evaluation(connection, seen.id))
+        connection.execute(
+            update(evaluations).where(evaluations.c.id == request.id).values(**values)
+        )
+        _tell(connection, _evaluation(connection, request.id))
 
 
 def _tell(connection: Connection, evaluation: MatchRequest) -> None:
-    """What a page needs to draw the next point of it."""
+    """Adds an event that holds what a page needs to draw the next point of a match."""
     report = evaluation.report or {}
     shown = {name: report.get(name) for name in ("games", "planned", "score", "low", "high")}
     tell(
@@ -169,13 +185,13 @@ def _tell(connection: Connection, evaluation: MatchRequest) -> None:
 
 
 def get_match_request(league: League, evaluation_id: int) -> MatchRequest:
-    """Raises: PlayerError when there is none."""
+    """One request. Raises: PlayerError when there is none of this number."""
     with league.read() as connection:
         return _evaluation(connection, evaluation_id)
 
 
 def open_match_requests(league: League) -> list[MatchRequest]:
-    """Those that are not over, oldest first."""
+    """The requests that have not ended, oldest first."""
     with league.read() as connection:
         rows = connection.execute(
             select(evaluations).where(evaluations.c.state.in_(OPEN)).order_by(evaluations.c.id)
@@ -186,7 +202,7 @@ def open_match_requests(league: League) -> list[MatchRequest]:
 def match_request_page(
     league: League, state: MatchRequestState | None, before: int | None, limit: int
 ) -> tuple[list[MatchRequest], int | None]:
-    """Newest first; and the number before which the next page begins, None on the last."""
+    """(a page of requests, newest first; the number before which the next page begins or None)."""
     query = select(evaluations).order_by(evaluations.c.id.desc()).limit(limit + 1)
     if state is not None:
         query = query.where(evaluations.c.state == state)

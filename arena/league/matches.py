@@ -1,4 +1,4 @@
-"""Matches: planned games between named players, outside any training."""
+"""Matches in the league: planned games between players, outside a training."""
 
 import fcntl
 import json
@@ -23,20 +23,26 @@ SPRT_KEY, FAILED_KEY, PERSON_KEY = "sprt", "failed", "person"
 
 
 class MatchError(PbtError):
-    """A match that cannot be played as it was asked for, or not be gone on with."""
+    """A match cannot be played as requested, or cannot be resumed."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """players: in the order given, A first;  games: how many are planned, or were counted when a
-    sequential test ended it before that
+    """A match. Times are seconds since the epoch.
 
-    settings  whatever else decided the games (greedy, opening plies, ...), under "sprt" what was to
-              end them, under "failed" what ended them instead,
-              under "person" the sitting in which somebody played by hand
-    created_at, finished_at: seconds since 1970; finished_at is None until all games are in
+    id           number of the match
+    env_name     the game
+    env_options  the game's options
+    players      in the requested order, A first
+    games        how many are planned; fewer, how many were counted, after a sequential test
+    seed         seed of the match
+    settings     what else decides the games (greedy, opening plies, ...); under "sprt" the test
+                 that may end the match, under "failed" the error that ended it, under "person" the
+                 session in which a person played by hand
+    created_at   when it was planned
+    finished_at  when its last game ended, None before that
     """
 
     id: int
@@ -51,8 +57,9 @@ class Match:
 
     @property
     def failed(self) -> str | None:
-        """What ended it before its last game: a program that cannot be played with, a game that
-        keeps raising. None for any other.
+        """The error that ended it before its last game, None for any other match.
+
+        A guest's program does not work, or the game keeps raising.
         """
         reason = self.settings.get(FAILED_KEY)
         return None if reason is None else str(reason)
@@ -67,7 +74,7 @@ def create_match(
     seed: int,
     settings: Mapping[str, Any],
 ) -> Match:
-    """Write the plan before the first game is played, so that early results cannot change it."""
+    """Stores the plan before the first game is played, so that early results cannot change it."""
     with league.write() as connection:
         return insert_match(connection, env_name, env_options, players, games, seed, settings)
 
@@ -82,7 +89,7 @@ def insert_match(
     settings: Mapping[str, Any],
     finished_at: float | None = None,
 ) -> Match:
-    """As `create_match`, in a transaction of the caller's."""
+    """As `create_match`, in the caller's transaction."""
     created_at = time.time()
     values = {
         "env_name": env_name,
@@ -111,8 +118,10 @@ def insert_match(
 
 
 def finish_match(league: League, match: Match, counted: int) -> Match:
-    """All games are in. counted: the first so many of the plan; those behind them, played before
-    a test had ended the match, are superseded.
+    """Stores the end of a match.
+
+    counted  how many games of the plan count; later ones, which were played before a sequential
+             test ended the match, become superseded
     """
     finished_at = time.time()
     first, behind = match_game_key(match.id, 0), match_game_key(match.id + 1, 0)
@@ -128,7 +137,7 @@ def finish_match(league: League, match: Match, counted: int) -> Match:
 
 
 def fail_match(league: League, match: Match, reason: str | None) -> Match:
-    """It came to no end, for this reason; its games stay. None: it is gone on with."""
+    """Stores why a match failed; its games stay. reason: None when it is resumed."""
     if reason == match.failed:
         return match
     settings = {key: value for key, value in match.settings.items() if key != FAILED_KEY}
@@ -142,7 +151,7 @@ def fail_match(league: League, match: Match, reason: str | None) -> Match:
 
 
 def find_match(league: League, match_id: int) -> Match:
-    """Raises: MatchError when there is none of this number."""
+    """The match with this number. Raises: MatchError when there is none."""
     with league.read() as connection:
         row = connection.execute(select(matches).where(matches.c.id == match_id)).one_or_none()
     if row is None:
@@ -176,14 +185,15 @@ def matches_between(
     players: Sequence[PlayerRef],
     seed: int,
 ) -> list[Match]:
-    """Of these players in this order with this seed, whatever their settings, finished ones
-    first, then as begun.
+    """The matches of these players in this order with this seed and any settings.
+
+    Finished ones come first, then in the order they began.
     """
-    named = to_json([[player.kind, player.name] for player in players])
+    names = to_json([[player.kind, player.name] for player in players])
     same = (
         matches.c.env_name == env_name,
         matches.c.env_options == to_json(env_options),
-        matches.c.players == named,
+        matches.c.players == names,
         matches.c.seed == seed,
     )
     with league.read() as connection:
@@ -194,8 +204,9 @@ def matches_between(
 
 
 def settings_of_games(stored: str) -> str:
-    """Of settings as they are stored, what decides the games, without what only ends the match:
-    two matches that agree in it play the same games.
+    """The part of stored settings that decides the games, without what only ends the match.
+
+    Two matches that agree in it play the same games.
     """
     return to_json(
         {
@@ -207,7 +218,7 @@ def settings_of_games(stored: str) -> str:
 
 
 def unfinished_matches(league: League) -> list[Match]:
-    """Those without an end, failed ones among them, the one begun last first."""
+    """The matches without an end, failed ones included, the newest first."""
     with league.read() as connection:
         rows = connection.execute(
             select(matches).where(matches.c.finished_at.is_(None)).order_by(matches.c.id.desc())
@@ -216,38 +227,37 @@ def unfinished_matches(league: League) -> list[Match]:
 
 
 def newest_unfinished(league: League) -> Match:
-    """The match begun last among those that can be gone on with: without an end, not failed, and
-    played by no process now.
+    """The newest match that can be resumed: without an end, not failed, and played by no process.
 
-    Raises: MatchError when there is none, saying why the others are none.
+    Raises: MatchError when there is none; it says why the unfinished ones cannot be resumed.
     """
-    found = unfinished_matches(league)
-    for match in found:
+    unfinished = unfinished_matches(league)
+    for match in unfinished:
         if match.failed is None and not is_held(league, match.id):
             return match
-    if not found:
+    if not unfinished:
         raise MatchError(
             f"no match in {league.path} is unfinished; start one with `arena match A B`"
         )
-    by_number = "; a failed one goes on with --resume NUMBER" * any(
-        match.failed is not None for match in found
+    by_number = "; resume a failed one with --resume NUMBER" * any(
+        match.failed is not None for match in unfinished
     )
     others = "; ".join(
         (
             f"match {match.id} "
             + (f"failed ({match.failed})" if match.failed else "is being played by another process")
         )
-        for match in found[:3]
+        for match in unfinished[:3]
     )
     raise MatchError(
-        f"no match in {league.path} can be gone on with: {others}; expected one that was cut "
+        f"no match in {league.path} can be resumed: {others}; expected one that was cut "
         f"off{by_number}"
     )
 
 
 def stored_games(league: League, match: Match) -> list[GameRecord]:
-    """What is committed of it, voided tries included, by number."""
-    found: list[GameRecord] = []
+    """The committed games of a match, by number. Voided ones are included."""
+    stored: list[GameRecord] = []
     first, behind = match_game_key(match.id, 0), match_game_key(match.id + 1, 0)
     while True:
         with league.read() as connection:
@@ -259,18 +269,18 @@ def stored_games(league: League, match: Match) -> list[GameRecord]:
             )
             rows = connection.execute(page).all()
             seats = read_seats(connection, [row.id for row in rows])
-        found += [to_game(row, seats[row.id]) for row in rows]
+        stored += [to_game(row, seats[row.id]) for row in rows]
         if len(rows) < PAGE_GAMES:
-            return found
+            return stored
         first = rows[-1].id + 1
 
 
 @contextmanager
 def match_lock(league: League, match_id: int) -> Iterator[None]:
-    """Nobody else plays this match: the byte of its number in a file beside the league is locked,
-    until this process ends, however that happens.
+    """Locks a match, so that no other process plays it. Raises: HeldError while one plays it.
 
-    Raises: HeldError while another process plays it.
+    The lock is on one byte, that of the match's number, in a file beside the league. The operating
+    system releases it when this process ends, also when it is killed.
     """
     descriptor = _open_locks(league)
     try:
@@ -288,13 +298,13 @@ def match_lock(league: League, match_id: int) -> Iterator[None]:
 
 
 def is_held(league: League, match_id: int) -> bool:
-    """Whether some process plays this match now."""
+    """Whether a process plays this match now."""
     descriptor = _open_locks(league)
     try:
-        found = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _lock_of(match_id))
+        held = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _lock_of(match_id))
     finally:
         os.close(descriptor)
-    return int(struct.unpack_from("h", found)[0]) != fcntl.F_UNLCK
+    return int(struct.unpack_from("h", held)[0]) != fcntl.F_UNLCK
 
 
 def _open_locks(league: League) -> int:
@@ -304,7 +314,8 @@ def _open_locks(league: League) -> int:
 
 
 def _lock_of(match_id: int) -> bytes:
-    """struct flock: type, whence, start, length, pid. A lock of the open file, not of the
-    process: a match may be played in any thread.
+    """struct flock: type, whence, start, length, pid.
+
+    The lock belongs to the open file, not to the process, because any thread may play a match.
     """
     return struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, match_id, 1, 0)

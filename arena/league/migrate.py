@@ -1,5 +1,6 @@
-"""Bringing a league to this program's schema. Alembic loads slowly, so it is imported only when
-there is something to migrate.
+"""A league is made or upgraded to this program's schema here.
+
+Alembic loads slowly, so it is imported only when there is something to migrate.
 """
 
 import fcntl
@@ -21,59 +22,60 @@ SCRIPTS = Path(__file__).parent / "migrations"
 def ensure_schema(
     engine: Engine, path: Path, scripts: Path = SCRIPTS, revision: str = SCHEMA_REVISION
 ) -> None:
-    """Make or upgrade the tables. One process at a time; a copy of a league that holds data is made
-    beside it first, named after its old revision.
+    """Makes or upgrades the tables, in one process at a time.
 
-    scripts, revision: the migrations and the newest of them. Raises: PbtError when the file is
-    newer than this program, or holds other tables.
+    Before an upgrade, a copy of the league is made beside it, named after its old revision.
+    scripts   folder of the migrations
+    revision  the newest of them
+    Raises: PbtError when the file is newer than this program, or holds other tables.
     """
-    if _found(engine) == revision:
+    if _stored_revision(engine) == revision:
         return
     with _one_process(path):
-        found = _found(engine)
-        if found == revision:
+        stored = _stored_revision(engine)
+        if stored == revision:
             return
-        _refuse_foreign(engine, path, found)
-        _upgrade(engine, path, scripts, found, revision)
+        _refuse_foreign(engine, path, stored)
+        _upgrade(engine, path, scripts, stored, revision)
 
 
 def refuse_other_schema(engine: Engine, path: Path) -> None:
-    """For readers, which change nothing. Raises: PbtError unless the schema is this program's."""
-    found = _found(engine)
-    if found == SCHEMA_REVISION:
+    """Raises: PbtError unless the schema is this program's. Readers call it; they never upgrade."""
+    stored = _stored_revision(engine)
+    if stored == SCHEMA_REVISION:
         return
-    if found is None:
+    if stored is None:
         raise PbtError(
             f"league {path}: holds no league tables; expected a league written by `arena train`"
         )
     raise PbtError(
-        f"league {path}: its schema is {found}, this program's is {SCHEMA_REVISION}; "
+        f"league {path}: its schema is {stored}, this program's is {SCHEMA_REVISION}; "
         + (
             (
                 "commands that write upgrade it and keep a copy beside it, for example `arena "
                 "match A B`"
             )
-            if found < SCHEMA_REVISION
+            if stored < SCHEMA_REVISION
             else "upgrade pbt-arena to open it"
         )
     )
 
 
-def _found(engine: Engine) -> str | None:
-    """The revision the file says it has, None where it has no league tables."""
+def _stored_revision(engine: Engine) -> str | None:
+    """The revision that the file names, None where it has no league tables."""
     with engine.connect() as connection:
-        known = connection.exec_driver_sql(
+        has_revision = connection.exec_driver_sql(
             "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'"
         ).first()
         row = (
             connection.exec_driver_sql("SELECT version_num FROM alembic_version").first()
-            if known
+            if has_revision
             else None
         )
     return None if row is None else str(row[0])
 
 
-def _refuse_foreign(engine: Engine, path: Path, found: str | None) -> None:
+def _refuse_foreign(engine: Engine, path: Path, stored: str | None) -> None:
     with engine.connect() as connection:
         names = [
             row[0]
@@ -81,14 +83,14 @@ def _refuse_foreign(engine: Engine, path: Path, found: str | None) -> None:
                 "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
             )
         ]
-    if found is None and names:
+    if stored is None and names:
         raise PbtError(
             f"league {path}: holds tables that are not a league's "
             f"({', '.join(sorted(names)[:3])}); name another data directory with --data"
         )
 
 
-def _upgrade(engine: Engine, path: Path, scripts: Path, found: str | None, revision: str) -> None:
+def _upgrade(engine: Engine, path: Path, scripts: Path, stored: str | None, revision: str) -> None:
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
@@ -97,16 +99,17 @@ def _upgrade(engine: Engine, path: Path, scripts: Path, found: str | None, revis
     config.set_main_option("script_location", str(scripts).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if found is not None and found not in known:
+    if stored is not None and stored not in known:
         raise PbtError(
-            f"league {path}: its schema is {found}, newer than this program's {revision}; "
+            f"league {path}: its schema is {stored}, newer than this program's {revision}; "
             "upgrade pbt-arena to open it (nothing was changed)"
         )
-    if found is not None:
-        _back_up(path, found)
+    if stored is not None:
+        _back_up(path, stored)
     with engine.connect() as connection:
-        # Alembic rebuilds tables to alter them, which foreign keys would turn into deletions; and
-        # its own BEGIN would come after the first read. Nobody uses such a connection again.
+        # Alembic rebuilds tables to alter them, which foreign keys would turn into deletions, and
+        # its own BEGIN would come after the first read. A connection with these settings is not
+        # returned to the pool.
         connection.detach()
         connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -136,8 +139,9 @@ def _back_up(path: Path, revision: str) -> None:
 
 @contextmanager
 def _one_process(path: Path) -> Iterator[None]:
-    """Hold the upgrade lock; it falls with the process that holds it. Raises: PbtError when
-    another process keeps it for UPGRADE_WAIT_S.
+    """Holds the upgrade lock, which is released when its process ends.
+
+    Raises: PbtError when another process keeps it for UPGRADE_WAIT_S.
     """
     name = path.with_name(path.name + ".upgrade-lock")
     deadline = time.monotonic() + UPGRADE_WAIT_S

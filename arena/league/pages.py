@@ -1,6 +1,4 @@
-"""Games and matches page by page, newest first, for callers that come back for more; and what
-they were read from, as one short mark.
-"""
+"""Pages of games and matches, newest first, and a short revision of all that ratings depend on."""
 
 import hashlib
 import json
@@ -17,8 +15,8 @@ from arena.league.populations import find_population
 from arena.league.rows import to_game
 from arena.league.schema import MAX_NUMBER, game_key, games, incarnations, match_game_key, matches
 
-# Per start and match the newest rated game: appended games, new starts (which supersede), ended
-# matches and deletions all show.
+# The newest rated game of each start and each match: it changes with added games, new starts (which
+# supersede games), ended matches and deletions.
 _REVISION = text("""
 SELECT 'i', i.id, 0,
   (SELECT MAX(g.id) FROM games g
@@ -34,14 +32,18 @@ FROM matches m
 
 @dataclass(frozen=True, slots=True)
 class GamePage:
-    """games: with their keys;  next: the key behind which the next page begins, None on the last"""
+    """One page of games.
+
+    games  (key, game), newest first
+    next   the `before` of the next page, None on the last page
+    """
 
     games: list[tuple[int, StoredGame]]
     next: int | None
 
 
 def league_revision(league: League) -> str:
-    """Changes whenever a rating may: 16 hexadecimal digits."""
+    """16 hexadecimal digits that change whenever a rating may change."""
     with league.read() as connection:
         rows = [list(row) for row in connection.execute(_REVISION)]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
@@ -50,10 +52,14 @@ def league_revision(league: League) -> str:
 def population_game_page(
     league: League, population: str, wanted: GameFilter, before: int | None, limit: int
 ) -> GamePage:
-    """before: only games with smaller keys. `wanted.first` and `wanted.last` are not looked at.
+    """A page of a population's games.
+
+    wanted  which games; its `first` and `last` are ignored
+    before  only games with smaller keys; None: from the newest
+    limit   most games of a page
     Raises: PlayerError.
     """
-    found: list[tuple[int, StoredGame]] = []
+    newest: list[tuple[int, StoredGame]] = []
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         where = conditions(connection, population_id, wanted)
@@ -64,10 +70,10 @@ def population_game_page(
                 behind = min(behind, before)
             rows = connection.execute(
                 _newest(where or ()),
-                {"first": first, "behind": behind, "most": limit + 1 - len(found)},
+                {"first": first, "behind": behind, "most": limit + 1 - len(newest)},
             ).all()
             seats = read_seats(connection, sorted(row.id for row in rows))
-            found += [
+            newest += [
                 (
                     row.id,
                     StoredGame(
@@ -80,9 +86,9 @@ def population_game_page(
                 )
                 for row in rows
             ]
-            if len(found) > limit:
+            if len(newest) > limit:
                 break
-    return _page(found, limit)
+    return _page(newest, limit)
 
 
 _STARTS = (
@@ -94,13 +100,13 @@ _STARTS = (
 
 @lru_cache(maxsize=32)
 def _newest(where: Conditions) -> Select[Any]:
-    """Games with keys from `first` to before `behind`, `most` of them."""
+    """The newest `most` games with keys from `first` to before `behind`."""
     mine = games.c.id >= bindparam("first"), games.c.id < bindparam("behind")
     return select(games).where(*mine, *where).order_by(games.c.id.desc()).limit(bindparam("most"))
 
 
 def match_game_page(league: League, match_id: int, before: int | None, limit: int) -> GamePage:
-    """As above, of a match; none where there is no such match."""
+    """A page of a match's games, as `population_game_page`; empty where there is no such match."""
     first, last = match_game_key(match_id, 0), match_game_key(match_id, MAX_NUMBER)
     with league.read() as connection:
         mine = select(games).where(games.c.id >= first, games.c.id <= last)
@@ -108,7 +114,7 @@ def match_game_page(league: League, match_id: int, before: int | None, limit: in
             mine = mine.where(games.c.id < before)
         rows = connection.execute(mine.order_by(games.c.id.desc()).limit(limit + 1)).all()
         seats = read_seats(connection, sorted(row.id for row in rows))
-    found = [
+    newest = [
         (
             row.id,
             StoredGame(
@@ -117,18 +123,19 @@ def match_game_page(league: League, match_id: int, before: int | None, limit: in
         )
         for row in rows
     ]
-    return _page(found, limit)
+    return _page(newest, limit)
 
 
-def _page(found: list[tuple[int, StoredGame]], limit: int) -> GamePage:
-    page = found[:limit]
-    return GamePage(page, page[-1][0] if len(found) > limit else None)
+def _page(newest: list[tuple[int, StoredGame]], limit: int) -> GamePage:
+    """The page of at most one game more than `limit`."""
+    page = newest[:limit]
+    return GamePage(page, page[-1][0] if len(newest) > limit else None)
 
 
 def match_page(
     league: League, env_name: str | None, *, finished: bool | None, before: int | None, limit: int
 ) -> tuple[list[Match], int | None]:
-    """Newest first; and the number before which the next page begins, None on the last."""
+    """(a page of matches, newest first; the number before which the next page begins or None)."""
     query = select(matches).order_by(matches.c.id.desc()).limit(limit + 1)
     if env_name is not None:
         query = query.where(matches.c.env_name == env_name)

@@ -1,5 +1,6 @@
-"""What every two players' evaluation games came to, for whoever asks again and again: games that
-were counted once are not read again.
+"""A cache of the results of every two players: evaluation games that were counted are not reread.
+
+It serves callers that ask repeatedly, such as the rating tables of the service.
 """
 
 import json
@@ -14,21 +15,20 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 MAX_KEPT = 1024
-"""Starts; the one that nobody asked for longest goes first."""
+"""Most starts of populations that are cached; the least recently requested is evicted first."""
 
 Range = tuple[int, int]
 """First and last possible key of games."""
 
-# Ranges of keys, one for each start of a population and for each match: only their evaluation games
-# are touched.
+# The ranges of keys, one for each start of a population and for each match, so that only their
+# evaluation games are read.
 CHOSEN = """
 FROM json_each(:ranges) r
 JOIN games g INDEXED BY ix_games_evaluation
     ON g.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]') AND g.kind = 1
     AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
 """
-# Both orders of two players are one pair; their games are counted for the one of the smaller
-# number.
+# Both orders of two players are one pair; wins are counted for the player of the smaller number.
 _PAIRS = text(f"""
 SELECT MIN(a.player_id, b.player_id) AS first, MAX(a.player_id, b.player_id) AS second,
     SUM(CASE WHEN a.player_id < b.player_id THEN a.place < b.place ELSE b.place < a.place END)
@@ -44,17 +44,19 @@ _NEWEST = text(
 )
 
 Totals = NDArray[np.int64]
-"""[pairs, 5]: numbers of two players, the smaller first, then the first one's wins, draws, and
-games of both. No pair twice.
+"""[pairs, 5] two players' numbers, the smaller first, the first one's wins, draws, common games.
+
+Each pair stands once.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Games of one start of a population, or of one match.
+    """The games of one start of a population, or of one match.
 
-    grows_as  (the start, the newest start of its population): equal while games are only added,
-              with greater keys; None where that cannot be said
+    keys      the first and the last possible key
+    grows_as  (the start, the newest start of its population): while this stays equal, games are
+              only added, with greater keys. None where games may also change
     """
 
     keys: Range
@@ -63,8 +65,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """newest_start: its population's, when this was counted;  through: the key of the last game
-    in it
+    """The totals of one start, up to a game.
+
+    newest_start  the newest start of its population when this was counted
+    through       key of the last game that was counted
+    totals        the counts
     """
 
     newest_start: int
@@ -73,14 +78,14 @@ class _Counted:
 
 
 class PairTotals:
-    """For several threads: two that count the same at the same time both do, and both are right."""
+    """The cache. Several threads may use it; two that count the same games get the same totals."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, _Counted] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, connection: Connection, sources: Sequence[Source]) -> Totals:
-        """By players, of what the connection sees."""
+        """The totals of these sources, of the games that the connection sees."""
         growing = {
             source.grows_as: source.keys for source in sources if source.grows_as is not None
         }
@@ -98,18 +103,18 @@ class PairTotals:
     def _grown(self, connection: Connection, start: int, newest_start: int, keys: Range) -> Totals:
         first, last = keys
         newest = connection.execute(_NEWEST, {"first": first, "last": last}).scalar() or first - 1
-        known = self._kept.get(start)
-        # Who counted through a later game saw more than this connection does.
-        if known is None or known.newest_start != newest_start or known.through > newest:
-            known = _Counted(newest_start, first - 1, _read(connection, ()))
-        if newest > known.through:
-            known = _Counted(
+        cached = self._kept.get(start)
+        # Totals through a later game were counted by a connection with a newer view than this one.
+        if cached is None or cached.newest_start != newest_start or cached.through > newest:
+            cached = _Counted(newest_start, first - 1, _read(connection, ()))
+        if newest > cached.through:
+            cached = _Counted(
                 newest_start,
                 newest,
-                _added([known.totals, _read(connection, [(known.through + 1, newest)])]),
+                _added([cached.totals, _read(connection, [(cached.through + 1, newest)])]),
             )
-        self._keep(start, known)
-        return known.totals
+        self._keep(start, cached)
+        return cached.totals
 
     def _keep(self, start: int, counted: _Counted) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Matches that are stored when they are over."""
+"""Matches that are stored after their end, such as a person's session, in one transaction."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ def store_played(
     settings: Mapping[str, Any],
     records: Sequence[GameRecord],
 ) -> Match:
-    """The match, its games and its end in one transaction."""
+    """Stores a match, its games and its end in one transaction."""
     with league.write() as connection:
         match = insert_match(
             connection,

@@ -1,4 +1,4 @@
-"""The life of a population in the league: made, started and started again, deleted."""
+"""Populations and their starts (incarnations) in the league: making, resuming and finding them."""
 
 import difflib
 import json
@@ -8,38 +8,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from arena.league.database import League
 from arena.league.rows import to_json
 from arena.league.schema import (
-    MEMBER,
     events,
-    folded_results,
-    folds,
     game_key,
-    game_seats,
     games,
     incarnations,
     members,
-    players,
     populations,
     rounds,
     snapshots,
 )
 from pbt.errors import PlayerError
 
-DELETE_GAMES = 5_000
 CHUNK = 500
-# These tell of a process, not of the run it made: no resume takes them back.
+# Events about a process, not about its run: no resume supersedes them.
 LASTING_EVENTS = ("resume", "edit", "checkpoint")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:
-    """One start of a population. id: the league's own;  number: 1, 2, ... within the population;
-    first_game: the number its first game gets.
+    """One start of a population.
+
+    id             id in the league
+    population_id  the population
+    number         1, 2, ... within the population
+    first_game     number of its first game
     """
 
     id: int
@@ -50,8 +48,13 @@ class Incarnation:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRows:
-    """Which events and snapshots a checkpoint knows: of incarnation (id) `incarnation` the first
-    `events`, of older ones what stands.
+    """The events and snapshots that a checkpoint knows.
+
+    Of older incarnations it knows the events that are not superseded.
+
+    incarnation  id of the incarnation that wrote the checkpoint
+    events       how many of that incarnation's events it knows
+    snapshots    ids of the snapshots that it knows
     """
 
     incarnation: int
@@ -62,20 +65,6 @@ class CheckpointRows:
 NOTHING_KNOWN = CheckpointRows(0, 0, frozenset())
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """What goes, or went, with a population: rows by kind. size_bytes is an estimate from the
-    share of the file's game rows.
-    """
-
-    games: int
-    snapshots: int
-    rounds: int
-    events: int
-    incarnations: int
-    size_bytes: int
-
-
 def create_population(
     league: League,
     name: str,
@@ -84,10 +73,11 @@ def create_population(
     versions: Mapping[str, str],
     member_roles: Sequence[tuple[str, str]] = (),
 ) -> int:
-    """Returns the new population's id; its state is "created".
+    """Makes a population in state "created" and returns its id.
 
-    env           registered name of the game; its options are taken from config["env"]["options"]
-    config        the resolved configuration;  versions: package -> version
+    env           registered name of the game; its options are those in the config
+    config        the resolved config
+    versions      package -> version
     member_roles  (member, role) in order
     Raises: PlayerError when the name is taken, or cannot be part of a player's name.
     """
@@ -96,47 +86,59 @@ def create_population(
             f"population name {name!r}: expected letters, digits, '.', '_' and '-', at most "
             "64, the first a letter or digit"
         )
-    options = to_json(config.get("env", {}).get("options", {}))
     with league.write() as connection:
         if connection.execute(select(populations.c.id).where(populations.c.name == name)).first():
             raise PlayerError(
                 f"population {name!r} exists already; resume it with `arena train --resume "
                 f"{name}`, or choose another --name"
             )
-        values = {
-            "name": name,
-            "env_name": env,
-            "env_options": options,
-            "config": to_json(config),
-            "versions": to_json(versions),
-        }
-        row = connection.execute(
-            insert(populations).values(**values, state="created", created_at=time.time())
-        )
-        assert row.inserted_primary_key is not None
-        population_id = int(row.inserted_primary_key[0])
-        if member_roles:
-            rows = [
-                {"population_id": population_id, "name": member, "role": role, "position": i}
-                for i, (member, role) in enumerate(member_roles)
-            ]
-            connection.execute(insert(members), rows)
+        return insert_population(connection, name, env, config, versions, member_roles)
+
+
+def insert_population(
+    connection: Connection,
+    name: str,
+    env: str,
+    config: Mapping[str, Any],
+    versions: Mapping[str, str],
+    member_roles: Sequence[tuple[str, str]],
+) -> int:
+    """As `create_population`, in the caller's transaction and without a check of the name."""
+    values = {
+        "name": name,
+        "env_name": env,
+        "env_options": to_json(config.get("env", {}).get("options", {})),
+        "config": to_json(config),
+        "versions": to_json(versions),
+    }
+    row = connection.execute(
+        insert(populations).values(**values, state="created", created_at=time.time())
+    )
+    assert row.inserted_primary_key is not None
+    population_id = int(row.inserted_primary_key[0])
+    if member_roles:
+        rows = [
+            {"population_id": population_id, "name": member, "role": role, "position": i}
+            for i, (member, role) in enumerate(member_roles)
+        ]
+        connection.execute(insert(members), rows)
     return population_id
 
 
 def add_members(league: League, population: str, member_roles: Sequence[tuple[str, str]]) -> None:
-    """Those that joined later, (member, role) in order; who has a row already keeps it. Raises:
-    PlayerError.
+    """Adds members that joined later. A member that has a row keeps it. Raises: PlayerError.
+
+    member_roles: (member, role) of all members, in order.
     """
     with league.write() as connection:
         population_id = int(find_population(connection, population).id)
-        there = list(
+        stored = list(
             connection.execute(
                 select(members.c.name).where(members.c.population_id == population_id)
             ).scalars()
         )
-        new = [(name, role) for name, role in member_roles if name not in there]
-        for position, (name, role) in enumerate(new, start=len(there)):
+        new = [(name, role) for name, role in member_roles if name not in stored]
+        for position, (name, role) in enumerate(new, start=len(stored)):
             connection.execute(
                 insert(members).values(
                     population_id=population_id, name=name, role=role, position=position
@@ -154,37 +156,36 @@ def open_incarnation(
     last_rounds: Mapping[str, int] | None = None,
     known: CheckpointRows | None = None,
 ) -> Incarnation:
-    """Start the population (again). What an older incarnation wrote behind the checkpoint is marked
-    superseded in the same transaction.
+    """Starts the population, for the first time or again from a checkpoint.
 
-    last_game    number of the last game the checkpoint knows; -1 before any, which supersedes
-                 everything
-    last_rounds  member -> its last round the checkpoint knows; a member not named has had none
-    known        its events and snapshots; None for a checkpoint that does not say: then those stand
-                 that came before the next game ended
+    What older incarnations wrote after the checkpoint becomes superseded in the same transaction.
+
+    last_game    number of the last game that the checkpoint knows; -1 supersedes all games
+    last_rounds  member -> its last round that the checkpoint knows; members without one are absent
+    known        the events and snapshots that the checkpoint knows; None for an older checkpoint,
+                 which does not say: then those stand that came before the next game ended
     """
     with league.write() as connection:
-        older = select(incarnations.c.id, incarnations.c.number).where(
+        starts = select(incarnations.c.id, incarnations.c.number).where(
             incarnations.c.population_id == population_id
         )
-        found = connection.execute(older.order_by(incarnations.c.number)).all()
-        ids = [row.id for row in found]
+        older = connection.execute(starts.order_by(incarnations.c.number)).all()
+        ids = [row.id for row in older]
         _supersede(connection, ids, last_game, last_rounds or {})
         if known is None:
             _supersede_by_game(connection, ids, last_game)
         else:
             _supersede_unknown(connection, population_id, ids, known)
-        number = found[-1].number + 1 if found else 1
+        number = older[-1].number + 1 if older else 1
         values = {
             "population_id": population_id,
             "number": number,
             "pid": pid,
             "started_at": time.time(),
             "first_game": last_game + 1,
+            "from_checkpoint": from_checkpoint,
         }
-        row = connection.execute(
-            insert(incarnations).values(**values, from_checkpoint=from_checkpoint)
-        )
+        row = connection.execute(insert(incarnations).values(**values))
         connection.execute(
             update(populations).where(populations.c.id == population_id).values(state="running")
         )
@@ -203,14 +204,14 @@ def _supersede(
         connection.execute(
             update(games).where(games.c.id >= first, games.c.id < end).values(superseded=1)
         )
-        known = (
+        with_rounds = (
             connection.execute(
                 select(rounds.c.member).where(rounds.c.incarnation_id == incarnation_id).distinct()
             )
             .scalars()
             .all()
         )
-        for member in known:
+        for member in with_rounds:
             late = (
                 rounds.c.incarnation_id == incarnation_id,
                 rounds.c.member == member,
@@ -235,10 +236,10 @@ def _supersede_unknown(
     incarnation_ids: Sequence[int],
     known: CheckpointRows,
 ) -> None:
-    cut = (events.c.incarnation_id == known.incarnation) & (events.c.position >= known.events)
+    unknown = (events.c.incarnation_id == known.incarnation) & (events.c.position >= known.events)
     later = (
         events.c.incarnation_id.in_(incarnation_ids),
-        (events.c.incarnation_id > known.incarnation) | cut,
+        (events.c.incarnation_id > known.incarnation) | unknown,
     )
     connection.execute(
         update(events).where(*later, events.c.kind.not_in(LASTING_EVENTS)).values(superseded=1)
@@ -246,19 +247,19 @@ def _supersede_unknown(
     standing = select(snapshots.c.id, snapshots.c.snapshot_id).where(
         snapshots.c.population_id == population_id, snapshots.c.superseded == 0
     )
-    unknown = [
+    newer = [
         row.id for row in connection.execute(standing) if row.snapshot_id not in known.snapshots
     ]
-    for start in range(0, len(unknown), CHUNK):
+    for start in range(0, len(newer), CHUNK):
         connection.execute(
             update(snapshots)
-            .where(snapshots.c.id.in_(unknown[start : start + CHUNK]))
+            .where(snapshots.c.id.in_(newer[start : start + CHUNK]))
             .values(superseded=1)
         )
 
 
 def set_state(league: League, population_id: int, state: str) -> None:
-    """state: a word for people, such as running, stopped, finished, failed."""
+    """Stores the state of a population, a word for people, such as running or finished."""
     with league.write() as connection:
         connection.execute(
             update(populations).where(populations.c.id == population_id).values(state=state)
@@ -269,7 +270,7 @@ _NAMED = select(populations).where(populations.c.name == bindparam("name"))
 
 
 def find_population(connection: Connection, name: str) -> Any:
-    """The row of a population. Raises: PlayerError naming the nearest name, or all there are."""
+    """The row of a population. Raises: PlayerError that names the nearest name, or all of them."""
     row = connection.execute(_NAMED, {"name": name}).first()
     if row is not None:
         return row
@@ -279,110 +280,16 @@ def find_population(connection: Connection, name: str) -> Any:
     near = difflib.get_close_matches(name, names, n=1)
     if near:
         raise PlayerError(f"no population {name!r} in this league; did you mean {near[0]!r}?")
-    there = (
+    choices = (
         f"there are: {', '.join(names)}"
         if names
         else "there are none yet; train one with `arena train`"
     )
-    raise PlayerError(f"no population {name!r} in this league; {there}")
+    raise PlayerError(f"no population {name!r} in this league; {choices}")
 
 
 def stored_config(league: League, name: str) -> dict[str, Any]:
-    """The resolved configuration the population was made with. Raises: PlayerError."""
+    """The resolved config that the population was made with. Raises: PlayerError."""
     with league.read() as connection:
         config: dict[str, Any] = json.loads(find_population(connection, name).config)
     return config
-
-
-def delete_population(league: League, name: str, *, dry_run: bool = False) -> Deletion:
-    """Remove a population and everything of it, in small transactions so that other trainings go on
-    meanwhile; returns what goes.
-
-    Killed half-way it can be repeated. Games of matches stay: they belong to the match. Raises:
-    PlayerError.
-    """
-    with league.read() as connection:
-        population_id = int(find_population(connection, name).id)
-        ids = list(
-            connection.execute(
-                select(incarnations.c.id).where(incarnations.c.population_id == population_id)
-            ).scalars()
-        )
-        deletion = _count(connection, population_id, ids)
-    if dry_run:
-        return deletion
-    set_state(league, population_id, "deleting")
-    for incarnation_id in ids:
-        while _delete_some_games(league, incarnation_id):
-            pass
-    with league.write() as connection:
-        for table in (rounds, events, snapshots):
-            connection.execute(delete(table).where(table.c.incarnation_id.in_(ids)))
-        connection.execute(
-            delete(players).where(
-                players.c.kind == MEMBER, players.c.population_id == population_id
-            )
-        )
-        for table in (folded_results, folds, members, incarnations):
-            connection.execute(delete(table).where(table.c.population_id == population_id))
-        connection.execute(delete(populations).where(populations.c.id == population_id))
-    return deletion
-
-
-def _delete_some_games(league: League, incarnation_id: int) -> bool:
-    with league.write() as connection:
-        mine = (
-            games.c.id >= game_key(incarnation_id, 0),
-            games.c.id < game_key(incarnation_id + 1, 0),
-        )
-        last = connection.execute(
-            select(
-                func.max(
-                    select(games.c.id)
-                    .where(*mine)
-                    .order_by(games.c.id)
-                    .limit(DELETE_GAMES)
-                    .subquery()
-                    .c.id
-                )
-            )
-        ).scalar()
-        if last is None:
-            return False
-        first = game_key(incarnation_id, 0)
-        connection.execute(
-            delete(game_seats).where(game_seats.c.game_id >= first, game_seats.c.game_id <= last)
-        )
-        connection.execute(delete(games).where(games.c.id >= first, games.c.id <= last))
-        return True
-
-
-def _count(connection: Connection, population_id: int, incarnation_ids: Sequence[int]) -> Deletion:
-    def count(table: Any) -> int:
-        return int(
-            connection.execute(
-                select(func.count())
-                .select_from(table)
-                .where(table.c.incarnation_id.in_(incarnation_ids))
-            ).scalar_one()
-        )
-
-    mine = count(games)
-    return Deletion(
-        mine,
-        count(snapshots),
-        count(rounds),
-        count(events),
-        len(incarnation_ids),
-        game_bytes(connection, mine),
-    )
-
-
-def game_bytes(connection: Connection, count: int) -> int:
-    """About how many bytes `count` games take, by their share of all game rows in the file."""
-    all_games = int(connection.execute(select(func.count()).select_from(games)).scalar_one())
-    used = connection.exec_driver_sql(
-        "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM "
-        "pragma_page_size)"
-    ).scalar_one()
-    return int(used * count / all_games) if all_games else 0

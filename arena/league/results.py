@@ -1,5 +1,7 @@
-"""Which evaluation games a rating table counts, and what they came to. Training, greedy, voided
-and superseded games never enter.
+"""Results of the games that a rating table counts.
+
+A table counts evaluation games of populations and games of matches. It never counts training,
+greedy, voided or superseded games.
 """
 
 import json
@@ -32,7 +34,7 @@ from arena.stats.plackett_luce import Ranking
 from arena.stats.win_matrix import WinMatrix, win_matrix
 from pbt.records import PlayerRef
 
-# A player in several seats is its best one.
+# A player in several seats counts with its best place.
 _SEATS = text(f"""
 SELECT g.id, s.player_id, MIN(s.place) AS place
 {CHOSEN} CROSS JOIN game_seats s ON s.game_id = g.id
@@ -42,10 +44,10 @@ GROUP BY g.id, s.player_id ORDER BY g.id, s.player_id
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the games of a scope came to.
+    """The results of the games of a scope.
 
-    matrix    of each player against each it met, by one comparison per opponent and game
-    rankings  the games of more than two players, as they ended; empty where games have two seats
+    matrix    each player against each opponent, one comparison per opponent and game
+    rankings  results of games of more than two players; empty where games have two seats
     """
 
     matrix: WinMatrix[PlayerRef]
@@ -53,10 +55,10 @@ class Results:
 
 
 def population_results(league: League, population: str, *, everyone: bool = False) -> Results:
-    """Its evaluation games, and matches among its snapshots and players that belong to no
-    population; everyone: as `game_results` of its game.
+    """The results of a population.
 
-    Raises: PlayerError.
+    They are those of its evaluation games, and of matches among its snapshots and players of no
+    population. everyone: take `game_results` of its game instead. Raises: PlayerError.
     """
     with league.read() as connection:
         row = find_population(connection, population)
@@ -85,26 +87,26 @@ def population_results(league: League, population: str, *, everyone: bool = Fals
 
 
 def game_results(league: League, env_name: str, env_options: Mapping[str, Any]) -> Results:
-    """Evaluation games and matches of every population of a game with these options."""
+    """The results of all populations and matches of a game with these options."""
     with league.read() as connection:
         return _results(league, connection, _everything(connection, env_name, to_json(env_options)))
 
 
 def match_results(league: League, match_ids: Sequence[int]) -> Results:
-    """The games of these matches alone."""
+    """The results of these matches alone."""
     with league.read() as connection:
         return _results(league, connection, [_games_of_match(match_id) for match_id in match_ids])
 
 
 def rated_games(league: League) -> list[tuple[str, dict[str, Any]]]:
-    """(name, options) of every game that populations or matches play, by name."""
+    """(name, options) of every game that populations or matches play, sorted by name."""
     with league.read() as connection:
-        found = {
+        played = {
             tuple(row)
             for table in (populations, matches)
             for row in connection.execute(select(table.c.env_name, table.c.env_options))
         }
-    return [(name, json.loads(options)) for name, options in sorted(found)]
+    return [(name, json.loads(options)) for name, options in sorted(played)]
 
 
 def _everything(connection: Connection, env_name: str, env_options: str) -> list[Source]:
@@ -115,10 +117,11 @@ def _everything(connection: Connection, env_name: str, env_options: str) -> list
 
 
 def _of_populations(connection: Connection, population_ids: Sequence[int]) -> list[Source]:
-    """One for each of their starts.
+    """One source for each start of these populations.
 
-    Games of a start are numbered in the order they are committed, and only a later start supersedes
-    them, so they may be counted once. Those of a population that is being deleted go, too.
+    The games of a start are numbered in the order they are committed, and only a later start
+    supersedes them, so counts of them may be cached. The games of a population that is being
+    deleted vanish, so counts of them may not.
     """
     chosen = select(incarnations.c.population_id, incarnations.c.id, populations.c.state).join(
         populations
@@ -141,17 +144,19 @@ def _games_of_match(match_id: int) -> Source:
 
 
 def _counted_matches(connection: Connection, env_name: str, env_options: str) -> list[Any]:
-    """A match played again with the same seed gives the same games: the longest of such matches
-    counts, the others are no new evidence.
+    """The matches of a game that count.
+
+    A match that is played again with the same seed gives the same games. The longest of such
+    matches counts, and the others are no new evidence.
     """
-    found: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
+    repeats: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
     for match in connection.execute(
         select(matches).where(matches.c.env_name == env_name, matches.c.env_options == env_options)
     ):
-        found[match.players, match.seed, settings_of_games(match.settings)].append(match)
+        repeats[match.players, match.seed, settings_of_games(match.settings)].append(match)
     return [
         max(same, key=lambda match: (match.finished_at is not None, match.games, -match.id))
-        for same in found.values()
+        for same in repeats.values()
     ]
 
 
@@ -161,24 +166,24 @@ def _snapshots_of(match: Any) -> set[str]:
 
 def _results(league: League, connection: Connection, sources: Sequence[Source]) -> Results:
     scope = {"ranges": json.dumps([source.keys for source in sources])}
-    named = _players(connection)
+    player_of = _players(connection)
     if _seats(connection, scope) > 2:
-        rankings = _rankings(connection, scope, named)
+        rankings = _rankings(connection, scope, player_of)
         return Results(
             win_matrix(pair for ranking in rankings for pair in _compared(ranking)), rankings
         )
-    found = league.pair_totals.of(connection, sources)
-    ids, places = np.unique(found[:, :2], return_inverse=True)
+    totals = league.pair_totals.of(connection, sources)
+    ids, places = np.unique(totals[:, :2], return_inverse=True)
     first, second = places.reshape(-1, 2).T
     wins, draws = np.zeros((2, len(ids), len(ids)))
-    wins[first, second] = found[:, 2]
-    wins[second, first] = found[:, 4] - found[:, 2] - found[:, 3]
-    draws[first, second] = draws[second, first] = found[:, 3]
-    return Results(WinMatrix(tuple(named[player] for player in ids.tolist()), wins, draws), ())
+    wins[first, second] = totals[:, 2]
+    wins[second, first] = totals[:, 4] - totals[:, 2] - totals[:, 3]
+    draws[first, second] = draws[second, first] = totals[:, 3]
+    return Results(WinMatrix(tuple(player_of[player] for player in ids.tolist()), wins, draws), ())
 
 
 def _compared(ranking: Ranking[PlayerRef]) -> list[PairResult[PlayerRef]]:
-    """Every two of a table."""
+    """The results of every two players of a table."""
     seated = list(zip(ranking.players, ranking.places, strict=True))
     return [
         PairResult(
@@ -194,7 +199,7 @@ def _compared(ranking: Ranking[PlayerRef]) -> list[PairResult[PlayerRef]]:
 
 
 def _seats(connection: Connection, scope: Mapping[str, Any]) -> int:
-    """Of one of the games; all games of a scope have as many."""
+    """How many seats the games of a scope have; all have equally many."""
     one = connection.execute(text(f"SELECT g.id {CHOSEN} LIMIT 1"), scope).scalar()
     return int(
         connection.execute(
@@ -204,10 +209,11 @@ def _seats(connection: Connection, scope: Mapping[str, Any]) -> int:
 
 
 def _rankings(
-    connection: Connection, scope: Mapping[str, Any], named: Mapping[int, PlayerRef]
+    connection: Connection, scope: Mapping[str, Any], player_of: Mapping[int, PlayerRef]
 ) -> list[Ranking[PlayerRef]]:
-    """Games that ended alike counted together; one in which a player met nobody else says
-    nothing.
+    """The results of the games; games with equal results are counted together.
+
+    A game in which a player met only itself says nothing and is left out.
     """
     ended: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for row in connection.execute(_SEATS, scope):
@@ -215,7 +221,9 @@ def _rankings(
     counted = Counter(tuple(seats) for seats in ended.values() if len(seats) > 1)
     return [
         Ranking(
-            tuple(named[player] for player, _ in seats), tuple(place for _, place in seats), games
+            tuple(player_of[player] for player, _ in seats),
+            tuple(place for _, place in seats),
+            games,
         )
         for seats, games in sorted(counted.items())
     ]

@@ -1,6 +1,6 @@
-"""Retention: the plan of which frozen weights may go, and the marks that keep or outlive them.
+"""Retention of snapshots: the plan of which weights may be removed, and the marks in their rows.
 
-A snapshot's rows stay when its weights have gone from the disk.
+A snapshot's row stays when its weights are removed from the disk.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ CHUNK = 500
 
 
 def anchors(league: League) -> set[str]:
-    """Ids of the snapshots a person marked as anchors."""
+    """Ids of the snapshots that a person marked as anchors."""
     with league.read() as connection:
         return set(
             connection.execute(
@@ -27,7 +27,7 @@ def anchors(league: League) -> set[str]:
 
 
 def mark_anchor(league: League, snapshot_id: str, is_anchor: bool = True) -> None:
-    """An anchor's weights are never thinned out."""
+    """Marks a snapshot as an anchor, or as none. Retention keeps the weights of anchors."""
     with league.write() as connection:
         connection.execute(
             update(snapshots)
@@ -39,10 +39,10 @@ def mark_anchor(league: League, snapshot_id: str, is_anchor: bool = True) -> Non
 def mark_weights_removed(
     league: League, snapshot_ids: Sequence[str], population: str | None = None
 ) -> None:
-    """Say that these snapshots can no longer be played.
+    """Marks snapshots as no longer playable.
 
-    population  whose files they were: two trainings from one configuration and seed make equal
-                snapshots, each in its own folder. None: everybody's
+    population  whose files were removed; None: those of all populations. Two trainings with equal
+                config and seed make equal snapshots, each in its own folder
     Raises: PlayerError when there is no such population.
     """
     with league.write() as connection:
@@ -55,7 +55,7 @@ def mark_weights_removed(
 
 
 class RetainedSnapshot(Protocol):
-    """What the plan reads of a SnapshotRecord."""
+    """The fields of a SnapshotRecord that the plan reads."""
 
     @property
     def snapshot_id(self) -> str: ...
@@ -70,18 +70,17 @@ def plan_retention(
     thinned_every: int,
     keep_ids: Collection[str],
 ) -> tuple[str, ...]:
-    """The ids whose weights may go, oldest first.
+    """The ids of the snapshots whose weights may be removed, oldest first.
 
-    snapshots      every snapshot the population ever made, oldest first, also those whose weights
-                   are gone: positions must not move, or each run
-                   of the plan would thin the tail again
-    keep_newest    so many newest of the whole population stay;  thinned_every: of each member's,
-                   the first and every k-th after it stay
-    keep_ids       the best, anchors, and whatever is seated, in a checkpoint, or the source of a
-                   copy not yet applied
+    snapshots      every snapshot that the population made, oldest first. Those without weights are
+                   included: positions must not move, or each plan would thin the rest again
+    keep_newest    how many of the newest snapshots of the population stay
+    thinned_every  of each member's snapshots, the first and every k-th after it stay
+    keep_ids       the best, anchors, and those that are seated, in a checkpoint, or the source of a
+                   copy that is not applied yet
 
-    Each member's newest stays too: a member that finished early remains an opponent. Parents need
-    not stay: nothing plays them.
+    Each member's newest snapshot stays too, so that a member that finished early remains an
+    opponent. Parents need not stay, because no game seats them.
     """
     kept = set(keep_ids) | {
         snapshot.snapshot_id for snapshot in snapshots[max(0, len(snapshots) - keep_newest) :]

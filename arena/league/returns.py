@@ -1,5 +1,6 @@
-"""Games of one seat: nobody wins there, so snapshots are compared by the returns of their
-evaluation games.
+"""Standings in games of one seat, by the returns of evaluation games.
+
+Such a game has no winner, so its snapshots have no ratings.
 """
 
 import math
@@ -12,7 +13,7 @@ from sqlalchemy import text
 
 from arena.league.database import League
 from arena.league.populations import find_population
-from arena.league.queries import StoredSnapshot, snapshots_of
+from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.score import mean_interval
 
@@ -28,8 +29,13 @@ WHERE g.kind = 1 AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
 
 @dataclass(frozen=True, slots=True)
 class ReturnStanding:
-    """mean: of the unshaped return;  low, high: its 95 % interval, Student's t over games; None
-    where all returns are equal.
+    """The returns of one snapshot. The interval is Student's t over games.
+
+    snapshot  the snapshot
+    games     its evaluation games
+    mean      mean of the unshaped return
+    low       lower end of the mean's 95 % interval, None where all returns are equal
+    high      upper end of the mean's 95 % interval, None where all returns are equal
     """
 
     snapshot: StoredSnapshot
@@ -40,34 +46,32 @@ class ReturnStanding:
 
     @property
     def label(self) -> str:
-        """A name the player can be called by: `doom/m0@1.21M`."""
+        """A name by which the player can be found: `doom/m0@1.21M`."""
         return self.snapshot.label
 
 
 def return_standings(league: League, population: str) -> list[ReturnStanding]:
-    """Most surely good first; [] for games of several seats. Raises: PlayerError."""
+    """The standings, highest lower end first; [] in games of several seats. Raises: PlayerError."""
     returns: dict[str, list[float]] = defaultdict(list)
     with league.read() as connection:
         for name, value in connection.execute(
             _RETURNS, {"population_id": find_population(connection, population).id}
         ):
             returns[name].append(value)
-        found = snapshots_of(connection, list(returns))
-    # Of equal content in several populations, the one asked for.
+        snapshots = snapshots_of(connection, list(returns))
+    # Equal weights may stand in several populations; that of the requested population is taken.
     kept = {
         snapshot.record.snapshot_id: snapshot
-        for snapshot in sorted(found, key=lambda snapshot: snapshot.population == population)
+        for snapshot in sorted(snapshots, key=lambda snapshot: snapshot.population == population)
     }
     table = [_standing(kept[name], values) for name, values in returns.items() if name in kept]
-    return sorted(table, key=lambda row: (-_surely(row), row.label))
+    return sorted(table, key=lambda row: (-_lower_end(row), row.label))
 
 
 def best_by_return(
     table: Sequence[ReturnStanding], min_games: int = BEST_MIN_GAMES
 ) -> ReturnStanding | None:
-    """The snapshot with the highest lower end among those with enough games and weights; None
-    when there is none.
-    """
+    """The first snapshot of a table that has enough games and its weights, None without one."""
     return next(
         (row for row in table if row.games >= min_games and not row.snapshot.weights_removed), None
     )
@@ -78,9 +82,10 @@ def _standing(snapshot: StoredSnapshot, values: Sequence[float]) -> ReturnStandi
     return ReturnStanding(snapshot, len(values), float(np.mean(values)), low, high)
 
 
-def _surely(row: ReturnStanding) -> float:
-    """What it returns at least, as far as is known: a single game says nothing, many equal ones
-    say all.
+def _lower_end(row: ReturnStanding) -> float:
+    """The lower end of the mean's interval.
+
+    Where all returns are equal there is none: many equal games give the mean, a few give -inf.
     """
     if row.low is not None:
         return row.low

@@ -1,9 +1,8 @@
-"""What no single round can show: that the rounds of a population continue each other, and that none
-of its games is missing.
+"""Checks across the rounds of a population: each continues earlier ones, and no game is missing.
 
-`verify` recomputes each round from its own inputs; here those inputs are held against what came
-before. Rules and seed are those of the configuration, values of members are those of their last
-directives, rounds and games are numbered without gaps, copied snapshots are known. What a person
+`arena.league.verify` recomputes each round from its own inputs; here those inputs are compared with
+earlier rows. Rules and seed must be those of the config, a member's values those of its last
+directive, rounds and games numbered without gaps, and copied snapshots known. Values that a person
 edited (an "edit" event of that start) may differ once.
 """
 
@@ -16,8 +15,9 @@ from sqlalchemy import Connection, func, select
 from arena.league.database import League
 from arena.league.game_rows import folded_through
 from arena.league.populations import find_population, stored_config
-from arena.league.queries import StoredRound, list_events, list_snapshots
 from arena.league.schema import games, incarnations
+from arena.league.stored_history import StoredRound, list_events
+from arena.league.stored_snapshots import list_snapshots
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
@@ -26,14 +26,15 @@ from pbt.population.rules import EARLIER_RULES, PbtRules
 from pbt.population.scores import as_objective
 
 Edits = Mapping[int, Collection[str]]
-"""Number of a start -> dotted keys of the configuration that were edited at it."""
+"""Number of a start -> dotted keys of the config that were edited at it."""
 
 
 def history_problems(
     league: League, population: str, rounds: Sequence[StoredRound]
 ) -> list[tuple[StoredRound, str]]:
-    """What contradicts the rounds before it. rounds: those that stand, in the order they were
-    decided. Raises: PlayerError.
+    """(round, problem) for each contradiction to earlier rounds. Raises: PlayerError.
+
+    rounds  those that are not superseded, in the order they were decided
     """
     config = config_from_table(
         stored_config(league, population), f"stored config of {population!r}"
@@ -52,18 +53,19 @@ def history_problems(
 
 
 def missing_games(league: League, population: str) -> str | None:
-    """What is wrong with the running numbers of the games that count, None when nothing is.
+    """What is wrong with the numbers of the games that count, None when nothing is.
+
     Raises: PlayerError.
     """
     while True:
         gone = folded_through(league, population)
         with league.read() as connection:
-            found = _numbering_of_games(
+            problem = _numbering_of_games(
                 connection, int(find_population(connection, population).id), gone
             )
-        # A running training may fold between the two looks.
+        # A running training may fold games between the two reads.
         if folded_through(league, population) == gone:
-            return found
+            return problem
 
 
 def _numbering_of_games(connection: Connection, population_id: int, gone: int) -> str | None:
@@ -119,21 +121,21 @@ def _numbering(rounds: Sequence[StoredRound]) -> list[tuple[StoredRound, str]]:
 def _rules(
     rounds: Sequence[StoredRound], config: RunConfig, edits: Edits
 ) -> list[tuple[StoredRound, str]]:
-    """Rules and seed; after an edit the first round that follows says what holds."""
+    """Problems of rules and seeds. After an edit, the next round says which value holds."""
     problems = []
     expected: dict[str, object] = {}
     start = 0
     for stored in rounds:
-        found = {**EARLIER_RULES, **stored.record.rules}
+        rules = {**EARLIER_RULES, **stored.record.rules}
         if start == 0:
-            expected = _configured(config, found)
+            expected = _configured(config, rules)
         edited = _newly_edited(edits, start, stored.incarnation, "pbt.")
-        expected.update({name: found[name] for name in found if _config_key(name) in edited})
+        expected.update({name: rules[name] for name in rules if _config_key(name) in edited})
         differing = [
-            name for name in sorted({*expected, *found}) if found.get(name) != expected.get(name)
+            name for name in sorted({*expected, *rules}) if rules.get(name) != expected.get(name)
         ]
         problems += [
-            (stored, f"rules.{name}: stored {found.get(name)!r}, in force {expected.get(name)!r}")
+            (stored, f"rules.{name}: stored {rules.get(name)!r}, in force {expected.get(name)!r}")
             for name in differing
         ]
         if stored.record.seed != config.seed:
@@ -145,7 +147,7 @@ def _rules(
 
 
 def _newly_edited(edits: Edits, start: int, incarnation: int, section: str) -> set[str]:
-    """Keys of a section that were edited at the starts after `start`, up to `incarnation`."""
+    """The keys of a section that were edited at the starts after `start`, up to `incarnation`."""
     return {
         key.removeprefix(section)
         for number in range(start + 1, incarnation + 1)
@@ -155,17 +157,15 @@ def _newly_edited(edits: Edits, start: int, incarnation: int, section: str) -> s
 
 
 def _config_key(rule: str) -> str:
-    """Two rules, the ends of an interval, are one key of the configuration."""
+    """The config key of a rule. Two rules, the ends of an interval, are one key."""
     return re.sub(r"_(low|high)$", "_bounds", rule)
 
 
-def _configured(config: RunConfig, found: Mapping[str, object]) -> dict[str, object]:
-    """The rules that the configuration asks for; the objective is the game's, so the round's own
-    is taken.
-    """
+def _configured(config: RunConfig, rules: Mapping[str, object]) -> dict[str, object]:
+    """The rules of the config. The objective belongs to the game, so it is the round's own."""
     try:
         return dict(
-            PbtRules.from_config(config.pbt, as_objective(found.get("objective"))).to_mapping()
+            PbtRules.from_config(config.pbt, as_objective(rules.get("objective"))).to_mapping()
         )
     except EngineError:
         return {}
@@ -174,7 +174,7 @@ def _configured(config: RunConfig, found: Mapping[str, object]) -> dict[str, obj
 def _values(
     rounds: Sequence[StoredRound], config: RunConfig, edits: Edits
 ) -> list[tuple[StoredRound, str]]:
-    """A member's values at a round are those of its last directive, or the ones it started with."""
+    """Problems of members' values, which must be those of the last directive or of the start."""
     problems = []
     in_force: dict[str, dict[str, float]] = {}
     start = 0
@@ -220,12 +220,12 @@ def _copies(
             directive.copy_snapshot is not None
             and makers.get(directive.copy_snapshot) != directive.copy_from
         ):
-            found = makers.get(directive.copy_snapshot, "nobody")
+            maker = makers.get(directive.copy_snapshot, "no member")
             problems.append(
                 (
                     stored,
                     (
-                        f"copied snapshot {directive.copy_snapshot[:12]}: made by {found}, "
+                        f"copied snapshot {directive.copy_snapshot[:12]}: made by {maker}, "
                         f"expected {directive.copy_from}"
                     ),
                 )

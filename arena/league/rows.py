@@ -1,5 +1,6 @@
-"""Records to rows and back, by hand; the only place that knows both. Floats keep all their bits,
-in JSON, too.
+"""Conversion of records to database rows and back; no other module knows both forms.
+
+Floats keep all their bits, also in JSON.
 """
 
 import json
@@ -66,11 +67,13 @@ SEAT_COLUMNS = (
 
 @cache
 def insert_sql(table: Table, columns: Sequence[str], unless: Sequence[str]) -> str:
-    """An INSERT with one `?` per column, passing over rows whose key `unless` is there already, so
-    that a repeated commit changes nothing.
+    """An INSERT with one `?` per column that skips rows whose key exists already.
 
-    Text for `exec_driver_sql` with tuples: half the processor time of executing the construct with
-    dictionaries.
+    A repeated commit therefore changes nothing. The text is for `exec_driver_sql` with tuples,
+    which takes half the processor time of SQLAlchemy's construct with dictionaries.
+
+    columns  the columns, in the table's order
+    unless   the columns of the key
     """
     statement = insert(table).on_conflict_do_nothing(index_elements=list(unless))
     compiled = statement.compile(dialect=sqlite.dialect(), column_keys=list(columns))
@@ -85,8 +88,10 @@ def insert_sql(table: Table, columns: Sequence[str], unless: Sequence[str]) -> s
 def game_row(
     key: int, incarnation_id: int | None, match_id: int | None, game: GameRecord, committed_at: int
 ) -> Row:
-    """In the order of GAME_COLUMNS. Raises: EngineError on a number outside the key or a
-    trajectory hash that is not hexadecimal.
+    """A game's row, in the order of GAME_COLUMNS.
+
+    Raises: EngineError on a number that does not fit into a key, and on a trajectory hash that is
+    not hexadecimal.
     """
     if not 0 <= game.number <= MAX_NUMBER:
         raise EngineError(f"game number {game.number}: expected 0 to {MAX_NUMBER}")
@@ -121,7 +126,7 @@ def game_row(
 
 
 def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
-    """In the order of SEAT_COLUMNS."""
+    """A seat's row, in the order of SEAT_COLUMNS."""
     return (
         key,
         seat,
@@ -136,8 +141,9 @@ def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
 
 
 def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
-    """From a whole row of games and its rows of seats, as `read_seats` gives them. By place:
-    names take twice as long, and games are many.
+    """The record of a whole row of `games` and its seats, as `read_seats` returns them.
+
+    The columns are unpacked by position: access by name takes twice as long, and games are many.
     """
     (
         _,
@@ -230,9 +236,9 @@ def to_directive(stored: str) -> Directive:
 
 
 def _to_score(stored: dict[str, Any]) -> MemberScore:
-    """Rows of earlier versions have no games by opponent."""
+    """A stored score as a record. Rows of earlier versions hold no games by opponent."""
     return MemberScore(
-        **{**stored, "against": tuple(Against(**found) for found in stored.get("against", ()))}
+        **{**stored, "against": tuple(Against(**part) for part in stored.get("against", ()))}
     )
 
 
@@ -259,7 +265,8 @@ def event_values(event: Event) -> dict[str, Any]:
 
 
 def to_json(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    """One spelling for equal values, so that options can be compared as text. Raises: ValueError
-    on nan and inf, TypeError on what JSON lacks.
+    """JSON with one spelling for equal values, so that options can be compared as text.
+
+    Raises: ValueError on nan and inf, TypeError on types that JSON does not have.
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -1,9 +1,13 @@
-"""The tables. Rows are written from `pbt.records` in `rows.py` and read back as frozen dataclasses
-in `queries.py`; nothing else knows them.
+"""The tables of the league.
 
-A game's key is built, not counted: the incarnation (or match) it belongs to in the high bits, its
-number there in the low ones. So games of one incarnation lie in the order of their numbers, a range
-of numbers is a range of the table, and a seat knows its game before the game is written.
+The file is longer than 350 lines because all tables stand in one `MetaData`, which the migrations
+are compared with. Rows never leave `arena.league`: `arena.league.rows` converts them from and to
+`pbt.records`.
+
+A game's key is built, not counted: its high bits are the incarnation or match that it belongs to,
+its low bits are the game's number there. Games of one incarnation therefore lie in the order of
+their numbers, a range of numbers is a range of keys, and a seat's row can name its game before the
+game is written.
 """
 
 from typing import Literal
@@ -39,12 +43,12 @@ PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = (
 
 
 def game_key(incarnation_id: int, number: int) -> int:
-    """Key of game `number` of an incarnation."""
+    """The key of game `number` of an incarnation."""
     return incarnation_id << NUMBER_BITS | number
 
 
 def match_game_key(match_id: int, number: int) -> int:
-    """Key of game `number` of a match."""
+    """The key of game `number` of a match."""
     return _MATCH_FLAG | match_id << NUMBER_BITS | number
 
 
@@ -55,8 +59,8 @@ metadata = MetaData(
     }
 )
 
-# sqlite_autoincrement: an id is never used again, not even after a deletion; game keys are made of
-# the ids of incarnations and matches.
+# sqlite_autoincrement: an id is never reused, not even after a deletion, because game keys are made
+# of the ids of incarnations and matches.
 populations = Table(
     "populations",
     metadata,
@@ -102,9 +106,8 @@ players = Table(
     Column("id", Integer, primary_key=True),
     Column("kind", Integer, nullable=False),
     Column("name", Text, nullable=False),
-    Column(
-        "population_id", Integer, nullable=False
-    ),  # 0 for snapshots and scripted players, which are the same player everywhere
+    # 0 for snapshots and scripted players, which are the same player in every population.
+    Column("population_id", Integer, nullable=False),
     Index("ux_players_kind_name_population_id", "kind", "name", "population_id", unique=True),
 )
 
@@ -185,13 +188,13 @@ games = Table(
         unique=True,
         sqlite_where=text("match_id IS NOT NULL"),
     ),
-    # One game in twenty is an evaluation game and every rating reads them all; training games are
-    # read by range of numbers.
+    # One game in twenty is an evaluation game, and every rating reads all of them. Training games
+    # are read by ranges of numbers.
     Index("ix_games_evaluation", "id", sqlite_where=text("kind = 1")),
 )
 
-# No foreign key to players: its check would need an index on player_id, which costs more than the
-# table's own row.
+# There is no foreign key to players: its check would need an index on player_id, which takes more
+# space than the row itself.
 game_seats = Table(
     "game_seats",
     metadata,
@@ -269,8 +272,8 @@ folds = Table(
     Column("unscored_games", Integer, nullable=False),
 )
 
-# What the service was asked for and what became of it. One row per population that it was ever
-# asked to do something about.
+# The desired and the observed state of populations, one row for each population for which the
+# service ever got a request.
 supervised = Table(
     "supervised",
     metadata,
@@ -286,12 +289,12 @@ supervised = Table(
     Column("message", Text, nullable=False),
     Column("since", Float, nullable=False),
     Column("restarts", Integer, nullable=False),
-    Column(
-        "trainer", Text
-    ),  # pid, boot and start time of its process, so that a later service knows it again
+    # Pid, boot and start time of its process, by which a restarted service recognises it.
+    Column("trainer", Text),
 )
 
-# No foreign key: the deletion of a population is an operation, too. An id is never used again.
+# There is no foreign key, because the deletion of a population is an operation as well. An id is
+# never reused.
 operations = Table(
     "operations",
     metadata,
@@ -307,8 +310,8 @@ operations = Table(
     sqlite_autoincrement=True,
 )
 
-# What subscribers are told, in one order; training events are copied here, up to the position noted
-# for their incarnation.
+# Events for subscribers of the service, in one order. Training events are copied here, up to the
+# position that `event_cursors` holds for their incarnation.
 service_events = Table(
     "service_events",
     metadata,
@@ -332,8 +335,8 @@ event_cursors = Table(
     Column("position", Integer, nullable=False),
 )
 
-# Matches that the service was asked for. No foreign key: the match is made by the process that
-# plays it, which notes its number here.
+# Requests to play a match. There is no foreign key, because the process that plays the match makes
+# it and stores its number here.
 evaluations = Table(
     "evaluations",
     metadata,
@@ -352,7 +355,7 @@ evaluations = Table(
     sqlite_autoincrement=True,
 )
 
-# Answers to requests that carried an Idempotency-Key, written in the transaction of their effect.
+# Answers to requests with an Idempotency-Key, written in the transaction of the request's effect.
 answers = Table(
     "answers",
     metadata,

@@ -1,5 +1,6 @@
-"""What subscribers of the service are told, in one order that never changes: an event keeps its
-number for ever, and no number is used twice.
+"""Events of the service for its subscribers, in one order that never changes.
+
+An event keeps its number for ever, and no number is used twice.
 """
 
 import json
@@ -21,10 +22,14 @@ COPIED_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class ServiceEvent:
-    """topic: "population" (its state), "operation", "training" (what a trainer noted), or
-    "evaluation" (how a match stands; of no population, "")
+    """One event.
 
-    created_at: seconds since 1970
+    id          number of the event
+    topic       "population" (a new state or edits), "operation", "training" (an event of a
+                trainer), or "evaluation" (progress of a match)
+    population  name of the population, "" for an "evaluation"
+    payload     what happened, as a JSON object
+    created_at  seconds since the epoch
     """
 
     id: int
@@ -41,9 +46,7 @@ def tell(
     payload: Mapping[str, Any],
     created_at: float | None = None,
 ) -> None:
-    """Inside the caller's transaction, so that an event stands exactly when what it tells of
-    does.
-    """
+    """Adds an event in the caller's transaction, so that it stands exactly when its cause does."""
     at = time.time() if created_at is None else created_at
     connection.execute(
         insert(service_events).values(
@@ -59,8 +62,11 @@ def events_after(
     topics: Collection[str] = (),
     population: str | None = None,
 ) -> tuple[list[ServiceEvent], int]:
-    """The next events behind number `after`, oldest first, and the number up to which all were
-    looked at.
+    """(the next events after number `after`, oldest first; the number up to which all were read).
+
+    limit       most events
+    topics      only these topics; empty: all
+    population  only this population; None: all
     """
     with league.read() as connection:
         newest = _newest(connection)
@@ -75,15 +81,15 @@ def events_after(
         if population is not None:
             query = query.where(service_events.c.population == population)
         rows = connection.execute(query).all()
-    found = [
+    page = [
         ServiceEvent(row.id, row.topic, row.population, json.loads(row.payload), row.created_at)
         for row in rows
     ]
-    return found, found[-1].id if len(found) == limit else max(newest, after)
+    return page, page[-1].id if len(page) == limit else max(newest, after)
 
 
 def event_bounds(league: League) -> tuple[int, int]:
-    """(number of the oldest event that is kept, number of the newest ever); (1, 0) before any."""
+    """(number of the oldest stored event, number of the newest one ever); (1, 0) before any."""
     with league.read() as connection:
         newest = _newest(connection)
         oldest = connection.execute(select(func.min(service_events.c.id))).scalar()
@@ -91,7 +97,7 @@ def event_bounds(league: League) -> tuple[int, int]:
 
 
 def _newest(connection: Connection) -> int:
-    """Also of those that are gone."""
+    """The number of the newest event ever, also when it was removed."""
     row = connection.exec_driver_sql(
         "SELECT seq FROM sqlite_sequence WHERE name = 'service_events'"
     ).scalar()
@@ -99,8 +105,9 @@ def _newest(connection: Connection) -> int:
 
 
 def copy_training_events(league: League) -> int:
-    """Append what trainers noted since the last call; returns how many. Each is copied once,
-    whoever is killed when.
+    """Copies the events that trainers added since the last call, and returns how many.
+
+    Each is copied exactly once, also when a process is killed in between.
     """
     with league.read() as connection:
         if connection.execute(_uncopied().limit(1)).first() is None:
@@ -128,7 +135,10 @@ def copy_training_events(league: League) -> int:
 
 
 def _uncopied() -> Any:
-    """By incarnation, then position: incarnations are numbered once, event rows are not."""
+    """The query of events to copy, by incarnation, then position.
+
+    Ids of incarnations are never reused; ids of event rows may be.
+    """
     joined = (
         events.join(incarnations, incarnations.c.id == events.c.incarnation_id)
         .join(populations, populations.c.id == incarnations.c.population_id)
@@ -144,7 +154,7 @@ def _uncopied() -> Any:
 
 
 def forget_old_events(league: League, keep: int = EVENTS_KEPT) -> int:
-    """Remove all but the newest; returns how many went."""
+    """Removes all but the newest events and returns how many were removed."""
     oldest, newest = event_bounds(league)
     if newest - oldest < keep:
         return 0

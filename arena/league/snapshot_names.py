@@ -1,6 +1,4 @@
-"""From what a person types to one stored snapshot: `demo/m2`, `demo/m2@1.2M`, `demo@best`, a
-snapshot id or the beginning of one.
-"""
+"""Names of snapshots: `demo/m2`, `demo/m2@1.2M`, `demo@best`, an id or the beginning of one."""
 
 import difflib
 import re
@@ -12,22 +10,21 @@ from arena.data.paths import IMPORTED
 from arena.league.database import League
 from arena.league.frames import frames_text
 from arena.league.populations import find_population
-from arena.league.queries import (
-    StoredSnapshot,
-    imported_snapshots,
-    list_members,
-    list_snapshots,
-    member_names,
-    snapshots_of,
-)
 from arena.league.returns import best_by_return, return_standings
 from arena.league.schema import PLAYER_KINDS, players
 from arena.league.standings import best_standing, standings
+from arena.league.stored_snapshots import (
+    StoredSnapshot,
+    imported_snapshots,
+    list_snapshots,
+    snapshots_of,
+)
+from arena.league.summaries import list_members, member_names
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 from pbt.errors import PlayerError
 
 FORMS = (
-    "demo/m2 (newest snapshot of a member), demo/m2@1.2M (the one at or below so many "
+    "demo/m2 (newest snapshot of a member), demo/m2@1.2M (the one at or below that many "
     "frames), demo@best, or a snapshot id"
 )
 _FRAMES = re.compile(r"(\d+(?:\.\d+)?)([kMB]?)")
@@ -36,8 +33,9 @@ _ID = re.compile(r"[0-9a-f]{4,64}")
 
 
 def find_snapshot(league: League, text: str, *, playable: bool = True) -> StoredSnapshot:
-    """One that still has its weights; playable = False: or had them. Raises: PlayerError saying
-    what there is instead.
+    """The snapshot with this name. Raises: PlayerError that says which players there are.
+
+    playable  whether it must still have its weights
     """
     population, at, rest = text.partition("@")
     if instead := _weightless(league, text):
@@ -62,9 +60,9 @@ def find_snapshot(league: League, text: str, *, playable: bool = True) -> Stored
 
 
 def _weightless(league: League, text: str) -> str | None:
-    """What it is instead, for a program and for a built-in player."""
+    """What kind of player without weights this name means, None for other names."""
     if text.startswith("exec:"):
-        return "a program of somebody's own"
+        return "a program"
     kind, name = players.c.kind == PLAYER_KINDS.index("scripted"), players.c.name == text
     with league.read() as connection:
         played = connection.execute(select(players.c.id).where(kind, name)).first() is not None
@@ -72,27 +70,27 @@ def _weightless(league: League, text: str) -> str | None:
 
 
 def _import(league: League, text: str, name: str) -> StoredSnapshot:
-    there = {stored.record.member: stored for stored in imported_snapshots(league)}
-    if name in there:
-        return there[name]
-    near = difflib.get_close_matches(name, there, n=1)
+    imports = {stored.record.member: stored for stored in imported_snapshots(league)}
+    if name in imports:
+        return imports[name]
+    near = difflib.get_close_matches(name, imports, n=1)
     hint = (
         f"did you mean imported/{near[0]}?"
         if near
-        else f"imported are {', '.join(there) or 'none: arena import FILE'}"
+        else f"imported are {', '.join(imports) or 'none: arena import FILE'}"
     )
     raise PlayerError(f"player {text!r}: no snapshot was imported under this name; {hint}")
 
 
 def parse_frames(text: str, name: str) -> int:
-    """From "1.2M", "800k", "3_000_000". Raises: PlayerError naming the whole player `name`."""
-    found = _FRAMES.fullmatch(text.replace("_", ""))
-    if not found:
+    """The count in "1.2M", "800k", "3_000_000". Raises: PlayerError that names player `name`."""
+    count = _FRAMES.fullmatch(text.replace("_", ""))
+    if not count:
         raise PlayerError(
             f"player {name!r}: {text!r} is no number of frames; expected one such as 800k, "
             "1.2M or 3000000"
         )
-    return round(float(found[1]) * _UNITS[found[2]])
+    return round(float(count[1]) * _UNITS[count[2]])
 
 
 def _of_member(
@@ -110,23 +108,23 @@ def _of_member(
         raise PlayerError(
             f"player {text!r}: population {population} has no member {member!r}; {hint}"
         )
-    there = [snapshot for snapshot in made if not (playable and snapshot.weights_removed)]
-    if not there:
+    usable = [snapshot for snapshot in made if not (playable and snapshot.weights_removed)]
+    if not usable:
         raise PlayerError(
             f"player {text!r}: {member} has no snapshot yet; the first is taken when "
             "training starts"
         )
     if frames is None:
-        return there[-1]
-    wanted = parse_frames(frames, text)
-    below = [snapshot for snapshot in there if snapshot.record.frames <= wanted]
+        return usable[-1]
+    limit = parse_frames(frames, text)
+    below = [snapshot for snapshot in usable if snapshot.record.frames <= limit]
     if not below:
-        first = frames_text(there[0].record.frames)
+        first = frames_text(usable[0].record.frames)
         raise PlayerError(
             f"player {text!r}: {member} has no snapshot at or below {frames} frames; its "
             f"first with weights is {population}/{member}@{first}"
         )
-    meant = [snapshot for snapshot in made if snapshot.record.frames <= wanted][-1]
+    meant = [snapshot for snapshot in made if snapshot.record.frames <= limit][-1]
     if playable and meant.weights_removed:
         gone, left = frames_text(meant.record.frames), frames_text(below[-1].record.frames)
         raise PlayerError(
@@ -145,8 +143,8 @@ def _best(league: League, text: str, population: str, word: str) -> StoredSnapsh
             f"member, as in {first}@{word or '1M'}"
         )
     table = standings(league, population)
-    found = best_standing(table)
-    if found is None or found.snapshot is None:
+    best = best_standing(table)
+    if best is None or best.snapshot is None:
         alone = return_standings(league, population)
         if (solo := best_by_return(alone)) is not None:
             return solo.snapshot
@@ -160,32 +158,32 @@ def _best(league: League, text: str, population: str, word: str) -> StoredSnapsh
             f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet "
             f"({so_far}); {instead}"
         )
-    return found.snapshot
+    return best.snapshot
 
 
 def _by_id(league: League, text: str, *, playable: bool) -> StoredSnapshot:
     with league.read() as connection:
-        found = snapshots_of(connection, id_prefix=text)
-    found += [
+        matching = snapshots_of(connection, id_prefix=text)
+    matching += [
         stored
         for stored in imported_snapshots(league)
         if stored.record.snapshot_id.startswith(text)
     ]
-    ids = sorted({snapshot.record.snapshot_id for snapshot in found})
+    ids = sorted({snapshot.record.snapshot_id for snapshot in matching})
     if not ids:
         raise PlayerError(f"no snapshot id begins with {text!r}; expected {FORMS}")
     if len(ids) > 1:
         raise PlayerError(
             f"{len(ids)} snapshot ids begin with {text!r} ({_short(ids)}); give more digits"
         )
-    there = [snapshot for snapshot in found if not (playable and snapshot.weights_removed)]
-    if not there:
-        record = found[0].record
+    usable = [snapshot for snapshot in matching if not (playable and snapshot.weights_removed)]
+    if not usable:
+        record = matching[0].record
         raise PlayerError(
             f"snapshot {text!r} ({record.member} at {frames_text(record.frames)} frames): "
             "its weights were removed; its games stay in the table"
         )
-    return there[0]
+    return usable[0]
 
 
 def _short(ids: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
-"""The rating table, fitted anew from all evaluation games whenever asked for. Training, greedy,
-voided and superseded games never enter.
+"""Rating tables, which are fitted from all games that count whenever they are requested.
+
+`arena.league.results` says which games count.
 """
 
 import math
@@ -8,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.league.database import League
-from arena.league.queries import StoredSnapshot, named_snapshots
 from arena.league.results import Results, game_results, match_results, population_results
+from arena.league.stored_snapshots import StoredSnapshot, named_snapshots
 from arena.stats.bradley_terry import BEST_MIN_GAMES, Rating
 from arena.stats.plackett_luce import fit_rankings
 from arena.stats.score import Tally
@@ -21,12 +22,15 @@ ANCHOR = PlayerRef("scripted", "random")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One row of the table.
+    """One row of a rating table.
 
-    elo, low, high  rating and its 95 % interval, `random` = 0; None without a rating
-    results         against each opponent met, by one comparison per opponent and game;  total:
-                    against all of them
-    snapshot        None for a scripted player
+    player    the player
+    elo       its rating, where `random` is 0; None without a rating
+    low       lower end of the rating's 95 % interval, None as `elo`
+    high      upper end of the rating's 95 % interval, None as `elo`
+    results   by opponent, one comparison per opponent and game
+    total     the results against all opponents together
+    snapshot  the player's snapshot, None for a scripted player
     """
 
     player: PlayerRef
@@ -43,13 +47,17 @@ class Standing:
 
     @property
     def label(self) -> str:
-        """A name the player can be called by: `random`, or `demo/m2@1.21M`."""
+        """A name by which the player can be found: `random`, or `demo/m2@1.21M`."""
         return self.player.name if self.snapshot is None else self.snapshot.label
 
 
 @dataclass(frozen=True, slots=True)
 class RatingTable:
-    """rows: best first, unrated players last;  matrix: the results behind them"""
+    """A rating table.
+
+    rows    best first, players without a rating last
+    matrix  the results behind the ratings
+    """
 
     rows: Sequence[Standing]
     matrix: WinMatrix[PlayerRef]
@@ -61,27 +69,28 @@ def standings(league: League, population: str) -> list[Standing]:
 
 
 def population_table(league: League, population: str, *, everyone: bool = False) -> RatingTable:
-    """Of its evaluation games, and matches among its snapshots and scripted players.
+    """The table of a population: its evaluation games, and matches among its snapshots and others.
 
-    everyone: of every population and match of the same game with the same options. Raises:
-    PlayerError.
+    everyone  whether to rate all players of the same game with the same options instead
+    Raises: PlayerError.
     """
     return _table(league, population_results(league, population, everyone=everyone), population)
 
 
 def game_table(league: League, env_name: str, env_options: Mapping[str, Any]) -> RatingTable:
-    """Everybody who plays this game with these options."""
+    """The table of all players of a game with these options."""
     return _table(league, game_results(league, env_name, env_options))
 
 
 def match_table(league: League, match_ids: Sequence[int]) -> RatingTable:
-    """By the games of these matches alone."""
+    """The table of these matches alone."""
     return _table(league, match_results(league, match_ids))
 
 
 def rate(results: Results) -> list[Rating[PlayerRef]]:
-    """Bradley & Terry's ratings, where more than two sit at a table Plackett & Luce's; `random`
-    = 0, or, where it never played, the mean.
+    """Ratings by Bradley-Terry, or by Plackett-Luce in games of more than two players.
+
+    `random` is 0; where it never played, the mean is.
     """
     anchor = ANCHOR if ANCHOR in results.matrix.players else None
     return (
@@ -100,17 +109,17 @@ def _table(league: League, results: Results, population: str | None = None) -> R
 
 
 def by_lower_bound(table: Sequence[Standing]) -> list[Standing]:
-    """Most surely strong first; players without a rating last."""
+    """The rows by the lower ends of their intervals, highest first; those without a rating last."""
     return sorted(table, key=lambda row: (-row.low if row.low is not None else math.inf, row.label))
 
 
 def is_provisional(row: Standing) -> bool:
-    """Whether too little is known of a player to give it a rank."""
+    """Whether a player has too few games, or no rating, and so gets no rank."""
     return row.low is None or row.total.games < BEST_MIN_GAMES
 
 
 def best_standing(table: Sequence[Standing]) -> Standing | None:
-    """`@best`: the first of the ranked that is a snapshot with weights; None when there is none."""
+    """`@best`: the first ranked player that is a snapshot with weights, None without one."""
     ranked = (row for row in by_lower_bound(table) if not is_provisional(row))
     return next(
         (row for row in ranked if row.snapshot is not None and not row.snapshot.weights_removed),

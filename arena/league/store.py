@@ -1,5 +1,6 @@
-"""One batch of records into rows, inside the caller's transaction. Repeating a batch changes
-nothing.
+"""Batches of records are stored as rows here, in the caller's transaction.
+
+Storing a batch again changes nothing.
 """
 
 import time
@@ -41,8 +42,12 @@ from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecor
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row other than a game's, made in the caller's thread: what cannot be stored is refused
-    where it came from.
+    """A row of another table than `games`.
+
+    It is made in the caller's thread, so that a record that cannot be stored raises there.
+
+    table   name of the table
+    values  column -> value
     """
 
     table: str
@@ -50,8 +55,9 @@ class Entry:
 
 
 def entry(record: RoundRecord | SnapshotRecord | Event, position: int) -> Entry:
-    """position: the event's in its incarnation. Raises: ValueError when a number of a round is
-    nan or infinite.
+    """The row of a record. position: that of an event in its incarnation.
+
+    Raises: ValueError when a number of a round is nan or infinite.
     """
     match record:
         case RoundRecord():
@@ -63,8 +69,9 @@ def entry(record: RoundRecord | SnapshotRecord | Event, position: int) -> Entry:
 
 
 class RowStore:
-    """Writes for one source. Remembers player ids and the last game's number, both only of what
-    was committed.
+    """Stores the records of one incarnation or one match.
+
+    It remembers the ids of players and the last game's number, both only of committed rows.
     """
 
     def __init__(self, source: Incarnation | Match) -> None:
@@ -87,7 +94,7 @@ class RowStore:
         self._new_player_ids.clear()
 
     def write(self, connection: Connection, batch: Sequence[GameRecord | Entry]) -> None:
-        """Raises: EngineError on a record that cannot be a row; sqlalchemy's errors."""
+        """Stores a batch. Raises: EngineError on a record that cannot be a row, and DBAPIError."""
         game_rows: list[Row] = []
         seat_rows: list[Row] = []
         now = time.time()
@@ -131,9 +138,9 @@ class RowStore:
 
     def _find_player(self, connection: Connection, player: PlayerRef) -> int:
         name = (player.kind, player.name)
-        known = self._new_player_ids.get(name)
-        if known is not None:
-            return known
+        new_id = self._new_player_ids.get(name)
+        if new_id is not None:
+            return new_id
         kind = PLAYER_KINDS.index(player.kind)
         if kind == MEMBER and not self._training:
             raise EngineError(
@@ -145,10 +152,10 @@ class RowStore:
             "population_id": self._population_id if kind == MEMBER else 0,
         }
         connection.execute(insert(players).values(**values).on_conflict_do_nothing())
-        found = select(players.c.id).where(
+        of_player = select(players.c.id).where(
             *(players.c[column] == value for column, value in values.items())
         )
-        player_id = int(connection.execute(found).scalar_one())
+        player_id = int(connection.execute(of_player).scalar_one())
         self._new_player_ids[name] = player_id
         return player_id
 
@@ -168,8 +175,7 @@ class RowStore:
                 "after_game": self._new_last_game,
             }
             gone = (snapshots.c.superseded == 1) | (snapshots.c.weights_removed == 1)
-            # A resumed training may make the very snapshot again that its own resume had
-            # superseded.
+            # A resumed training may make the same snapshot again that its resume had superseded.
             keep = insert(snapshots).values(**values)
             connection.execute(
                 keep.on_conflict_do_update(
@@ -187,9 +193,10 @@ class RowStore:
         )
 
 
-def _refuse_other_games(connection: Connection, given: Sequence[Row]) -> None:
-    """Rows that were there already must be these very games, from a commit that is repeated.
-    Raises: EngineError when a number was used twice.
+def _refuse_other_games(connection: Connection, rows: Sequence[Row]) -> None:
+    """Raises: EngineError when a stored game has a number of these rows and is another game.
+
+    A repeated commit finds the same games.
     """
     compared = (
         games.c.id,
@@ -200,7 +207,7 @@ def _refuse_other_games(connection: Connection, given: Sequence[Row]) -> None:
         games.c.trajectory_hash,
     )
     places = [GAME_COLUMNS.index(column.name) for column in compared]
-    for row in given:
+    for row in rows:
         stored = connection.execute(select(*compared).where(games.c.id == row[0])).one()
         if tuple(stored) != tuple(row[place] for place in places):
             number = stored.number

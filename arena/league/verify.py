@@ -1,5 +1,6 @@
-"""Recomputing what PBT decided: scores from game rows, then directives from scores. A row that
-was altered makes it disagree.
+"""Verification of PBT rounds: scores are recomputed from games, and directives from scores.
+
+A row that was altered makes a stored value differ from the recomputed one.
 """
 
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 
 from arena.league.database import League
 from arena.league.game_rows import folded_through, training_score
-from arena.league.queries import StoredRound, list_rounds
+from arena.league.stored_history import StoredRound, list_rounds
 from pbt.errors import EngineError
 from pbt.population.decide import replay
 from pbt.population.rules import PbtRules
@@ -17,10 +18,12 @@ from pbt.records import MemberScore
 
 @dataclass(frozen=True, slots=True)
 class RoundCheck:
-    """problems: what disagrees, in words;  folded: members whose scores cannot be recomputed any
-    more, their games having become counts
+    """The check of one round.
 
-    games_read: counted for scores that no earlier round had recomputed already
+    round       the round
+    problems    what differs, in words
+    folded      members whose scores cannot be recomputed, because their games were folded
+    games_read  games counted for scores that no earlier round had needed
     """
 
     round: StoredRound
@@ -34,11 +37,12 @@ def verify_rounds(
     population: str,
     observe: Callable[[int, int], object] = lambda done, total: None,
 ) -> list[RoundCheck]:
-    """Every round that stands (superseded ones were taken back), in order. observe: told (rounds
-    done, of all) after each. Raises: PlayerError.
+    """Checks every round that is not superseded, in order. Raises: PlayerError.
+
+    observe  called with (rounds done, all rounds) before each
     """
     gone = folded_through(league, population)
-    known: dict[tuple[str, int, int, Objective, Detail], MemberScore] = {}
+    recomputed: dict[tuple[str, int, int, Objective, Detail], MemberScore] = {}
     checks: list[RoundCheck] = []
     rounds = list_rounds(league, population)
     for stored in rounds:
@@ -54,16 +58,16 @@ def verify_rounds(
                 folded.append(score.member)
                 continue
             key = (score.member, score.first_game, score.last_game, rules.objective, rules.detail)
-            if key not in known:
-                known[key] = training_score(league, population, *key)
-                games_read += known[key].games
-            if known[key] != score and 0 <= score.first_game <= (
+            if key not in recomputed:
+                recomputed[key] = training_score(league, population, *key)
+                games_read += recomputed[key].games
+            if recomputed[key] != score and 0 <= score.first_game <= (
                 gone := folded_through(league, population)
             ):
-                # A running training folded them meanwhile.
+                # A running training folded the games meanwhile.
                 folded.append(score.member)
-            elif known[key] != score:
-                problems.append(f"score of {score.member}: {_difference(score, known[key])}")
+            elif recomputed[key] != score:
+                problems.append(f"score of {score.member}: {_difference(score, recomputed[key])}")
         checks.append(
             RoundCheck(stored, (*problems, *replay(stored.record)), tuple(folded), games_read)
         )
@@ -71,27 +75,25 @@ def verify_rounds(
 
 
 def _difference(stored: MemberScore, again: MemberScore) -> str:
-    """The first of what differs: the mean and its games, their squares, an opponent's part of
-    them.
-    """
+    """The first difference: the mean and its games, their squares, or one opponent's part."""
     if _words(stored) != _words(again):
         return f"stored {_words(stored)}, recomputed {_words(again)}"
     if stored.squares != again.squares:
         return f"stored squares {stored.squares!r}, recomputed {again.squares!r}"
-    found, expected = (
+    parts, expected = (
         {part.opponent: f"{part.points:g} of {part.games} games" for part in score.against}
         for score in (stored, again)
     )
     differing = [
         opponent
-        for opponent in sorted({*found, *expected})
-        if found.get(opponent) != expected.get(opponent)
+        for opponent in sorted({*parts, *expected})
+        if parts.get(opponent) != expected.get(opponent)
     ]
     if not differing:
         return "its opponents are stored twice, or in another order"
     opponent = differing[0]
     return (
-        f"against {opponent}: stored {found.get(opponent, 'nothing')}, recomputed "
+        f"against {opponent}: stored {parts.get(opponent, 'nothing')}, recomputed "
         f"{expected.get(opponent, 'nothing')}"
     )
 

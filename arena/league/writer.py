@@ -1,10 +1,10 @@
-"""The league's one writer per process: records go in at once, a thread commits them soon after, in
-the order given.
+"""The league's writer: callers hand over records at once, and a thread commits them in order.
 
-A commit takes what has gathered for COMMIT_EVERY_S, or COMMIT_GAMES games, whichever comes first.
-What can pass (a locked database, a full disk) stops nothing: the same rows are tried again, with a
-growing pause, until they are in; `trouble` says meanwhile what is wrong, and `backlog` grows. A row
-that can never be stored stops the writer: from then on every call raises and says why.
+A process has one writer. A commit takes the records of COMMIT_EVERY_S, or COMMIT_GAMES games,
+whichever comes first. An error that may pass (a locked database, a full disk) does not stop the
+writer: it tries the same rows again, with a growing pause, until they are stored. Meanwhile
+`trouble` says what is wrong, and `backlog` grows. A row that can never be stored stops the writer;
+from then on every call raises an error that says why.
 """
 
 import threading
@@ -31,15 +31,17 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 
 
 class LeagueWriter:
-    """Rows of one incarnation, or of one match. Every call but `drain` and `close` returns at once;
-    calls from several threads are allowed.
+    """Writes the rows of one incarnation, or of one match. Several threads may call it.
 
-    Raises: PbtError from every call once a row was refused for good: nothing behind it can be
-    stored in order.
+    Every call except `drain` and `close` returns at once. Every call raises PbtError once a row was
+    refused for good, because no later row could be stored in order.
 
-    on_trouble  called from the writer's thread with what is wrong when a commit fails, and with
+    league      the league, open for writing
+    source      the incarnation or match that the rows belong to
+    on_trouble  called from the writer's thread: with what is wrong when a commit fails, and with
                 None when one succeeds again
-    folding     None: a training source folds its population's oldest games at the default limits
+    folding     None: a training folds its population's oldest games at the default limits
+    trouble     what keeps rows from being committed now, None when nothing does
     """
 
     def __init__(
@@ -100,16 +102,16 @@ class LeagueWriter:
 
     @property
     def position(self) -> tuple[int, int]:
-        """(incarnation id, events given in it): what a checkpoint keeps of the events it knows."""
+        """(incarnation id, events handed over in it), by which a checkpoint knows its events."""
         return self._source_id, self._events
 
     @property
     def backlog(self) -> int:
-        """Games given and not yet committed."""
+        """How many games were handed over and are not committed yet."""
         return self._given_games - self._committed_games
 
     def refuse_if_stopped(self) -> None:
-        """Raises: PbtError naming the row's fault when one was refused for good."""
+        """Raises: PbtError that names the fault of a row when one was refused for good."""
         if self._refusal is not None:
             raise PbtError(
                 f"league {self._league.path}: {_words(self._refusal)}; nothing more is "
@@ -117,8 +119,9 @@ class LeagueWriter:
             ) from self._refusal
 
     def drain(self, timeout_s: float) -> None:
-        """Return when everything given before this call is committed. Raises: PbtError saying
-        why when that takes longer, or never happens.
+        """Returns when everything handed over before this call is committed.
+
+        Raises: PbtError that says why when that takes longer, or never happens.
         """
         target = self._given
         self._wake.set()
@@ -142,8 +145,9 @@ class LeagueWriter:
         )
 
     def close(self, timeout_s: float = 30.0) -> None:
-        """Drain, then end the thread. Raises: PbtError when rows could not be committed; the
-        thread ends then, too.
+        """Drains, then ends the thread.
+
+        Raises: PbtError when rows could not be committed; the thread ends then as well.
         """
         try:
             if self._thread.is_alive() or self._refusal is not None:
@@ -171,7 +175,7 @@ class LeagueWriter:
                 self._wake.wait(COMMIT_EVERY_S)
                 self._wake.clear()
                 self._commit_waiting()
-        except Exception as error:  # noqa: BLE001  # whoever gives rows next raises it
+        except Exception as error:  # noqa: BLE001  # the next call that hands over a row raises it
             try:
                 self._tell(_words(error))
             finally:
@@ -206,8 +210,9 @@ class LeagueWriter:
         self._store.committed()
 
     def _fold(self) -> None:
-        """Once, after a commit; what fails here is named and left for the next time, for it must
-        not hold up new rows.
+        """Folds one chunk after a commit.
+
+        An error is named and the chunk waits for the next time, because new rows must not wait.
         """
         assert self._folding is not None
         try:
@@ -217,8 +222,9 @@ class LeagueWriter:
             self._tell(f"folding old games: {_words(error)}")
 
     def _retry(self, action: Callable[[], object]) -> bool:
-        """Do it until it succeeds; False when the writer was closed before that. Raises: what no
-        repetition can mend.
+        """Repeats an action until it succeeds; False when the writer was closed before that.
+
+        Raises: an error that repetition cannot mend.
         """
         pause_s = FIRST_PAUSE_S
         while True:

@@ -10,7 +10,7 @@ import numpy as np
 from arena.data.paths import league_path
 from arena.league.database import League, open_league
 from arena.league.matches import Match, find_match
-from arena.league.queries import member_names
+from arena.league.summaries import member_names
 from arena.matches.compare import (
     SIDES,
     Comparison,

@@ -11,7 +11,7 @@ from types import FrameType
 from arena.data.lock import holder
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
-from arena.league.queries import list_populations
+from arena.league.summaries import list_populations
 from arena.matches.compare import Comparison, Interrupted, Say, Side, check, read_kept, write_kept
 from pbt.errors import HeldError, PbtError
 

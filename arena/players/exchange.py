@@ -206,14 +206,17 @@ def _check_shapes(
     info: TensorFile, expected: dict[str, tuple[str, tuple[int, ...]]], weights: Path
 ) -> None:
     """Compares the network's tensors; others, such as the optimiser's moments, are ignored."""
-    found = {
+    stored = {
         name: (tensor.dtype, tensor.shape)
         for name, tensor in info.tensors.items()
         if name.startswith(MODEL_PREFIX)
     }
-    problems = [(f"{name[:80]}: found {found.get(name, 'nothing')}, expected "
-f"{expected.get(name, 'nothing')}") for name in sorted({*found, *expected})
-                if found.get(name) != expected.get(name)]  # fmt: skip
+    problems = [
+        f"{name[:80]}: found {stored.get(name, 'nothing')}, expected "
+        f"{expected.get(name, 'nothing')}"
+        for name in sorted({*stored, *expected})
+        if stored.get(name) != expected.get(name)
+    ]
     if problems:
         more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
         raise SnapshotError(

@@ -16,8 +16,8 @@ from arena.data.paths import IMPORTED, data_dir, league_path, population_paths
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, GuestProgram, find_program, is_guest
 from arena.league.database import open_league
 from arena.league.populations import stored_config
-from arena.league.queries import list_populations
 from arena.league.snapshot_names import FORMS, find_snapshot
+from arena.league.summaries import list_populations
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.envs import registry

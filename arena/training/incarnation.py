@@ -13,7 +13,8 @@ from arena.league.populations import (
     create_population,
     open_incarnation,
 )
-from arena.league.queries import list_populations, list_snapshots
+from arena.league.stored_snapshots import list_snapshots
+from arena.league.summaries import list_populations
 from arena.training.sink import TrainingSink
 from arena.training.start import Start
 from pbt.config.resume import HYPERPARAMETERS

@@ -10,7 +10,7 @@ import torch
 from arena.data.paths import PopulationPaths
 from arena.host import usable_cores
 from arena.league.database import League
-from arena.league.queries import list_populations
+from arena.league.summaries import list_populations
 from arena.training.membership import Membership, change_members, settled
 from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.load import config_from_table

@@ -18,8 +18,11 @@ from arena.data.paths import PopulationPaths, league_path, population_names, pop
 from arena.data.status import RunStatus
 from arena.data.telemetry import TelemetryWriter
 from arena.league.database import League, open_league
-from arena.league.populations import Incarnation, set_state
-from arena.league.queries import list_populations
+from arena.league.populations import (
+    Incarnation,
+    set_state,
+)
+from arena.league.summaries import list_populations
 from arena.league.writer import LeagueWriter
 from arena.signals import SignalControl
 from arena.training.checkpointing import Housekeeper

@@ -10,7 +10,8 @@ import pytest
 from arena.cli.app import run
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.league.queries import list_rounds, list_snapshots
+from arena.league.stored_history import list_rounds
+from arena.league.stored_snapshots import list_snapshots
 from pbt.population.rules import SELF_PLAY_COPY_GAP
 
 # Three members: two are compared by their games against the third, so the gap is at most that of

@@ -16,7 +16,7 @@ import pytest
 
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
-from arena.league.queries import list_events
+from arena.league.stored_history import list_events
 from pbt.checkpoint.files import checkpoint_folders
 
 CONFIG = """

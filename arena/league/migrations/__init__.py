@@ -1,3 +1,1 @@
-"""Alembic's scripts, shipped as package data and run by `arena.league.database` when a league is
-opened for writing.
-"""
+"""Alembic's migration scripts, which `arena.league.migrate` runs when a league needs an upgrade."""

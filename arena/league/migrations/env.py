@@ -1,6 +1,4 @@
-"""Alembic's entry: runs on the connection that `arena.league.migrate` hands over, inside that
-connection's transaction.
-"""
+"""Alembic's entry point. It runs in the transaction of the connection that `migrate` hands over."""
 
 from alembic import context
 

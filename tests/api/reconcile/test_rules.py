@@ -9,7 +9,8 @@ import pytest
 
 from api.reconcile.reconciler import outcome
 from api.reconcile.rules import Disk, Facts, Ruling, backoff_s, decide, why_it_ended
-from arena.league.operations import Desired, Kind
+from arena.league.operations import Kind
+from arena.league.supervised import Desired
 
 REST = Facts(
     running=False,

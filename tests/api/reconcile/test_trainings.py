@@ -16,7 +16,7 @@ from api.reconcile.process import identity
 from arena.data.lock import holder
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.league.operations import ObservedState, get_supervised, record
+from arena.league.supervised import ObservedState, get_supervised, record
 from tests.api.service import HERE, Service, serving
 
 

@@ -9,7 +9,8 @@ import httpx2
 import structlog
 from sqlalchemy import delete
 
-from arena.league.populations import create_population, delete_population, open_incarnation
+from arena.league.deletion import delete_population
+from arena.league.populations import create_population, open_incarnation
 from arena.league.schema import service_events
 from arena.league.service_events import (
     copy_training_events,

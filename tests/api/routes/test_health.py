@@ -14,7 +14,7 @@ from api.routes.warnings import warnings
 from arena.data.lock import PopulationLock, holder
 from arena.data.paths import population_paths
 from arena.data.status import MemberRow, ProcessRow, RowCounts, write_status
-from arena.league.operations import Supervised
+from arena.league.supervised import Supervised
 from tests.api.service import Service, serving
 from tests.arena.sample_status import STATUS
 

@@ -69,7 +69,7 @@ def test_a_match_that_failed_for_a_guest_is_passed_over_and_goes_on_by_its_numbe
     assert run(["match", "oneply", bot, "--resume", "last", *data]) == 2
     assert (
         "match 1 failed (guest bot.py, game " in (said := capsys.readouterr().err)
-        and "a failed one goes on with --resume NUMBER" in said
+        and "resume a failed one with --resume NUMBER" in said
     )
     assert run(["match", "--resume", "1", *data]) == 2
     assert (

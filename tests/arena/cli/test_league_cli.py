@@ -434,7 +434,7 @@ def test_a_deletion_that_was_cut_short_is_repeated(
     with monkeypatch.context() as patch:
         match step:
             case "rows half gone":
-                patch.setattr("arena.league.populations._delete_some_games", killed)
+                patch.setattr("arena.league.deletion._delete_some_games", killed)
             case "rows gone":
                 patch.setattr(Path, "rename", killed)
             case _:

@@ -3,7 +3,6 @@
 import pytest
 
 from arena.cli.rating_table import best_text, leader, print_standings, standings_report, why_no_best
-from arena.league.queries import StoredSnapshot
 from arena.league.standings import (
     RatingTable,
     Standing,
@@ -11,6 +10,7 @@ from arena.league.standings import (
     by_lower_bound,
     is_provisional,
 )
+from arena.league.stored_snapshots import StoredSnapshot
 from arena.stats.score import Tally
 from arena.stats.win_matrix import win_matrix
 from pbt.records import PlayerRef

@@ -1,4 +1,4 @@
-"""Opening, migrating, refusing; the life of a population."""
+"""The league is opened, migrated or refused; a population is made, resumed and deleted."""
 
 import shutil
 import sqlite3
@@ -13,6 +13,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from arena.league.database import League, damage, open_league
+from arena.league.deletion import delete_population
 from arena.league.game_rows import GameFilter, population_games
 from arena.league.lineage import RoundDecision
 from arena.league.migrate import SCRIPTS, ensure_schema
@@ -21,20 +22,14 @@ from arena.league.populations import (
     CheckpointRows,
     Incarnation,
     create_population,
-    delete_population,
     open_incarnation,
     set_state,
     stored_config,
 )
-from arena.league.queries import (
-    list_decisions,
-    list_events,
-    list_members,
-    list_populations,
-    list_rounds,
-    list_snapshots,
-)
 from arena.league.schema import SCHEMA_REVISION, game_seats, games, metadata
+from arena.league.stored_history import list_decisions, list_events, list_rounds
+from arena.league.stored_snapshots import list_snapshots
+from arena.league.summaries import list_members, list_populations
 from arena.league.writer import LeagueWriter
 from pbt.errors import PbtError, PlayerError
 from pbt.records import Event
@@ -86,7 +81,7 @@ def test_settings_of_a_writing_connection(started: Started) -> None:
 
 
 def test_the_log_stays_while_a_writer_is_open(tmp_path: Path) -> None:
-    """Who reads beside it makes no file, however full the disk is."""
+    """A reader beside an open writer makes no file, so it can read on a full disk."""
     path = tmp_path / "league.db"
     with open_league(path):
         with open_league(path), closing(sqlite3.connect(path)) as other:
@@ -352,6 +347,6 @@ def test_a_read_within_a_read_sees_what_the_outer_one_sees(started: Started) -> 
             writer.drain(30)
             assert told() == ["before"]
             with pytest.raises(PlayerError):
-                list_events(league, "nobody")
+                list_events(league, "unknown")
             assert told() == ["before"]
         assert told() == ["before", "meanwhile"]

@@ -1,4 +1,4 @@
-"""Old training games become counts, the newest and all evaluation games stay."""
+"""Old training games are folded into counts; the newest and all evaluation games stay."""
 
 from arena.league.database import League
 from arena.league.folding import Folding
@@ -14,8 +14,9 @@ DEADLINE_S = 60.0
 
 
 def record(number: int) -> GameRecord:
-    """Every tenth is an evaluation game; m0 wins two of three against m1; every seventh is m0
-    against itself, every eleventh is voided.
+    """A game in which m0 wins two of three against m1.
+
+    Every tenth is an evaluation game, every seventh is m0 against itself, every eleventh is voided.
     """
     if number % 10 == 0:
         return game(number, (snapshot_player("a"), RANDOM), (0, 1), "evaluation")

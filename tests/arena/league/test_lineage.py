@@ -1,4 +1,4 @@
-"""Ancestry by hand-made rounds: whose frames count, which values hold, and what is refused."""
+"""Lineages of hand-made rounds: the frames that count, the values in force, what is refused."""
 
 import pytest
 

@@ -1,5 +1,6 @@
-"""What the service is asked for, as rows: once per key, in one transaction with its effect, and
-nothing seen overwrites what was asked meanwhile.
+"""Requests to the service take effect once per key, in one transaction with their answer.
+
+What was observed never overwrites a newer request.
 """
 
 import json
@@ -11,28 +12,29 @@ from sqlalchemy import Connection, Table, func, insert, select
 from arena.league import answers
 from arena.league.answers import Answer, Keyed, ReusedKeyError, answer_once
 from arena.league.database import League, _engine, open_league
+from arena.league.deletion import delete_population
 from arena.league.migrate import ensure_schema
 from arena.league.operations import (
-    ConflictError,
     Kind,
-    NewPopulation,
-    ObservedState,
     Operation,
-    PreconditionError,
-    Supervised,
     ask,
-    create_supervised,
-    edit,
     finish_operations,
     get_operation,
-    get_supervised,
-    list_supervised,
     open_operations,
-    record,
 )
-from arena.league.populations import Incarnation, delete_population
+from arena.league.population_requests import NewPopulation, create_supervised, edit
+from arena.league.populations import Incarnation
 from arena.league.schema import operations, populations, supervised
 from arena.league.service_events import events_after
+from arena.league.supervised import (
+    ConflictError,
+    ObservedState,
+    PreconditionError,
+    Supervised,
+    get_supervised,
+    list_supervised,
+    record,
+)
 from pbt.errors import PlayerError
 from tests.arena.league.samples import CONFIG, MEMBERS
 
@@ -46,8 +48,7 @@ def rendered(found: Operation | Supervised) -> Answer:
 
 
 def asked(league: League, kind: Kind, name: str = "demo", **more: object) -> int:
-    """The operation's number."""
-    # names as `ask` has them
+    """The number of the requested operation. more: keywords of `ask`."""
     return int(json.loads(ask(league, name, kind, rendered, **more).body)["id"])  # type: ignore[arg-type]
 
 

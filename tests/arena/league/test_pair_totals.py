@@ -1,6 +1,4 @@
-"""Games that were counted once are not read again: whoever remembers says what whoever counts
-anew says, whatever became of the games since.
-"""
+"""Games that were counted once are not read again, and cached totals equal a fresh count."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -10,15 +8,9 @@ import pytest
 from sqlalchemy import event as hook
 
 from arena.league.database import League, open_league
+from arena.league.deletion import _delete_some_games, delete_population
 from arena.league.matches import create_match, finish_match
-from arena.league.populations import (
-    Incarnation,
-    _delete_some_games,
-    create_population,
-    delete_population,
-    open_incarnation,
-    set_state,
-)
+from arena.league.populations import Incarnation, create_population, open_incarnation, set_state
 from arena.league.results import Results, game_results, population_results
 from arena.league.writer import LeagueWriter
 from pbt.records import GameRecord
@@ -58,7 +50,7 @@ def same(found: Results, expected: Results) -> bool:
 
 
 def agree(league: League) -> None:
-    """As a league that was just opened says."""
+    """The results equal those of a league that was just opened, which has no cached totals."""
     with open_league(league.path, read_only=True) as fresh:
         assert same(population_results(league, "demo"), population_results(fresh, "demo"))
         assert same(
@@ -100,7 +92,7 @@ def test_whatever_happens_the_totals_are_those_of_the_games(started: Started, se
                 write(league, begun, rng, 0, 20)
                 agree(league)
                 set_state(league, other, "deleting")
-                _delete_some_games(league, begun.id)  # as far as somebody got who was killed then
+                _delete_some_games(league, begun.id)  # as a killed deletion leaves it
                 agree(league)
                 delete_population(league, f"other{step}")
         agree(league)

@@ -16,11 +16,12 @@ from arena.league.game_rows import (
 )
 from arena.league.matches import create_match
 from arena.league.populations import Incarnation, create_population, open_incarnation
-from arena.league.queries import list_members, list_snapshots
 from arena.league.retention import anchors, mark_anchor, mark_weights_removed
 from arena.league.schema import game_seats, games, rounds
 from arena.league.snapshot_names import find_snapshot, parse_frames
 from arena.league.standings import best_standing, population_table, standings
+from arena.league.stored_snapshots import list_snapshots
+from arena.league.summaries import list_members
 from arena.league.verify import verify_rounds
 from arena.league.writer import LeagueWriter
 from pbt.config.population import PbtConfig
@@ -302,7 +303,7 @@ def test_games_are_filtered(started: Started) -> None:
     assert numbers(kind="training") == list(range(82, 90))
     assert numbers(player="b" * 64, voided=False) == list(range(40, 81))
     assert numbers(first=5, last=7) == [5, 6, 7]
-    assert numbers(player="nobody") == []
+    assert numbers(player="unknown") == []
 
 
 def test_long_listings_are_read_page_by_page(
@@ -317,9 +318,7 @@ def test_long_listings_are_read_page_by_page(
 
 
 def play_rounds(league: League, source: Incarnation) -> None:
-    """200 training games of three members, then a round each, scored by the controller's own
-    window.
-    """
+    """200 training games of three members, then a round each, scored by the controller's window."""
     names = ("m0", "m1", "m2")
     rules = PbtRules.from_config(PbtConfig(min_games=10), "wins")
     window = ScoreWindow("wins", 60, rules.detail)

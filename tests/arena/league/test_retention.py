@@ -1,4 +1,4 @@
-"""Which weights retention removes."""
+"""Retention removes the weights that its plan names, and no others."""
 
 from dataclasses import dataclass
 

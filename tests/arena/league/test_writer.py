@@ -1,4 +1,4 @@
-"""Order, group commits, trouble and retries of the one writer; death of its process."""
+"""The league's writer: its order, group commits, retries, and the death of its process."""
 
 import os
 import random
@@ -17,7 +17,8 @@ from arena.league.database import League, damage, open_league
 from arena.league.game_rows import GameFilter, population_games
 from arena.league.matches import create_match, find_match, finish_match, stored_games
 from arena.league.populations import Incarnation, create_population, open_incarnation
-from arena.league.queries import list_events, list_rounds, list_snapshots
+from arena.league.stored_history import list_events, list_rounds
+from arena.league.stored_snapshots import list_snapshots
 from arena.league.writer import LeagueWriter
 from pbt.errors import EngineError, PbtError
 from tests.arena.league.samples import (

@@ -11,7 +11,7 @@ from pettingzoo.classic import connect_four_v3
 
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
-from arena.league.queries import list_snapshots
+from arena.league.stored_snapshots import list_snapshots
 from arena.matches.play import play_match
 from arena.players.load import load_player
 from arena.players.resolve import _check_one_game, resolve_players, scripted_names

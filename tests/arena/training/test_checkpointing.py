@@ -16,7 +16,9 @@ from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.game_rows import newest_evaluations
 from arena.league.populations import open_incarnation
-from arena.league.queries import list_events, list_populations, list_snapshots
+from arena.league.stored_history import list_events
+from arena.league.stored_snapshots import list_snapshots
+from arena.league.summaries import list_populations
 from arena.league.writer import LeagueWriter
 from arena.training.checkpointing import Housekeeper
 from arena.training.sink import TrainingSink

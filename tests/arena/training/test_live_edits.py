@@ -12,7 +12,8 @@ from arena.data.edits import Edits, leave_edits, read_edits
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
-from arena.league.queries import list_events, list_rounds, list_snapshots
+from arena.league.stored_history import list_events, list_rounds
+from arena.league.stored_snapshots import list_snapshots
 from arena.training.progress import Progress
 from arena.training.train import Result, start_training
 from pbt.checkpoint.files import read_newest

@@ -14,7 +14,9 @@ from arena.league.ancestry import find_weights, read_histories
 from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
 from arena.league.lineage import trace
-from arena.league.queries import list_events, list_members, list_rounds, list_snapshots
+from arena.league.stored_history import list_events, list_rounds
+from arena.league.stored_snapshots import list_snapshots
+from arena.league.summaries import list_members
 from arena.league.verify import verify_rounds
 from arena.training.progress import Progress
 from arena.training.train import Result, resume_training, start_training

@@ -9,7 +9,8 @@ import pytest
 from arena.data.edits import Edits, leave_edits
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
-from arena.league.queries import list_events, list_members
+from arena.league.stored_history import list_events
+from arena.league.summaries import list_members
 from arena.training.progress import Progress
 from arena.training.train import start_training
 from pbt.config.load import config_from_table

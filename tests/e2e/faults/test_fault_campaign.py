@@ -12,7 +12,7 @@ import pytest
 
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.league.queries import list_events
+from arena.league.stored_history import list_events
 from tests.e2e.faults import processes
 from tests.e2e.faults.campaign import campaign, ended_well, schedule, small_run, voided
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, start_growing

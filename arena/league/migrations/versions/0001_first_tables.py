@@ -13,9 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Longer than a page: the tables as they were, column by column, which no helper of today
-    may change.
-    """
+    """Makes the tables as they were, column by column: no function of today may change them."""
     op.create_table(
         "matches",
         sa.Column("id", sa.Integer(), nullable=False),

@@ -1,7 +1,6 @@
-"""What the service was asked for, its operations, the events it tells, and the answers it gave.
+"""The tables of the service: desired states, operations, events and answers.
 
-Revision ID: 0002. One function, however long: a migration is a list of tables, and is never changed
-again.
+Revision ID: 0002. The long function is a list of tables, and a migration is never changed again.
 """
 
 import sqlalchemy as sa

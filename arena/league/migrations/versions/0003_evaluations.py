@@ -1,4 +1,4 @@
-"""Matches that the service was asked for.
+"""The table of requests to play a match.
 
 Revision ID: 0003.
 """

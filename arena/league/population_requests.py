@@ -1,0 +1,134 @@
+"""Requests to the service that make a population, or edit its config.
+
+Each takes effect in one short transaction, together with its answer.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from arena.league.answers import Answer, Keyed, answer_once
+from arena.league.database import League
+from arena.league.operations import OPEN
+from arena.league.populations import insert_population
+from arena.league.rows import to_json
+from arena.league.schema import operations, populations, snapshots, supervised
+from arena.league.service_events import tell
+from arena.league.supervised import (
+    ConflictError,
+    Supervised,
+    find_supervised,
+    population_id_of,
+    put_supervised,
+    refuse_revision,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewPopulation:
+    """The fields of a new population, as `arena.league.populations.create_population` takes them.
+
+    name          name of the population
+    env           registered name of the game
+    config        the resolved config
+    versions      package -> version
+    member_roles  (member, role) in order
+    """
+
+    name: str
+    env: str
+    config: Mapping[str, Any]
+    versions: Mapping[str, str]
+    member_roles: Sequence[tuple[str, str]]
+
+
+def create_supervised(
+    league: League,
+    new: NewPopulation,
+    keyed: Keyed | None,
+    render: Callable[[Supervised], Answer],
+    *,
+    start: bool = False,
+) -> Answer:
+    """Makes a population. start: whether it is desired to run at once.
+
+    Raises: ConflictError when the name is taken, ReusedKeyError.
+    """
+
+    def act(connection: Connection) -> Answer:
+        _refuse_taken(connection, new.name)
+        population_id = insert_population(
+            connection, new.name, new.env, new.config, new.versions, new.member_roles
+        )
+        put_supervised(
+            connection,
+            population_id,
+            "running" if start else "stopped",
+            "created",
+            "not started yet",
+        )
+        tell(connection, "population", new.name, {"state": "created"})
+        return render(find_supervised(connection, new.name))
+
+    return answer_once(league, keyed, act)
+
+
+def _refuse_taken(connection: Connection, name: str) -> None:
+    if connection.execute(select(populations.c.id).where(populations.c.name == name)).first():
+        raise ConflictError(f"population {name!r} exists already; choose another name")
+    removing = (
+        operations.c.population == name,
+        operations.c.kind == "delete",
+        operations.c.state.in_(OPEN),
+    )
+    if connection.execute(select(operations.c.id).where(*removing)).first():
+        raise ConflictError(
+            f"an earlier population {name!r} is still being removed; wait, or choose another name"
+        )
+
+
+def edit(
+    league: League,
+    name: str,
+    overrides: Sequence[str],
+    render: Callable[[Supervised], Answer],
+    *,
+    keyed: Keyed | None,
+    if_revision: int | None,
+    anchor: str | None = None,
+) -> Answer:
+    """Adds edits, "key=value", that the trainer is to take. The caller has checked them.
+
+    anchor: id of a snapshot that the edits need; retention keeps its weights from now on.
+    Raises: PlayerError, ConflictError, PreconditionError, ReusedKeyError.
+    """
+
+    def act(connection: Connection) -> Answer:
+        before = find_supervised(connection, name)
+        refuse_revision(before, if_revision)
+        if before.desired == "deleted":
+            raise ConflictError(f"population {name!r} is being deleted")
+        population_id = population_id_of(connection, name)
+        put_supervised(
+            connection,
+            population_id,
+            before.desired or "stopped",
+            before.state,
+            before.message,
+            revision=before.revision + 1,
+        )
+        _store_overrides(connection, population_id, [*before.overrides, *overrides])
+        if anchor is not None:
+            marked = update(snapshots).where(snapshots.c.snapshot_id == anchor)
+            connection.execute(marked.values(is_anchor=1))
+        tell(connection, "population", name, {"edits": list(overrides)})
+        return render(find_supervised(connection, name))
+
+    return answer_once(league, keyed, act)
+
+
+def _store_overrides(connection: Connection, population_id: int, overrides: Sequence[str]) -> None:
+    mine = supervised.c.population_id == population_id
+    connection.execute(update(supervised).where(mine).values(overrides=to_json(overrides)))
