@@ -14,7 +14,7 @@ from api.http.written import written
 from api.routes.games import GameList, Limit, game_list, key_cursor
 from api.routes.tagged import KNOWN, IfNoneMatch, tagged_by_league
 from arena.cli.matrix import matrix_report
-from arena.cli.rating_table import league_report
+from arena.cli.rating_report import league_report
 from arena.data.paths import POPULATION_NAME
 from arena.league.matches import Match, MatchError, find_match
 from arena.league.pages import match_game_page, match_page

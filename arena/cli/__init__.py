@@ -1,1 +1,4 @@
-"""The command line: parse and print; the work is elsewhere. One file per command group."""
+"""The command line: it parses arguments and prints results; other packages do the work.
+
+One file per command, or per group of commands such as `arena config`.
+"""

@@ -20,7 +20,7 @@ from arena.matches.play import DEFAULT_GAMES
 from arena.stats.score import elo_of_score
 from arena.stats.seed_scores import SeedScore
 
-# Of A; better is 0. As `arena match --assert` has them.
+# Exit codes for the verdict on A, the same as those of `arena match --assert`.
 WORSE, UNDECIDED = 5, 6
 EXIT_CODES = {"better": 0, "worse": WORSE, "undecided": UNDECIDED}
 
@@ -29,76 +29,95 @@ Overrides = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help=("Override a value of both configs; may be given often."),
+        help="Override a value of both configs; may be repeated.",
         show_default=False,
     ),
 ]
 OverridesOfA = Annotated[
     list[str] | None,
-    typer.Option("--set-a", metavar="KEY=VALUE", help="Only of A.", show_default=False),
+    typer.Option(
+        "--set-a", metavar="KEY=VALUE", help="Override a value of A only.", show_default=False
+    ),
 ]
 OverridesOfB = Annotated[
     list[str] | None,
-    typer.Option("--set-b", metavar="KEY=VALUE", help="Only of B.", show_default=False),
+    typer.Option(
+        "--set-b", metavar="KEY=VALUE", help="Override a value of B only.", show_default=False
+    ),
+]
+
+
+ConfigA = Annotated[
+    str,
+    typer.Argument(
+        metavar="A",
+        help="A config file (.toml) or the name of a shipped one.",
+        show_default=False,
+    ),
+]
+ConfigB = Annotated[
+    str,
+    typer.Argument(
+        metavar="B",
+        help="Another config; or the same one, with other values by --set-b.",
+        show_default=False,
+    ),
+]
+FramesOption = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Frames that each member trains: stop_at_frames of both configs.",
+        show_default=False,
+    ),
+]
+SeedsOption = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=1000,
+        help=(
+            "Trainings of each config. Decide on a number in advance; when it is raised "
+            "later, the command goes on from what is there."
+        ),
+    ),
+]
+GamesOption = Annotated[
+    int,
+    typer.Option(min=2, help="Games between each training of A and each of B, at least."),
+]
+NameOption = Annotated[
+    str | None,
+    typer.Option(
+        help=(
+            "Name of the comparison; its populations are NAME-a1, NAME-b1, ... Default: "
+            "from the names of the configs."
+        ),
+        show_default=False,
+    ),
 ]
 
 
 def command(
-    a: Annotated[
-        str,
-        typer.Argument(
-            metavar="A",
-            help="A config file (.toml) or the name of a shipped one.",
-            show_default=False,
-        ),
-    ],
-    b: Annotated[
-        str,
-        typer.Argument(
-            metavar="B", help="Another; or the same with other values: --set-b.", show_default=False
-        ),
-    ],
-    frames: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Each member's own clock at the end: stop_at_frames of both.",
-            show_default=False,
-        ),
-    ],
-    seeds: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=1000,
-            help="Trainings of each, best decided before; may be raised, the command goes on.",
-        ),
-    ] = 3,
-    games: Annotated[
-        int, typer.Option(min=2, help="At least so many between each training of A and each of B.")
-    ] = DEFAULT_GAMES,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "Of the comparison; its populations are NAME-a1, NAME-b1, ... Else from the "
-                "configs."
-            ),
-            show_default=False,
-        ),
-    ] = None,
+    a: ConfigA,
+    b: ConfigB,
+    frames: FramesOption,
+    seeds: SeedsOption = 3,
+    games: GamesOption = DEFAULT_GAMES,
+    name: NameOption = None,
     overrides: Overrides = None,
     overrides_a: OverridesOfA = None,
     overrides_b: OverridesOfB = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train A and B with each seed, one training after the other, and play all finals of A against
-    all of B; the score is A's.
+    """Train A and B with each seed, and play all trained players of A against all of B.
 
-    Exit codes: 0 when A is better, 5 when it is worse, 6 while that is undecided; 2 for what was
-    typed; 4 when more than one game and more than 1 % of them raised; 130 after Ctrl-C, which keeps
-    everything: the same command goes on.
+    One training runs after the other. The score is A's.
+
+    Exit codes: 0 A is better; 5 A is worse; 6 undecided; 2 wrong input; 4 more than one game and
+    more than 1 % of the games raised an error; 130 Ctrl-C, which keeps everything: the same command
+    goes on.
     """
     shared = overrides or []
     contestants = {
@@ -115,11 +134,7 @@ def command(
         say("stopped; everything is kept, and the same command goes on")
         raise typer.Exit(INTERRUPTED) from None
     _tell(outcome, as_json=as_json)
-    planned = outcome.games * len(outcome.scores) ** 2
-    if is_spoiled(outcome.errors, planned):
-        say_spoiled(outcome.errors, f"{planned} games")
-        raise typer.Exit(SPOILED)
-    raise typer.Exit(EXIT_CODES[outcome.total.verdict])
+    _exit(outcome)
 
 
 def _tell(outcome: ComparisonResult, *, as_json: bool) -> None:
@@ -127,6 +142,14 @@ def _tell(outcome: ComparisonResult, *, as_json: bool) -> None:
         print_json(outcome_json(outcome))
     else:
         print("\n".join(outcome_lines(outcome)))
+
+
+def _exit(outcome: ComparisonResult) -> None:
+    planned = outcome.games * len(outcome.scores) ** 2
+    if is_spoiled(outcome.errors, planned):
+        say_spoiled(outcome.errors, f"{planned} games")
+        raise typer.Exit(SPOILED)
+    raise typer.Exit(EXIT_CODES[outcome.total.verdict])
 
 
 def _contestant(label: str, source: str, overrides: list[str]) -> Contestant:
@@ -140,7 +163,7 @@ def _contestant(label: str, source: str, overrides: list[str]) -> Contestant:
 
 
 def _name(a: str, b: str) -> str:
-    """From the names of the files; short enough for what is appended."""
+    """A name from those of the files, short enough for what is appended to it."""
     first, second = (
         re.sub(r"[^a-z0-9_-]+", "-", Path(source).stem.lower()).strip("-_") or "config"
         for source in (a, b)
@@ -151,7 +174,7 @@ def _name(a: str, b: str) -> str:
 
 
 def outcome_lines(outcome: ComparisonResult) -> list[str]:
-    """The report for people; what it comes to stands last."""
+    """The report for people; the verdict is the last line."""
     comparison, total, seeds = outcome.comparison, outcome.total, len(outcome.scores)
     env = comparison.contestants["a"].config.env.name
     size = (
@@ -181,8 +204,8 @@ def outcome_lines(outcome: ComparisonResult) -> list[str]:
         lines.append(f"Elo      {_elo(total.score)} [{_elo(total.low)}, {_elo(total.high)}]")
     if len(outcome.looks) > 1:
         lines.append(
-            f"Looks    {len(outcome.looks)}, {looks_text(outcome.looks)}; who stops at the "
-            "first verdict errs more often than in 5 % of cases"
+            f"Looks    {len(outcome.looks)}, {looks_text(outcome.looks)}; stopping at the "
+            "first verdict is wrong in more than 5 % of cases"
         )
     return [*lines, f"Verdict  {verdict(outcome)}"]
 
@@ -193,7 +216,7 @@ def looks_text(looks: Sequence[int]) -> str:
 
 def _interval(total: SeedScore) -> str:
     if total.low is None or total.high is None:
-        return "; of one seed nobody knows how much the next would differ"
+        return "; one seed does not show how much another one would differ"
     return (
         f" [{100 * total.low:.1f}, {100 * total.high:.1f}]   95 % over seeds, Student's t "
         f"with {total.freedom:.1f} degrees of freedom"
@@ -201,7 +224,7 @@ def _interval(total: SeedScore) -> str:
 
 
 def verdict(outcome: ComparisonResult) -> str:
-    """One sentence."""
+    """The verdict in one sentence."""
     seeds = len(outcome.scores)
     match outcome.total.verdict:
         case "better":
@@ -216,8 +239,10 @@ def verdict(outcome: ComparisonResult) -> str:
 
 
 def outcome_json(outcome: ComparisonResult) -> dict[str, Any]:
-    """Fractions are of 1, from A's side; scores[i][j] is training i of A against training j of
-    B; what one seed cannot tell is null.
+    """The result for `--json`. Scores are fractions of 1, from A's side.
+
+    scores[i][j] is training i of A against training j of B. Values that need more than one seed are
+    null for one seed.
     """
     comparison, total = outcome.comparison, outcome.total
     return {

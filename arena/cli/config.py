@@ -1,4 +1,4 @@
-"""`arena config`: what a config resolves to, and what a config may hold."""
+"""`arena config`: what a config resolves to, and the schema of configs."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from pbt.config.dump import json_schema, to_toml
 from pbt.config.load import read_config
 
 app = typer.Typer(
-    no_args_is_help=True, help="Configs: what one resolves to, and what one may hold."
+    no_args_is_help=True, help="Show what a config resolves to, or the schema of configs."
 )
 
 
@@ -20,11 +20,11 @@ def show(
     ],
     overrides: SetOption = None,
     origin: Annotated[
-        bool, typer.Option("--origin", help="Say of each value where it comes from.")
+        bool, typer.Option("--origin", help="Print where each value comes from.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a config and print every value it resolves to, as TOML."""
+    """Check a config and print every value that it resolves to, as TOML."""
     loaded = read_config(config, overrides or ())
     if as_json:
         values = loaded.config.model_dump(mode="json")

@@ -1,5 +1,6 @@
-"""`arena demo`: train a small population on connect four, then say how strong it became and how
-sure that is. Run again: go on, or show.
+"""`arena demo`: trains a small population on connect four, then measures how strong it became.
+
+When it is run again it goes on, or shows the results that are stored.
 """
 
 import json
@@ -31,8 +32,11 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """One match of the best member. opponent: a player name;  question: what it answers;  lines:
-    the report.
+    """The result of one match of the best member.
+
+    opponent  a player name
+    question  what the match answers
+    lines     the report of the match
     """
 
     opponent: str
@@ -43,8 +47,9 @@ class Verdict:
 def run_demo(
     data: Path, say: Say, display: Display, config_name: str = NAME, overrides: tuple[str, ...] = ()
 ) -> bool:
-    """Train (or go on, or find it done), then show table and verdicts. Returns False when the
-    training was stopped before its end.
+    """Train, or go on, or find the training finished; then print the rating table and the verdicts.
+
+    Returns False when the training was stopped before its end.
     """
     paths, config = population_paths(data, NAME), load_config(config_name, overrides)
     say(introduction(config))
@@ -62,7 +67,7 @@ def run_demo(
 
 
 def introduction(config: RunConfig) -> str:
-    """What is about to happen, and in what it is not the real thing."""
+    """What is about to happen, and how the demo differs from a usual training."""
     usual = PbtConfig()
     pbt = config.pbt
     return (
@@ -81,19 +86,21 @@ def introduction(config: RunConfig) -> str:
 def train_to_end(
     config: RunConfig, data: Path, paths: PopulationPaths, say: Say, display: Display
 ) -> bool:
-    """Start, resume, or nothing if it is finished. Returns False when it was stopped before the
-    end.
+    """Start or resume the training; do nothing if it is finished.
+
+    Returns False when it was stopped before its end.
     """
     if not paths.config.exists():
         with display:
             result = start_training(config, NAME, data, display)
     elif league_state(data) == "finished":
         say(
-            "It is trained already; here is what came of it. To train anew: arena delete demo --yes"
+            "The demo is trained already; these are its results. To train anew: "
+            "arena delete demo --yes"
         )
         return True
     else:
-        say("It was interrupted; going on from the newest checkpoint.")
+        say("The training was interrupted; it goes on from the newest checkpoint.")
         with display:
             result = resume_training(NAME, data, (), display)
     progress = result.progress
@@ -113,7 +120,7 @@ def league_state(data: Path) -> str:
 
 
 def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
-    """The three matches; read back if they were played for a training of this length."""
+    """The three matches; read from the file if they were played after a training of this length."""
     stored = paths.root / VERDICTS_FILE
     stop_at_frames = json.loads(paths.config.read_bytes())["stop_at_frames"]
     if stored.exists():
@@ -150,8 +157,9 @@ def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
 
 
 def earlier_self(data: Path, member: str, frames: int) -> str:
-    """The player name of a member's snapshot nearest to so many frames. "At or below" would not
-    do: snapshots come a little after each period.
+    """The player name of the member's snapshot that is nearest to this number of frames.
+
+    Snapshots come a little after each period, so the last one at or below it may be far away.
     """
     with open_league(league_path(data), read_only=True) as league:
         clocks = [
@@ -170,7 +178,7 @@ def play(player: str, opponent: str, data: Path, say: Say) -> tuple[str, ...]:
 
 
 def what_next(data: Path) -> str:
-    """Commands that go on from here."""
+    """Commands that the user may try next."""
     option = "" if data == Path("arena-data").absolute() else f" --data {data}"
     return f"""
 What to try next

@@ -1,6 +1,4 @@
-"""The live display of a training: a table that redraws on a terminal, a line now and then
-elsewhere.
-"""
+"""The live display of a training: a table on a terminal, elsewhere a line now and then."""
 
 import time
 from types import TracebackType
@@ -19,7 +17,7 @@ LINE_EVERY_S = 10.0
 
 
 class Display:
-    """Shows each `Progress` it is called with. On standard error, so that results can be piped."""
+    """Shows each `Progress` that it is called with, on stderr, so that results can be piped."""
 
     def __init__(self, name: str, *, quiet: bool = False) -> None:
         self._name, self._quiet = name, quiet
@@ -46,7 +44,7 @@ class Display:
             self._live.stop()
 
     def __call__(self, progress: Progress) -> None:
-        """Show it. Whoever closed the other end wants to see no more; the training goes on."""
+        """Show it. When the reader of stderr has gone, nothing more is shown; training goes on."""
         try:
             self._show(progress)
         except (OSError, SystemExit):  # rich leaves the program when its output is a broken pipe
@@ -89,7 +87,7 @@ class Display:
             )
         if progress.restarts:
             lines.append(Text(progress.restarts, style="yellow"))
-        # A bar ends no line: whatever stood behind it would be cut off.
+        # The bar stands last: it does not end its line, so text behind it would be cut off.
         return [*lines, bar]
 
     def _line(self, progress: Progress) -> str:
@@ -110,20 +108,20 @@ class Display:
 
 
 def stage(progress: Progress) -> tuple[bool, bool]:
-    """Everybody has trained; the closing evaluation is over."""
+    """(all members have trained, the closing evaluation is over)."""
     return progress.share >= 1.0, progress.closing is not None and progress.closing[
         0
     ] >= progress.closing[1]
 
 
 def columns(ranked_by: Objective) -> tuple[str, ...]:
-    """Of the table; ">" for those of numbers. Nobody is rated in games of one seat."""
+    """The columns of the table; ">" marks numbers. There are no ratings in games of one seat."""
     ranked = (">win rate", ">rating") if ranked_by == "wins" else (">return",)
     return ("member", ">frames", ">frames/s", *ranked, "last PBT event")
 
 
 def member_cells(member: MemberProgress, ranked_by: Objective = "wins") -> tuple[str, ...]:
-    """One row of the table; what is not known yet is a dash."""
+    """One row of the table; a dash stands for what is not known yet."""
     number = f"{member.objective:.3f}" if ranked_by == "wins" else f"{member.objective:.4g}"
     objective = number if member.games else "-"
     rating = "-"
@@ -142,7 +140,7 @@ def member_cells(member: MemberProgress, ranked_by: Objective = "wins") -> tuple
 
 
 def short(count: int) -> str:
-    """1234567 -> 1.23M."""
+    """1234567 -> "1.23M"."""
     for limit, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if count >= limit:
             return f"{count / limit:.3g}{unit}"

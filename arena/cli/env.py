@@ -1,4 +1,4 @@
-"""`arena env`: which games there are, and whether one keeps the contract."""
+"""`arena env`: the list of games, and a check whether a game keeps the contract."""
 
 from dataclasses import asdict, replace
 from functools import partial
@@ -13,17 +13,17 @@ from pbt.envs.testing.check import CheckReport, check_game
 from pbt.errors import EnvError
 
 app = typer.Typer(
-    no_args_is_help=True, help="Games: which there are, and whether one keeps the contract."
+    no_args_is_help=True, help="List the games, or check whether one keeps the contract."
 )
 
 
 @app.command("list")
 def list_games(as_json: JsonOption = False) -> None:
-    """Registered games, those of installed packages included."""
-    found: list[EnvSpec] = []
+    """List the registered games, including those of installed packages."""
+    games: list[EnvSpec] = []
     for name in names():
         try:
-            found.append(spec(name))
+            games.append(spec(name))
         except EnvError as error:
             say(f"warning: {error}")
     if as_json:
@@ -35,7 +35,7 @@ def list_games(as_json: JsonOption = False) -> None:
                     "chance": game.chance,
                     "opponents": opponents(game),
                 }
-                for game in found
+                for game in games
             ]
         )
     else:
@@ -46,12 +46,12 @@ def list_games(as_json: JsonOption = False) -> None:
                 ", ".join(opponents(game)),
                 game.description,
             )
-            for game in found
+            for game in games
         ]
         print_table(("name", "chance", "opponents", "what"), rows)
         say(
-            "OpenSpiel's, where it is installed: arena env check openspiel:NAME. Your own: "
-            "arena env check ./my_game.py:function"
+            "Games of OpenSpiel, if it is installed: arena env check openspiel:NAME. A game of "
+            "your own: arena env check ./my_game.py:function"
         )
 
 
@@ -64,24 +64,26 @@ def check(
             help="A registered game, or a function of your own that returns one.",
         ),
     ],
-    seeds: Annotated[int, typer.Option(min=1, help="Games to play, each replayed.")] = 20,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Games to play; each of them is also replayed.")
+    ] = 20,
     options: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="An option of the game, as in a config's env.options; may be given often.",
+            help="An option of the game, as in a config's env.options; may be repeated.",
             show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play a game, replay it, and hold it against the contract; exit 1 if it breaks a promise."""
+    """Play a game, replay it, and check it against the contract; exit 1 if it breaks a rule."""
     from pbt.config.load import options_from
 
-    found = spec(name, allow_files=True)
+    game = spec(name, allow_files=True)
     report = check_game(
-        replace(found, make=partial(found.make, **options_from(options or ()))), seeds
+        replace(game, make=partial(game.make, **options_from(options or ()))), seeds
     )
     if as_json:
         print_json({"ok": report.ok, **asdict(report)})
@@ -92,12 +94,12 @@ def check(
 
 
 def opponents(game: EnvSpec) -> list[str]:
-    """Scripted players that can sit down in this game."""
+    """The scripted players that can play this game."""
     return sorted({"random", *game.scripted})
 
 
 def report_lines(report: CheckReport) -> list[str]:
-    """The report for people; problems last, so they stand above the prompt."""
+    """The report for people. Problems come last, so that they stand just above the prompt."""
     per_seat = [
         f"{seat} {count}" for seat, count in zip(report.seats, report.first_places, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""`arena evaluate`: returns of players, each alone."""
+"""`arena evaluate`: the returns of players, each measured by itself."""
 
 from collections.abc import Sequence
 from statistics import fmean, pstdev
@@ -26,16 +26,22 @@ from arena.players.resolve import options_text, resolve_players
 from arena.stats.score import mean_interval
 from pbt.config.load import options_from
 
+PlayerArgument = Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)]
+OthersArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[OTHER]...",
+        help="Players to compare it with, such as `random`.",
+        show_default=False,
+    ),
+]
+EpisodesOption = Annotated[int, typer.Option(min=1, help="Episodes to play.")]
+
 
 def evaluate(
-    player: Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)],
-    others: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[OTHER]...", help="Shown beside it, such as `random`.", show_default=False
-        ),
-    ] = None,
-    episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = DEFAULT_EPISODES,
+    player: PlayerArgument,
+    others: OthersArgument = None,
+    episodes: EpisodesOption = DEFAULT_EPISODES,
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
     move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
@@ -44,8 +50,9 @@ def evaluate(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Returns of a player over episodes, and of others over the same. Where a game has more
-    seats, `random` sits in the rest. Nothing is recorded.
+    """Measure the returns of a player over episodes, and of other players over the same episodes.
+
+    In games of several seats `random` plays the other seats. Nothing is stored in the league.
     """
     spec, players = resolve_players(
         [player, *(others or ())],
@@ -56,11 +63,11 @@ def evaluate(
         move_timeout_s=move_timeout_s,
     )
     results: list[Returns] = []
-    for found in players:
-        with progress_bar(found.label) as on_progress:
+    for resolved in players:
+        with progress_bar(resolved.label) as on_progress:
             results.append(
                 evaluate_player(
-                    found,
+                    resolved,
                     spec,
                     episodes=episodes,
                     seed=seed,
@@ -81,7 +88,7 @@ def evaluate(
 
 
 def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]:
-    """The report for people. first: the one that it stands below, and is compared with."""
+    """The report for people. first: the result that this one is compared with."""
     seats = f"{', '.join(result.seats)} in turn" if len(result.seats) > 1 else result.seats[0]
     others = (
         (
@@ -114,8 +121,8 @@ def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]
         )
     if result.errors:
         lines.append(
-            f"Note     the game raised {len(result.errors)} times, those episodes were "
-            f"played again; first: {result.errors[0]}"
+            f"Note     the game raised an error {len(result.errors)} times; those episodes were "
+            f"played again; the first error: {result.errors[0]}"
         )
     return (
         [*lines, f"Interim  {len(result.returns)} of {result.planned} episodes"]
@@ -131,8 +138,9 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def evaluations_json(results: Sequence[Returns]) -> dict[str, Any]:
-    """The first player's numbers; those of others under "beside", each with the first one's lead
-    over it, [mean, low, high] or null.
+    """The first player's numbers, and under "beside" those of the others.
+
+    The first player's lead over each of them is [mean, low, high], or null.
     """
     beside = [
         {**evaluation_json(other), "lead": results[0].lead_over(other)} for other in results[1:]
@@ -141,8 +149,10 @@ def evaluations_json(results: Sequence[Returns]) -> dict[str, Any]:
 
 
 def evaluation_json(result: Returns) -> dict[str, Any]:
-    """Lengths are decisions of all seats; low and high are null for a single episode, points
-    where the game keeps no count.
+    """One player's numbers.
+
+    Lengths count decisions of all seats. low and high are null for a single episode, points where
+    the game does not count any.
     """
     low, high = result.return_interval or (None, None)
     return {

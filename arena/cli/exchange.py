@@ -1,4 +1,4 @@
-"""`arena export` and `arena import`: snapshots between leagues."""
+"""`arena export` and `arena import`: snapshots that move between leagues as files."""
 
 import re
 from pathlib import Path
@@ -22,20 +22,27 @@ _UNFIT = re.compile(r"[^a-z0-9_.-]+")
 
 def export(
     snapshot: Annotated[
-        str, typer.Argument(metavar="SNAPSHOT", help="Such as demo@best, demo/m2@1.2M or an id.")
+        str,
+        typer.Argument(
+            metavar="SNAPSHOT", help="A snapshot, such as demo@best, demo/m2@1.2M or an id."
+        ),
     ],
     out: Annotated[
         Path,
         typer.Option(
             metavar="FILE",
-            help="Its weights go there, as safetensors; a card of it beside them, FILE.json.",
+            help=(
+                "The file for the weights, in the format safetensors. A card that describes "
+                "them is written beside it, as FILE.json."
+            ),
         ),
     ],
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a snapshot's weights, byte for byte, and a card that says what they are. Elsewhere:
-    arena import FILE.
+    """Write a snapshot's weights, byte for byte, and a card that says what they are.
+
+    `arena import FILE` takes them into another league.
     """
     from arena.players.exchange import card_beside, export_snapshot
 
@@ -57,22 +64,23 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Weights that `arena export` wrote; their card lies beside them, FILE.json.",
+            help="Weights that `arena export` wrote; their card must lie beside them, FILE.json.",
         ),
     ],
     name: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="It plays as imported/NAME; else the file's own name.",
+            help="The snapshot plays as imported/NAME. Default: the name of the file.",
             show_default=False,
         ),
     ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in a snapshot from another league, after checking its size, header, shapes and
-    content. It plays as imported/NAME.
+    """Take in a snapshot from another league. It then plays as imported/NAME.
+
+    Its size, header, shapes and content are checked first.
     """
     from arena.players.exchange import import_snapshot
 
@@ -99,8 +107,9 @@ def _words(card: SnapshotCard) -> str:
 
 
 def _hyperparams(player: ResolvedPlayer, data: Path | None) -> dict[str, float]:
-    """Those in force when it was taken; {} for one that was imported itself, or whose history is
-    not whole.
+    """The hyperparameters in force when the snapshot was taken.
+
+    {} for one that was imported itself, or whose history is not complete.
     """
     if player.population in (None, IMPORTED):
         return {}

@@ -1,4 +1,4 @@
-"""`arena films`: games of a population that were recorded while it trained."""
+"""`arena films`: the games of a population that were filmed during training."""
 
 from typing import Annotated, Any
 
@@ -17,8 +17,9 @@ def films(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Evaluation games that were filmed while a population trained (`evaluation.record_share`),
-    the newest last.
+    """List the evaluation games that were filmed during training, the newest last.
+
+    The setting `evaluation.record_share` says which share of the evaluation games is filmed.
     """
     folder = FilmFolder(population_paths(data_dir(data), name).films)
     with open_league(league_path(data_dir(data)), read_only=True) as league:
@@ -46,7 +47,7 @@ def films(
 def recorded(
     league: League, population: str, films: list[StoredFilm]
 ) -> list[tuple[StoredFilm, NamedGame]]:
-    """Films with their games, as far as these are stored. Raises: PlayerError."""
+    """The films whose games are stored, with these games. Raises: PlayerError."""
     shown = games_of_films(league, population, (film.name for film in films))
     return [
         (film, find_game(league, f"{population}:{shown[film.name][1]}"))
@@ -56,7 +57,7 @@ def recorded(
 
 
 def film_json(film: StoredFilm, game: NamedGame) -> dict[str, Any]:
-    """Seats in their order; points are null where the game keeps no count."""
+    """One film for `--json`. Seats are in order; points are null where a game counts none."""
     seats = [
         {"player": game.labels[seat.player], "kind": seat.player.kind, "id": seat.player.name}
         | {"place": seat.place, "return": seat.returns, "points": seat.points}

@@ -1,4 +1,4 @@
-"""`arena lineage`: where a policy comes from, and the schedule of hyperparameters that made it."""
+"""`arena lineage`: the copies and mutations behind a policy, and its hyperparameter schedule."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -22,48 +22,56 @@ from pbt.hyperparams import Hyperparams
 ID_DIGITS = 8
 
 
+PlayerArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PLAYER",
+        help="A member such as demo/m2, or a snapshot: demo/m2@1.2M, demo@best, an id.",
+    ),
+]
+ScheduleOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help=(
+            "Write a config that trains one member with the same hyperparameters at the same "
+            "frames."
+        ),
+        show_default=False,
+    ),
+]
+
+
 def lineage(
-    player: Annotated[
-        str,
-        typer.Argument(
-            metavar="PLAYER",
-            help="A member such as demo/m2, or a snapshot: demo/m2@1.2M, demo@best, an id.",
-        ),
-    ],
-    export_schedule: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a config that trains one member with these values at these frames.",
-            show_default=False,
-        ),
-    ] = None,
+    player: PlayerArgument,
+    export_schedule: ScheduleOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The chain of copies and mutations behind a policy. Frames are those its weights were
-    trained for, whoever trained them.
+    """Show the chain of copies and mutations behind a policy.
+
+    Frames are those for which its weights were trained, by this member or by the ones it copied.
     """
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         population, weights = find_weights(league, player)
-        found = trace(read_histories(league, population), weights)
+        chain = trace(read_histories(league, population), weights)
         label = _label(population, weights)
         if export_schedule is not None:
             roles = {row.name: row.role for row in list_members(league, population)}
             _write(
                 export_schedule,
                 to_toml(
-                    schedule_config(population_config(league, population), found, label, roles)
+                    schedule_config(population_config(league, population), chain, label, roles)
                 ),
             )
             say(
-                f"{export_schedule}: {found.frames} frames of {label}; train it: arena train "
+                f"{export_schedule}: {chain.frames} frames of {label}; train it: arena train "
                 f"{export_schedule}"
             )
     if as_json:
-        print_json(_report(label, weights, found))
+        print_json(_report(label, weights, chain))
     elif export_schedule is None:
-        _print(label, found)
+        _print(label, chain)
 
 
 def _label(population: str, weights: Weights) -> str:
@@ -84,25 +92,27 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         raise ConfigError(
             "--export-schedule",
-            [f"{path}: {error.strerror}; name a file in a folder you can write"],
+            [f"{path}: {error.strerror}; name a file in a folder that you may write to"],
         ) from error
 
 
-def _report(label: str, weights: Weights, found: Lineage) -> dict[str, Any]:
-    """Frames along the chain; of the donor its own clock. created_at is null for a member as it
-    is now.
+def _report(label: str, weights: Weights, chain: Lineage) -> dict[str, Any]:
+    """The chain for `--json`.
+
+    Frames are counted along the chain; those of a donor are its own clock. created_at is null for
+    a member as it is now.
     """
     return {
         "player": label,
         **asdict(weights),
-        "lineage_frames": found.frames,
-        "steps": [asdict(step) for step in found.steps],
+        "lineage_frames": chain.frames,
+        "steps": [asdict(step) for step in chain.steps],
     }
 
 
-def _print(label: str, found: Lineage) -> None:
-    """One line per step, oldest first; a value that changed is marked."""
-    names = list(Hyperparams.from_flat(found.steps[-1].hyperparams).flat())
+def _print(label: str, chain: Lineage) -> None:
+    """Print one line per step, oldest first; a value that changed is marked."""
+    names = list(Hyperparams.from_flat(chain.steps[-1].hyperparams).flat())
     rows = [
         (
             frames_text(step.frames),
@@ -111,18 +121,18 @@ def _print(label: str, found: Lineage) -> None:
             _words(step),
             *_values(step, names),
         )
-        for step in found.steps
+        for step in chain.steps
     ]
     columns = (">frames", "member", ">its clock", "what", *(f">{name}" for name in names))
     print_table(
         columns,
         rows,
-        title=f"{label}: {found.frames} frames of training",
+        title=f"{label}: {chain.frames} frames of training",
         spare=("its clock", *reversed(names)),
     )
     print(
-        "* changed there. Frames: of these weights, whoever trained them; a member's clock "
-        "goes on when it copies."
+        "* = changed at this step. Frames count the training of these weights, by any member; a "
+        "member's own clock goes on when it copies."
     )
 
 

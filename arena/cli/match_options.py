@@ -1,4 +1,4 @@
-"""What `arena match` and `arena evaluate` share: options, exit codes, the bar."""
+"""What `arena match`, `evaluate`, `tournament` and `watch` share: options, exit code, progress."""
 
 import sys
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import typer
 from arena.cli.output import say
 from arena.matches.game_list import Progress
 
+# The exit code when the game raised an error in too many games.
 SPOILED = 4
 
 NAMES = (
@@ -20,12 +21,12 @@ EnvOption = Annotated[
     typer.Option(
         "--env",
         metavar="NAME",
-        help="The game; needed where no player was trained.",
+        help="The game; needed only when none of the players was trained.",
         show_default=False,
     ),
 ]
 SeedOption = Annotated[
-    int, typer.Option(min=0, max=2**31 - 1, help="Everything random follows from it.")
+    int, typer.Option(min=0, max=2**31 - 1, help="The seed of everything random.")
 ]
 OptionsOption = Annotated[
     list[str] | None,
@@ -34,7 +35,7 @@ OptionsOption = Annotated[
         metavar="KEY=VALUE",
         help=(
             "An option of the game that --env names, as in a config's env.options; may be "
-            "given often. A trained player brings its own."
+            "repeated. A trained player brings the options of its game."
         ),
         show_default=False,
     ),
@@ -45,25 +46,25 @@ MoveTimeoutOption = Annotated[
         "--move-timeout",
         min=0.001,
         metavar="SECONDS",
-        help="For one answer of a program; a later one forfeits the game.",
+        help="How long a program may take for one move; a slower program forfeits the game.",
     ),
 ]
 GreedyOption = Annotated[
-    bool, typer.Option("--greedy", help="Most likely actions instead of sampled ones.")
+    bool, typer.Option("--greedy", help="Play the most likely action instead of a sampled one.")
 ]
 
 
 def say_spoiled(errors: int, of: str) -> None:
-    """of: such as "400 games"."""
+    """Say that too many games raised an error. of: how many were planned, such as "400 games"."""
     say(
-        f"error: the game raised in {errors} tries of {of}, more than 1 %: do not trust the "
+        f"error: the game raised an error {errors} times in {of}, more than 1 %: do not trust the "
         "numbers; fix the game, or what ends its engines"
     )
 
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Progress | None]:
-    """A bar on stderr, on a terminal only."""
+    """Show a progress bar on stderr; yields None where stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""What a match says to people; what it comes to stands last."""
+"""The report of a match as text; its verdict is the last line."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ from arena.stats.score import with_interval
 def match_lines(
     result: MatchResult, asserted: Sequence[Assertion] = (), data: Path | None = None
 ) -> list[str]:
-    """The report, a line each. data: the data directory, if one was named."""
+    """The report, one text per line. data: the data directory, if the user named one."""
     report, where = match_report(result, asserted), data_text(data)
     rows = _duel_rows(report, result) if isinstance(report, DuelReport) else _table_rows(report)
     rows.append(("Games", _games(report)))
@@ -163,7 +163,7 @@ def _standing(row: StandingReport) -> str:
 
 
 def _rating(elo: MeasureReport) -> str:
-    """Of the player pinned at 0 there is nothing to be uncertain of."""
+    """The rating with its interval; the player that is pinned at 0 has none."""
     return "0" if elo.low == elo.high else _measure(elo, "+.0f")
 
 
@@ -192,12 +192,12 @@ def _games(report: DuelReport | TableReport) -> str:
 def _sprt(sprt: SprtReport, *, paired: bool) -> str:
     units = "pairs" if paired else "games"
     unit = "nElo" if sprt.model == "normalised" else "Elo"
-    said = {"continue": "not decided", "accept H0": "H0 accepted", "accept H1": "H1 accepted"}[
+    state = {"continue": "not decided", "accept H0": "H0 accepted", "accept H1": "H1 accepted"}[
         sprt.state
     ]
     bounds = f"[{sprt.lower:.2f}, {sprt.upper:.2f}]"
     return (
-        f"{said} after {sprt.looked_at} {units}: LLR {sprt.llr:.2f} in {bounds}, {unit} "
+        f"{state} after {sprt.looked_at} {units}: LLR {sprt.llr:.2f} in {bounds}, {unit} "
         f"{sprt.elo0:g} against {sprt.elo1:g}"
     )
 

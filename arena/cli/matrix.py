@@ -1,4 +1,4 @@
-"""`arena matrix`: everybody against everybody, the truth that ratings summarise."""
+"""`arena matrix`: the score of every player against every other one, which ratings summarise."""
 
 import csv
 import sys
@@ -8,7 +8,7 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.cli.rating_table import circle_lines, rating_text
-from arena.cli.tables import tables_of
+from arena.cli.tables import EveryoneOption, GameOption, TableName, tables_of
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.standings import RatingTable, Standing, by_lower_bound
@@ -23,36 +23,26 @@ _EXPLAINED = (
 )
 
 
+TopOption = Annotated[
+    int, typer.Option(min=0, help="Print this many of the best players; 0 prints all.")
+]
+CsvOption = Annotated[
+    bool, typer.Option("--csv", help="Print CSV, one line per pair of players that met.")
+]
+
+
 def matrix(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]", help="A population; else each of them.", show_default=False
-        ),
-    ] = None,
-    everyone: Annotated[
-        bool, typer.Option("--all", help="With all other populations of its game.")
-    ] = False,
-    env: Annotated[
-        str | None,
-        typer.Option(
-            "--env",
-            metavar="GAME",
-            help="Instead: everybody who plays this game.",
-            show_default=False,
-        ),
-    ] = None,
-    top: Annotated[
-        int, typer.Option(min=0, help="Print the so many best, 0 for all.")
-    ] = TOP_PLAYERS,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="One line per pair that met, as CSV on stdout.")
-    ] = False,
+    name: TableName = None,
+    everyone: EveryoneOption = False,
+    env: GameOption = None,
+    top: TopOption = TOP_PLAYERS,
+    as_csv: CsvOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The win matrix: score, games and interval of every two players that met in evaluation
-    games and matches.
+    """Show the win matrix: score, games and interval of every two players that met.
+
+    They met in evaluation games and in matches.
     """
     if as_csv and as_json:
         raise ConfigError("arena matrix", ["--csv and --json: choose one"])
@@ -77,7 +67,7 @@ def matrix(
 
 
 def matrix_report(title: str, table: RatingTable) -> dict[str, Any]:
-    """Pairs in one direction; score, low and high are the player's against the opponent."""
+    """The matrix for programs: each pair once; score, low and high are the player's."""
     return {
         "table": title,
         "players": [row.label for row in by_lower_bound(table.rows)],
@@ -86,7 +76,7 @@ def matrix_report(title: str, table: RatingTable) -> dict[str, Any]:
 
 
 def pair_reports(table: RatingTable) -> list[dict[str, Any]]:
-    """Every two that met, once, the stronger by the table first."""
+    """Every two players that met, once; the one that the table ranks higher comes first."""
     rows = by_lower_bound(table.rows)
     place = {row.player: index for index, row in enumerate(rows)}
     return [
@@ -109,7 +99,7 @@ def _pair_report(tally: Tally) -> dict[str, float]:
 
 
 def print_matrix(title: str, table: RatingTable, top: int) -> None:
-    """The matrix of the `top` best (0: of all) on stdout; columns are numbered as rows are."""
+    """Print the matrix of the `top` best players (0: of all); columns are numbered as the rows."""
     rows = by_lower_bound(table.rows)
     if not rows:
         print(f"{title}: no evaluation game and no match between two players yet")

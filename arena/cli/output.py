@@ -1,5 +1,6 @@
-"""How commands talk: results on stdout, everything else on stderr; `--json` is one line of JSON.
-Also the options that many commands share.
+"""How commands print: results on stdout, everything else on stderr; `--json` is one line of JSON.
+
+Also the arguments and options that many commands share.
 """
 
 import json
@@ -13,35 +14,37 @@ from typing import Annotated, Any
 import typer
 
 _WIDE = 1000
+_UNITS = ("B", "kB", "MB", "GB")
 
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")]
 DataOption = Annotated[
     Path | None,
     typer.Option(
         "--data",
         metavar="DIR",
-        help="Data directory; else $ARENA_DATA, else ./arena-data.",
+        help="The data directory; without it, $ARENA_DATA, else ./arena-data.",
         show_default=False,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="One line of JSON on stdout.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Override a value of the config, e.g. --set learning.gamma=0.98; may be given often.",
+        help="Override a value of the config, e.g. --set learning.gamma=0.98; may be repeated.",
         show_default=False,
     ),
 ]
 
 
 def print_json(value: Any) -> None:
-    """One line on stdout. Numbers that JSON cannot say (nan, inf) become null."""
+    """Print one line on stdout. Numbers that JSON does not have (nan, inf) become null."""
     print(json.dumps(speakable(value), ensure_ascii=False, allow_nan=False), flush=True)
 
 
 def say(text: str) -> None:
-    """A message for the person at the terminal; never part of the result."""
+    """Print a message for the person at the terminal; it is never part of the result."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -51,22 +54,54 @@ def print_table(
     title: str | None = None,
     spare: Sequence[str] = (),
 ) -> None:
-    """A table on stdout. Columns whose name starts with ">" are numbers: aligned to the right, and
-    never broken or cut.
+    """Print a table on stdout.
 
-    spare: columns that stay away where the screen is too narrow for all: empty ones, then the first
-    of them first; a line below says which.
+    A column whose name starts with ">" holds numbers: it is aligned to the right, and never broken
+    or cut.
+
+    title  a line above the table
+    spare  columns that are left out where the screen is too narrow for all: empty ones first, then
+           in the order given; a line below the table names them
     """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console()
-    # In a pipe or a file a line is a line, unless somebody asks for a width.
+    # In a pipe or a file no line is broken, unless the caller asks for a width in COLUMNS.
     room = (
         console.width if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _WIDE
     )
     cells = [[str(cell) for cell in row] for row in rows]
+    least, left_out = _fitting_columns(columns, cells, spare, room)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    shown = [place for place, name in enumerate(columns) if name.removeprefix(">") in least]
+    for name in (columns[place] for place in shown):
+        number = name.startswith(">")
+        table.add_column(
+            Text(name.removeprefix(">")),
+            justify="right" if number else "left",
+            no_wrap=number,
+            overflow="fold",
+        )
+    for row in cells:
+        table.add_row(*(Text(row[place]) for place in shown))
+    # A terminal that is too narrow for the rest breaks the line itself, which loses nothing.
+    console.width = max(room, _table_width(least))
+    if title is not None:
+        console.print(Text(title, style="table.title"), soft_wrap=True)
+    console.print(table)
+    if left_out:
+        print(
+            f"Left out to fit {room} columns: {', '.join(left_out)}; --json and a wider "
+            f"terminal have {'it' if len(left_out) == 1 else 'them'}."
+        )
+
+
+def _fitting_columns(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], spare: Sequence[str], room: int
+) -> tuple[dict[str, int], list[str]]:
+    """(least width of every column that is shown, names of the columns that are left out)."""
     least = {
         name.removeprefix(">"): _least_width(name, [row[place] for row in cells])
         for place, name in enumerate(columns)
@@ -81,32 +116,11 @@ def print_table(
         if _table_width(least) > room:
             del least[name]
             left_out.append(name)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    shown = [place for place, name in enumerate(columns) if name.removeprefix(">") in least]
-    for name in (columns[place] for place in shown):
-        number = name.startswith(">")
-        table.add_column(
-            Text(name.removeprefix(">")),
-            justify="right" if number else "left",
-            no_wrap=number,
-            overflow="fold",
-        )
-    for row in cells:
-        table.add_row(*(Text(row[place]) for place in shown))
-    # A terminal that is too narrow for what is left breaks the line itself, which loses nothing.
-    console.width = max(room, _table_width(least))
-    if title is not None:
-        console.print(Text(title, style="table.title"), soft_wrap=True)
-    console.print(table)
-    if left_out:
-        print(
-            f"Left out to fit {room} columns: {', '.join(left_out)}; --json and a wider "
-            f"terminal have {'it' if len(left_out) == 1 else 'them'}."
-        )
+    return least, left_out
 
 
 def _least_width(name: str, cells: Sequence[str]) -> int:
-    """Of a column: numbers take a line, text may be broken between words."""
+    """The width a column needs: numbers must fit on one line, text may be broken between words."""
     from rich.cells import cell_len
 
     if name.startswith(">"):
@@ -115,11 +129,12 @@ def _least_width(name: str, cells: Sequence[str]) -> int:
 
 
 def _table_width(least: Mapping[str, int]) -> int:
-    """With two spaces between columns."""
+    """The width of a table, with two spaces between columns."""
     return sum(least.values()) + 2 * (len(least) - 1)
 
 
 def speakable(value: Any) -> Any:
+    """The value in types that JSON has: nan and infinities become None, paths become text."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -129,3 +144,12 @@ def speakable(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value
+
+
+def bytes_text(count: float) -> str:
+    """1234567 -> "1.2 MB"."""
+    for unit in _UNITS[:-1]:
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} {_UNITS[-1]}"

@@ -1,4 +1,7 @@
-"""`arena population`: what the service trains. A client; needs no torch."""
+"""`arena population`: the commands that ask a running service about its populations.
+
+It is a client of the REST interface and needs no torch.
+"""
 
 import time
 from pathlib import Path
@@ -7,7 +10,15 @@ from urllib.parse import quote
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, SetOption, print_json, print_table, say
+from arena.cli.output import (
+    DataOption,
+    JsonOption,
+    NameArgument,
+    SetOption,
+    print_json,
+    print_table,
+    say,
+)
 from arena.cli.service_client import Client
 from arena.data.paths import check_population_name, data_dir
 from pbt.errors import ConfigError, PbtError
@@ -18,8 +29,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")]
-WaitOption = Annotated[bool, typer.Option(help="Wait until it is done, or failed.")]
+WaitOption = Annotated[bool, typer.Option(help="Wait until the operation is done, or failed.")]
 POLL_S = 0.3
 WAIT_TIMEOUT_S = 300.0
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
@@ -32,17 +42,19 @@ def create(
     ],
     name: Annotated[
         str | None,
-        typer.Option(help="The population's name; else the config's.", show_default=False),
+        typer.Option(
+            help="The population's name. Default: the name of the config.", show_default=False
+        ),
     ] = None,
-    start: Annotated[bool, typer.Option("--start", help="Train it at once.")] = False,
+    start: Annotated[bool, typer.Option("--start", help="Start training it at once.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, keep nothing.")
+        bool, typer.Option("--dry-run", help="Check everything, but create nothing.")
     ] = False,
     overrides: SetOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a population. It is checked whole, also against its game."""
+    """Create a population. Its config is checked first, also against its game."""
     from pbt.config.load import load_config
 
     loaded = load_config(config, overrides or ())
@@ -58,17 +70,17 @@ def create(
     if as_json:
         print_json(made)
     elif dry_run:
-        say(f"population {chosen!r} could be made")
+        say(f"the checks passed: population {chosen!r} can be created")
     else:
         say(
-            f"population {chosen!r} is made"
+            f"population {chosen!r} is created"
             + ("" if start else f"; train it with `arena population start {chosen}`")
         )
 
 
 @app.command("list", epilog="Example: arena population list")
 def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """What there is, and what it does."""
+    """List the populations of the service, with the state of each."""
     client, items, cursor = Client.find(data_dir(data)), [], ""
     while True:
         page = client.call("GET", f"/v1/populations?limit=500{cursor}")
@@ -85,38 +97,42 @@ def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
 
 @app.command(epilog="Example: arena population status first")
 def status(name: NameArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """One population, closely."""
-    found = _get(data, name)
+    """Show one population in detail."""
+    population = _get(data, name)
     if as_json:
-        print_json(found)
+        print_json(population)
         return
-    print_table(("name", "state", "wanted", ">frames", ">restarts", "message"), [_cells(found)])
+    print_table(
+        ("name", "state", "wanted", ">frames", ">restarts", "message"), [_cells(population)]
+    )
     members = [
         (m["name"], f"{m['frames']:,}", "-" if m["lag"] is None else f"{m['lag']:.2f}", m["state"])
-        for m in found["status"]["members"]
+        for m in population["status"]["members"]
     ]
     if members:
         print_table(("member", ">frames", ">lag", "state"), members)
-    if found["status"]["state"] == "failed":
-        for line in found["status"]["last_log_lines"]:
+    if population["status"]["state"] == "failed":
+        for line in population["status"]["last_log_lines"]:
             say(f"  | {line}")
 
 
 @app.command(epilog="Example: arena population logs first --lines 50")
 def logs(
     name: NameArgument,
-    lines: Annotated[int, typer.Option(min=1, max=2000, help="So many of the newest.")] = 100,
+    lines: Annotated[
+        int, typer.Option(min=1, max=2000, help="How many of the newest lines.")
+    ] = 100,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What its trainer wrote."""
-    found = Client.find(data_dir(data)).call(
+    """Print the newest output of the population's trainer."""
+    log = Client.find(data_dir(data)).call(
         "GET", f"/v1/populations/{check_population_name(name)}/logs?lines={lines}"
     )
     if as_json:
-        print_json(found)
+        print_json(log)
     else:
-        print("\n".join(found["lines"]))
+        print("\n".join(log["lines"]))
 
 
 @app.command(epilog="Example: arena population start first")
@@ -126,7 +142,7 @@ def start(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train it, from its newest checkpoint or the first frame."""
+    """Train the population, from its newest checkpoint or from the first frame."""
     _ask(data, name, "start", as_json, wait=wait)
 
 
@@ -137,7 +153,7 @@ def stop(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Save, and end its processes."""
+    """Save the population and end its processes."""
     _ask(data, name, "stop", as_json, wait=wait)
 
 
@@ -148,7 +164,7 @@ def pause(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Save, and give the machine back until it is resumed."""
+    """Save the population and free the machine until the population is resumed."""
     _ask(data, name, "pause", as_json, wait=wait)
 
 
@@ -159,7 +175,7 @@ def resume(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Go on after a pause."""
+    """Go on training after a pause."""
     _ask(data, name, "resume", as_json, wait=wait)
 
 
@@ -171,26 +187,30 @@ def set_(
     name: NameArgument,
     values: Annotated[
         list[str],
-        typer.Argument(metavar="KEY=VALUE...", help="Values that a started population can take."),
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="Settings that can still be changed after the first start, with new values.",
+        ),
     ],
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Edit its config; one that trains goes on with the new values, after a new start of its
-    processes where they need one.
+    """Edit the config of a population.
+
+    A running training goes on with the new values; for some of them its processes start again.
     """
     body = {"set": dict(_assignment(word) for word in values)}
-    found = Client.find(data_dir(data)).call(
+    edited = Client.find(data_dir(data)).call(
         "PATCH", f"/v1/populations/{check_population_name(name)}", body
     )
     if as_json:
-        print_json(found)
+        print_json(edited)
     else:
         say(
             f"population {name!r} takes: "
-            f"{', '.join(found['spec']['pending_edits']) or 'nothing to change'}"
+            f"{', '.join(edited['spec']['pending_edits']) or 'nothing to change'}"
         )
-        for effect in found["effects"]:
+        for effect in edited["effects"]:
             say(f"  {effect}")
 
 
@@ -200,14 +220,19 @@ def join(
     weights: Annotated[
         str | None,
         typer.Option(
-            help="A member (m0) or a snapshot's id to begin with; else weights of its own."
+            help=(
+                "A member (m0) or a snapshot's id whose weights it begins with. Default: newly "
+                "initialised weights."
+            )
         ),
     ] = None,
-    role: Annotated[str | None, typer.Option(help="Where the game has several.")] = None,
+    role: Annotated[
+        str | None, typer.Option(help="Its role; needed only when the game has several.")
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """A new member learns from now on, also while the others train."""
+    """Add a member. It learns from now on, also while the others train."""
     body = {
         key: value for key, value in (("weights", weights), ("role", role)) if value is not None
     }
@@ -222,22 +247,25 @@ def join(
 @app.command(epilog="Example: arena population leave first m1")
 def leave(
     name: NameArgument,
-    member: Annotated[str, typer.Argument(metavar="MEMBER", help="Such as m1.")],
+    member: Annotated[str, typer.Argument(metavar="MEMBER", help="The member, such as m1.")],
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """A member learns no more. A last snapshot of it is kept; its games and ratings stay."""
+    """Take a member out of the training.
+
+    A last snapshot of it is kept. Its games and ratings stay.
+    """
     path = f"/v1/populations/{check_population_name(name)}/members/{quote(member, safe='')}"
     _tell_member(Client.find(data_dir(data)).call("DELETE", path), as_json)
 
 
-def _tell_member(wanted: Any, as_json: bool) -> None:
+def _tell_member(change: Any, as_json: bool) -> None:
     if as_json:
-        print_json(wanted)
+        print_json(change)
     else:
-        what = f"joins as {wanted['role']}" if wanted["change"] == "join" else "leaves"
+        what = f"joins as {change['role']}" if change["change"] == "join" else "leaves"
         say(
-            f"population {wanted['population']!r}: {wanted['member']} {what} as soon as its "
+            f"population {change['population']!r}: {change['member']} {what} as soon as its "
             "trainer has saved, or starts"
         )
 
@@ -245,12 +273,14 @@ def _tell_member(wanted: Any, as_json: bool) -> None:
 @app.command(epilog="Example: arena population delete first --yes")
 def delete(
     name: NameArgument,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Remove without asking for confirmation.")
+    ] = False,
     wait: WaitOption = True,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Stop it, then remove its rows and files; games of matches stay."""
+    """Stop the training, then remove the population's rows and files. Games of matches stay."""
     if not yes and not typer.confirm(
         f"Remove population {name!r} with all its games, snapshots and checkpoints?", err=True
     ):
@@ -263,7 +293,7 @@ def _get(data: Path | None, name: str) -> Any:
 
 
 def _ask(data: Path | None, name: str, kind: str, as_json: bool, *, wait: bool) -> None:
-    """Raises: PbtError when the operation fails."""
+    """Ask the service for an operation, and wait for its end. Raises: PbtError when it fails."""
     client, path = Client.find(data_dir(data)), f"/v1/populations/{check_population_name(name)}"
     operation = (
         client.call("DELETE", path) if kind == "delete" else client.call("POST", f"{path}/{kind}")
@@ -273,7 +303,7 @@ def _ask(data: Path | None, name: str, kind: str, as_json: bool, *, wait: bool) 
     while wait and operation["state"] not in ENDED and not queued and time.monotonic() < deadline:
         time.sleep(POLL_S)
         operation = client.call("GET", f"/v1/operations/{operation['id']}")
-        # A place in the queue may take days.
+        # A population may wait in the queue for days, so the command does not wait with it.
         queued = (
             kind in ("start", "resume") and client.call("GET", path)["status"]["state"] == "queued"
         )
@@ -295,7 +325,10 @@ def _assignment(word: str) -> tuple[str, Any]:
 
     key, equals, _ = word.partition("=")
     if not equals:
-        raise ConfigError("arena population set", [f"{word}: no value; write section.key=value"])
+        raise ConfigError(
+            "arena population set",
+            [f"{word}: it has no value; expected section.key=value"],
+        )
     table: Any = options_from([word])
     for part in key.strip().split("."):
         table = table[part]
@@ -303,12 +336,12 @@ def _assignment(word: str) -> tuple[str, Any]:
 
 
 def _cells(item: Any) -> tuple[str, ...]:
-    seen = item["status"]
+    status = item["status"]
     return (
         item["id"],
-        seen["state"],
+        status["state"],
         item["spec"]["desired"] or "-",
-        f"{seen['frames']:,}",
-        str(seen["restarts"]),
-        seen["message"],
+        f"{status['frames']:,}",
+        str(status["restarts"]),
+        status["message"],
     )

@@ -1,5 +1,6 @@
-"""The rating table for people and for programs: one row per player, most surely strong first;
-below it what no rating can say.
+"""The rating table for people: one row per player, ordered by the lower end of its interval.
+
+Below the table stand the circles in which players beat each other: no rating can express them.
 """
 
 import math
@@ -8,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from arena.cli.output import print_table
-from arena.cli.return_table import print_returns, returns_report
+from arena.cli.return_table import print_returns
 from arena.league.database import League
 from arena.league.returns import return_standings
 from arena.league.standings import (
@@ -35,7 +36,7 @@ CENTRED_TEXT = (
     "Elo from evaluation games only (Bradley-Terry, mean = 0, since `random` "
     "never played), with 95 % intervals; ordered by the lower end"
 )
-# Of the variance of results: beyond, the order of the table says little.
+# A share of the variance of results; above it the order of the table says little.
 MUCH_IN_CIRCLES = 0.25
 TOP_ROWS, TOP_CYCLES = 20, 5
 ID_DIGITS = 8
@@ -51,15 +52,15 @@ _COLUMNS = (
     ">vs random",
     ">met",
 )
-# What a narrow screen does without, the first of them first.
+# Columns that are left out on a narrow screen, in this order.
 _SPARE = ("met", "W/D/L", "vs random", "id", "score", "games", "vs best")
 
 
 def print_league(league: League, name: str, *, everyone: bool = False, top: int = TOP_ROWS) -> None:
-    """The table of one population on stdout, and below it who `@best` is.
+    """Print the table of one population, and below it which player `@best` is. Raises: PlayerError.
 
-    everyone: with the other populations of the same game; top: so many rows and no more, 0 for all.
-    Raises: PlayerError.
+    everyone  together with the other populations of the same game
+    top       print this many rows; 0 prints all
     """
     table = population_table(league, name, everyone=everyone)
     if alone := return_standings(league, name) if not table.rows else []:
@@ -76,7 +77,7 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
 def print_game_league(
     league: League, env_name: str, env_options: Mapping[str, Any], *, top: int = TOP_ROWS
 ) -> None:
-    """The table of everybody who plays a game."""
+    """Print the table of every player of a game."""
     print_standings(
         game_title(env_name, env_options), game_table(league, env_name, env_options), top
     )
@@ -87,7 +88,7 @@ def game_title(env_name: str, env_options: Mapping[str, Any]) -> str:
 
 
 def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None:
-    """A table of ratings with its notes on stdout. top: as for `print_league`."""
+    """Print a table of ratings with its notes. top: as for `print_league`."""
     rows = by_lower_bound(table.rows)
     shown = rows if top == 0 else rows[:top]
     if not rows:
@@ -102,86 +103,14 @@ def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None
             f"? = provisional: fewer than {BEST_MIN_GAMES} games, or no chain of games to "
             "the others."
         )
-    if any(_is_weightless(row) for row in shown):
+    if any(is_weightless(row) for row in shown):
         print("* = its weights were removed: its games still count, but it plays no more.")
     for line in circle_lines(table):
         print(line)
 
 
-def league_report(league: League, name: str, *, everyone: bool = False) -> dict[str, Any]:
-    """The same for programs; elo, low and high are null for a player that no chain of games
-    connects to the others. Raises: PlayerError.
-    """
-    table = population_table(league, name, everyone=everyone)
-    if alone := return_standings(league, name) if not table.rows else []:
-        return returns_report(name, alone, everyone)
-    best = best_standing(table.rows if not everyone else standings(league, name))
-    return {
-        "population": name,
-        "everyone": everyone,
-        "best": best.player.name if best else None,
-        **standings_report(table),
-    }
-
-
-def game_league_report(
-    league: League, env_name: str, env_options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The table of everybody who plays a game, for programs."""
-    return {
-        "env": env_name,
-        "env_options": dict(env_options),
-        **standings_report(game_table(league, env_name, env_options)),
-    }
-
-
-def standings_report(table: RatingTable) -> dict[str, Any]:
-    """Rows and circles; share and p of the circles as `arena.stats.cycles.CyclicShare`."""
-    rows = by_lower_bound(table.rows)
-    found, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
-    names = {row.player: row.label for row in rows}
-    cycles = [
-        {"players": [names[cycle.a], names[cycle.b], names[cycle.c]], "p": cycle.p}
-        for cycle in found
-    ]
-    ranks, best = _ranks(rows), leader(rows)
-    players = [
-        {"rank": rank, **_row_report(row, best)} for rank, row in zip(ranks, rows, strict=True)
-    ]
-    return {
-        "rating": rating_words(rows),
-        "players": players,
-        "cycles": cycles,
-        "cyclic_share": {"share": share.share, "p": share.p},
-    }
-
-
-def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
-    direct = row.results.get(best.player) if best is not None else None
-    return {
-        "player": row.label,
-        "kind": row.player.kind,
-        "id": row.player.name,
-        "elo": row.elo,
-        "low": row.low,
-        "high": row.high,
-        "provisional": is_provisional(row),
-        "weights_removed": _is_weightless(row),
-        "games": row.total.games,
-        "wins": row.total.wins,
-        "draws": row.total.draws,
-        "losses": row.total.losses,
-        "score": row.total.score,
-        "score_vs_best": direct.score if direct else None,
-        "games_vs_best": direct.games if direct else 0,
-        "predicted_vs_best": predicted_score(row, best),
-        "score_vs_random": row.against_random.score if row.against_random else None,
-        "opponents": len(row.results),
-    }
-
-
 def circle_lines(table: RatingTable) -> list[str]:
-    """What a reader of the ratings should know; nothing for two players, who make no circle."""
+    """What the circles say about the ratings; nothing for two players, who make no circle."""
     if len(table.rows) < 3:
         return []
     cycles, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
@@ -221,8 +150,9 @@ def rating_words(table: Sequence[Standing]) -> str:
 
 
 def leader(table: Sequence[Standing]) -> Standing | None:
-    """Whom `vs best` means: `@best`, among players of whom none can be that the first of the
-    ranked; None while all are provisional.
+    """The player that the column `vs best` compares with; None while all players are provisional.
+
+    It is `@best`; where no player can be `@best`, it is the first of the ranked ones.
     """
     ranked = (
         row for row in by_lower_bound(table) if row.player != ANCHOR and not is_provisional(row)
@@ -231,8 +161,9 @@ def leader(table: Sequence[Standing]) -> Standing | None:
 
 
 def predicted_score(row: Standing, best: Standing | None) -> float | None:
-    """What the ratings expect of a game with the best; None without two ratings, and of the best
-    itself.
+    """The score that the ratings predict against the best player.
+
+    None for the best itself, and where one of the two has no rating.
     """
     if best is None or row.player == best.player or row.elo is None or best.elo is None:
         return None
@@ -240,19 +171,19 @@ def predicted_score(row: Standing, best: Standing | None) -> float | None:
 
 
 def best_text(name: str, table: Sequence[Standing]) -> str:
-    """Who is `@best`, or why nobody is."""
-    found = best_standing(table)
-    if found is None:
-        return f"{name}@best: nobody yet; {why_no_best(table)}"
-    who = f"{found.label} ({found.player.name[:ID_DIGITS]})"
+    """Which player is `@best`, or why there is none."""
+    best = best_standing(table)
+    if best is None:
+        return f"{name}@best: none yet; {why_no_best(table)}"
+    label = f"{best.label} ({best.player.name[:ID_DIGITS]})"
     return (
-        f"{name}@best is {who}: the highest lower end, {found.low:+.0f}, of its snapshots "
+        f"{name}@best is {label}: the highest lower end, {best.low:+.0f}, of its snapshots "
         f"that play and have {BEST_MIN_GAMES} games or more"
     )
 
 
 def why_no_best(table: Sequence[Standing]) -> str:
-    """What is missing, and what to do."""
+    """What is missing for a `@best`, and what to do."""
     snapshots = [row for row in table if row.snapshot is not None]
     if not snapshots:
         return (
@@ -275,7 +206,7 @@ def why_no_best(table: Sequence[Standing]) -> str:
 
 
 def _cells(table: Sequence[Standing], shown: Sequence[Standing]) -> list[tuple[str, ...]]:
-    ranks, best = _ranks(table), leader(table)
+    ranks, best = ranks_of(table), leader(table)
     return [
         (
             str(rank) if rank is not None else "" if row.player == ANCHOR else "?",
@@ -296,26 +227,22 @@ def _cells(table: Sequence[Standing], shown: Sequence[Standing]) -> list[tuple[s
 def _name(row: Standing) -> str:
     if row.snapshot is None and row.player.kind == "snapshot":
         return "(deleted)"
-    return f"{row.label}*" if _is_weightless(row) else row.label
+    return f"{row.label}*" if is_weightless(row) else row.label
 
 
-def _is_weightless(row: Standing) -> bool:
+def is_weightless(row: Standing) -> bool:
     return row.snapshot is not None and row.snapshot.weights_removed
 
 
 def _id_text(player: PlayerRef) -> str:
-    """The beginning of a snapshot's id; a guest, whose program may change under its name, is
-    marked as one.
-    """
+    """The beginning of a snapshot's id; "guest" for a program, which may change under its name."""
     if player.kind == "snapshot":
         return player.name[:ID_DIGITS]
     return "" if player.kind == "scripted" else player.kind
 
 
 def _versus_best(row: Standing, best: Standing | None) -> str:
-    """Score against the best with half its interval; in brackets what the ratings predict where
-    they never met.
-    """
+    """The score against the best with half its interval; in brackets a prediction, if unplayed."""
     if best is None or row.player == best.player:
         return ""
     direct = row.results.get(best.player)
@@ -326,8 +253,8 @@ def _versus_best(row: Standing, best: Standing | None) -> str:
     return "" if predicted is None else f"({predicted:.0%})"
 
 
-def _ranks(table: Sequence[Standing]) -> list[int | None]:
-    """1, 2, ... over the rows that are not provisional; the anchor is a mark, not a competitor."""
+def ranks_of(table: Sequence[Standing]) -> list[int | None]:
+    """1, 2, ... over the rows that are not provisional. The anchor is a reference, so unranked."""
     counter = count(1)
     return [None if row.player == ANCHOR or is_provisional(row) else next(counter) for row in table]
 
@@ -338,7 +265,7 @@ def rating_text(row: Standing) -> str:
         return "0"
     if row.elo is None or row.low is None or row.high is None:
         return "-"
-    # Whole numbers, since a float may be rounded to "-0".
+    # Rounded to whole numbers first: a float may be printed as "-0".
     return f"{round(row.elo):+d} [{round(row.low):+d}, {round(row.high):+d}]"
 
 

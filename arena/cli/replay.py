@@ -20,71 +20,72 @@ def replay(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replay a game from its seed and its stored actions: boards as text, other games as lines
-    of moves and rewards. Exit 1 when it differs.
+    """Replay a game from its seed and its stored actions; exit with 1 when it differs.
+
+    Boards are printed as text; other games as lines of moves and rewards.
     """
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         named = find_game(league, game)
-    found = play_again(named, allow_files=True)
+    replayed = play_again(named, allow_files=True)
     if as_json:
-        print_json(replay_json(named, found))
+        print_json(replay_json(named, replayed))
     else:
-        print("\n".join(_lines(named, found)))
-    if found.problems:
+        print("\n".join(_lines(named, replayed)))
+    if replayed.problems:
         say(
             f"error: game {named.name} does not replay as it was stored: "
-            f"{'; '.join(found.problems)}"
+            f"{'; '.join(replayed.problems)}"
         )
         raise typer.Exit(DIFFERENT)
 
 
-def _lines(named: NamedGame, found: Replay) -> list[str]:
+def _lines(named: NamedGame, replayed: Replay) -> list[str]:
     record = named.record
     players = [named.labels[seat.player] for seat in record.seats]
     seats = ", ".join(
-        f"{name} {player}" for name, player in zip(found.seat_names, players, strict=True)
+        f"{name} {player}" for name, player in zip(replayed.seat_names, players, strict=True)
     )
     lines = [f"{named.name}   {named.env_name}, seed {record.seed}: {seats}"]
-    if found.start is not None:
-        lines += ["", found.start]
+    if replayed.start is not None:
+        lines += ["", replayed.start]
     step_shown = 0
-    for move in found.moves:
+    for move in replayed.moves:
         number = f"{move.step:>4}" if move.step != step_shown else "    "
         step_shown = move.step
         chosen = plain_action(move.action) if move.name is None else move.name
         words = (
-            f"{number}  {found.seat_names[move.seat]} {players[move.seat]}: "
+            f"{number}  {replayed.seat_names[move.seat]} {players[move.seat]}: "
             f"{chosen}{' (opening)' * move.opening}"
         )
         lines += (
-            ["", words + _rewards(move, found)]
+            ["", words + _rewards(move, replayed)]
             if move.board is not None
-            else [words + _rewards(move, found)]
+            else [words + _rewards(move, replayed)]
         )
         lines += [move.board] if move.board is not None else []
-    seated = zip(found.seat_names, players, record.seats, strict=True)
+    seated = zip(replayed.seat_names, players, record.seats, strict=True)
     result = ", ".join(
         f"{name} {player} {_place(seat.place)} (return {seat.returns:.4g})"
         for name, player, seat in seated
     )
     checked = (
         "does NOT replay as stored"
-        if found.problems
+        if replayed.problems
         else f"replays as stored, trajectory {record.trajectory_hash}"
     )
     return [*lines, "", f"Result   {result}; {record.end_reason}", f"Checked  {checked}"]
 
 
-def _rewards(move: Move, found: Replay) -> str:
-    """Those that are not zero, with the term's name where there are several."""
-    several = len(found.terms) > 1
-    said = [
-        f"{found.seat_names[seat]} {value:+.4g}{f' {term}' * several}"
+def _rewards(move: Move, replayed: Replay) -> str:
+    """The rewards that are not zero, with the name of the term where there are several."""
+    several = len(replayed.terms) > 1
+    rewards = [
+        f"{replayed.seat_names[seat]} {value:+.4g}{f' {term}' * several}"
         for seat, values in sorted(move.rewards.items())
-        for term, value in zip(found.terms, values, strict=True)
+        for term, value in zip(replayed.terms, values, strict=True)
         if value
     ]
-    return f"   -> {', '.join(said)}" if said else ""
+    return f"   -> {', '.join(rewards)}" if rewards else ""
 
 
 def _place(place: int) -> str:

@@ -1,4 +1,4 @@
-"""The table of games of one seat, where nobody wins: mean returns."""
+"""The table of games of one seat: mean returns, because there is no opponent to win against."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,14 +8,14 @@ from arena.league.returns import ReturnStanding, best_by_return
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 
 RETURN_TEXT = (
-    "Mean returns of evaluation games (one seat: nobody wins), with 95 % "
+    "Mean returns of evaluation games (one seat: there is no opponent), with 95 % "
     "intervals; ordered by the lower end"
 )
 ID_DIGITS = 8
 
 
 def print_returns(name: str, table: Sequence[ReturnStanding], top: int) -> None:
-    """On stdout; top: so many rows and no more, 0 for all."""
+    """Print the table. top: print this many rows; 0 prints all."""
     shown = table if top == 0 else table[:top]
     rows = [
         (row.label, row.snapshot.record.snapshot_id[:ID_DIGITS], _return_text(row), str(row.games))
@@ -28,7 +28,7 @@ def print_returns(name: str, table: Sequence[ReturnStanding], top: int) -> None:
     best = best_by_return(table)
     if best is None:
         print(
-            f"{name}@best: nobody yet; it takes {BEST_MIN_GAMES} evaluation games, and no "
+            f"{name}@best: none yet; it takes {BEST_MIN_GAMES} evaluation games, and no "
             "snapshot that has its weights has them: train on"
         )
     else:
@@ -39,7 +39,7 @@ def print_returns(name: str, table: Sequence[ReturnStanding], top: int) -> None:
 
 
 def returns_report(name: str, table: Sequence[ReturnStanding], everyone: bool) -> dict[str, Any]:
-    """The same for programs."""
+    """The same table for programs."""
     best = best_by_return(table)
     players = [
         {

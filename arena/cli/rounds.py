@@ -1,12 +1,12 @@
-"""`arena rounds`: what PBT decided, and the proof of it from the stored rows."""
+"""`arena rounds`: what PBT decided, and whether the stored rows confirm it."""
 
 from collections import defaultdict
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, print_json, print_table
+from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table
 from arena.data.paths import data_dir, league_path
 from arena.league.database import League, open_league
 from arena.league.frames import frames_text
@@ -15,17 +15,15 @@ from arena.league.stored_history import StoredRound, list_rounds
 from arena.league.verify import RoundCheck, verify_rounds
 
 app = typer.Typer(
-    no_args_is_help=True, help="PBT rounds: list them, or prove them from the stored rows."
+    no_args_is_help=True, help="List the PBT rounds, or verify them against the stored rows."
 )
-
-PopulationName = Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")]
 
 
 @app.command("list")
-def list_stored(name: PopulationName, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Every round that stands, in the order they were decided."""
+def list_stored(name: NameArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """List every round that is in force, in the order of the decisions."""
     with open_league(league_path(data_dir(data)), read_only=True) as league:
-        found = list_rounds(league, name)
+        rounds = list_rounds(league, name)
     if as_json:
         print_json(
             [
@@ -34,10 +32,10 @@ def list_stored(name: PopulationName, data: DataOption = None, as_json: JsonOpti
                     "incarnation": stored.incarnation,
                     "created_at": stored.created_at,
                 }
-                for stored in found
+                for stored in rounds
             ]
         )
-    elif found:
+    elif rounds:
         rows = [
             (
                 r.record.round,
@@ -46,7 +44,7 @@ def list_stored(name: PopulationName, data: DataOption = None, as_json: JsonOpti
                 action(r),
                 r.record.verdict,
             )
-            for r in found
+            for r in rounds
         ]
         print_table((">round", "member", ">frames", "did", "why"), rows)
     else:
@@ -57,7 +55,7 @@ def list_stored(name: PopulationName, data: DataOption = None, as_json: JsonOpti
 
 
 def action(stored: StoredRound) -> str:
-    """What the round's directive asks for, in a few words."""
+    """What the round told the member to do, in a few words."""
     directive = stored.record.directive
     parts = [f"copied {directive.copy_from}"] if directive.copy_from else []
     parts += [f"mutated {', '.join(directive.mutated)}"] if directive.mutated else []
@@ -65,9 +63,10 @@ def action(stored: StoredRound) -> str:
 
 
 @app.command()
-def verify(name: PopulationName, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Recompute every score from the game rows and every decision from the scores; exit 1 if a
-    row says otherwise.
+def verify(name: NameArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Recompute every score from the game rows, and every decision from the scores.
+
+    Exit with 1 if a stored row differs.
     """
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         report = verified(league, name)
@@ -80,17 +79,17 @@ def verify(name: PopulationName, data: DataOption = None, as_json: JsonOption = 
 
 
 def verified(league: League, name: str) -> dict[str, Any]:
-    """Whether everything agrees, the counts behind it, and each difference. Raises: PlayerError."""
+    """Whether everything agrees, the counts behind it, and all differences. Raises: PlayerError."""
     checks = _with_progress(league, name)
-    found: dict[tuple[str, int, int], list[str]] = defaultdict(list)
+    problems_of: dict[tuple[str, int, int], list[str]] = defaultdict(list)
     for check in checks:
-        found[_key(check.round)] += check.problems
+        problems_of[_key(check.round)] += check.problems
     for stored, problem in history_problems(league, name, [check.round for check in checks]):
-        found[_key(stored)].append(problem)
+        problems_of[_key(stored)].append(problem)
     gap = missing_games(league, name)
     differences = [
         {"member": member, "round": number, "incarnation": incarnation, "problem": problem}
-        for (member, number, incarnation), problems in found.items()
+        for (member, number, incarnation), problems in problems_of.items()
         for problem in problems
     ]
     if gap is not None:
@@ -107,7 +106,7 @@ def verified(league: League, name: str) -> dict[str, Any]:
 
 
 def report_lines(name: str, report: dict[str, Any]) -> list[str]:
-    """The differences, and one line that sums up."""
+    """One line per difference, and a last line that sums up."""
     lines = [_difference_line(difference) for difference in report["differences"]]
     copies = "1 copy" if report["copies"] == 1 else f"{report['copies']} copies"
     counts = (
@@ -141,7 +140,7 @@ def _key(stored: StoredRound) -> tuple[str, int, int]:
 
 
 def _with_progress(league: League, name: str) -> list[RoundCheck]:
-    """A bar on a terminal, which is wiped when done."""
+    """Verify with a progress bar, which is shown on a terminal only and wiped at the end."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -1,5 +1,7 @@
-"""`arena serve` and `arena open`. The service is another program (`python -m api`): this one
-only says how it is set up, and becomes it.
+"""`arena serve` and `arena open`: starting the service and opening its dashboard.
+
+The service is another program (`python -m api`). `arena serve` prepares its settings and then
+replaces itself by it.
 """
 
 import json
@@ -18,47 +20,64 @@ from pbt.errors import ConfigError
 DEFAULT_PORT = 8642
 
 
+HostOption = Annotated[
+    str,
+    typer.Option(
+        help=(
+            "Address to listen on. An address that other machines can reach needs tokens "
+            "(--make-tokens) and --allowed-host."
+        )
+    ),
+]
+PortOption = Annotated[
+    int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free port.")
+]
+AllowedHostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A name by which other machines call this one; may be repeated.",
+        show_default=False,
+    ),
+]
+MaxRunningOption = Annotated[
+    int, typer.Option(min=1, help="Populations that train at the same time; others wait.")
+]
+MaxPlaysOption = Annotated[
+    int, typer.Option(min=1, help="Games that people play by hand at the same time.")
+]
+SoftDiskOption = Annotated[
+    float, typer.Option(min=0, help="With less free space than this, nothing new starts.")
+]
+HardDiskOption = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        help=("With less free space than this, trainings save and wait, and changes are refused."),
+    ),
+]
+LogFormatOption = Annotated[str, typer.Option(help="The format of the log: console or json.")]
+MakeTokensOption = Annotated[
+    bool,
+    typer.Option("--make-tokens", help="Only make the token files, and print where they are."),
+]
+
+
 def serve(
-    host: Annotated[
-        str,
-        typer.Option(
-            help=(
-                "Address to listen on; anything but this machine's own needs tokens and "
-                "--allowed-host."
-            )
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = DEFAULT_PORT,
-    allowed_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="How others call this machine; may be given often.",
-            show_default=False,
-        ),
-    ] = None,
-    max_running: Annotated[
-        int, typer.Option(min=1, help="Populations that train at the same time; others wait.")
-    ] = 2,
-    max_plays: Annotated[
-        int, typer.Option(min=1, help="Games that people play by hand at the same time.")
-    ] = 4,
-    soft_disk_gb: Annotated[
-        float, typer.Option(min=0, help="Below so much free space nothing new starts.")
-    ] = 5.0,
-    hard_disk_gb: Annotated[
-        float,
-        typer.Option(min=0, help="Below it trainings save and wait, and changes are refused."),
-    ] = 2.0,
-    log_format: Annotated[str, typer.Option(help="console or json.")] = "console",
-    make_tokens: Annotated[
-        bool,
-        typer.Option("--make-tokens", help="Only make the token files, and say where they are."),
-    ] = False,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = DEFAULT_PORT,
+    allowed_host: AllowedHostOption = None,
+    max_running: MaxRunningOption = 2,
+    max_plays: MaxPlaysOption = 4,
+    soft_disk_gb: SoftDiskOption = 5.0,
+    hard_disk_gb: HardDiskOption = 2.0,
+    log_format: LogFormatOption = "console",
+    make_tokens: MakeTokensOption = False,
     data: DataOption = None,
 ) -> None:
-    """Train and watch populations over REST. Ctrl-C saves and stops all of them; what was to run
-    goes on at the next start.
+    """Run the service: train and watch populations over REST.
+
+    Ctrl-C saves and stops all trainings. Those that were to run go on at the next start.
     """
     folder = data_dir(data)
     if log_format not in ("console", "json"):
@@ -87,8 +106,7 @@ def serve(
     }
     program = "api.http.make_tokens" if make_tokens else "api"
     sys.stdout.flush()
-    # -P: a folder of the user's that holds an `api/` must not be run instead of ours.
-    # our own program
+    # -P: a folder `api/` of the user must not be run instead of our own program.
     os.execv(sys.executable, [sys.executable, "-P", "-m", program, json.dumps(settings)])  # noqa: S606
 
 
@@ -96,16 +114,16 @@ def open_page(
     data: DataOption = None,
     as_json: JsonOption = False,
     browser: Annotated[
-        bool, typer.Option(help="Start the browser; else only print the address.")
+        bool, typer.Option(help="Start a browser, or only print the address.")
     ] = True,
     viewer: Annotated[
         bool,
         typer.Option(
-            "--viewer", help="The browser that logs in sees everything and changes nothing."
+            "--viewer", help="Log the browser in with the right to read but not to change."
         ),
     ] = False,
 ) -> None:
-    """Open the service's page, logged in."""
+    """Open the service's dashboard in a browser, logged in."""
     client = Client.find(data_dir(data))
     answer = client.call("POST", "/v1/session/codes", {"level": "viewer"} if viewer else None)
     url = f"{client.url}/#code={answer['code']}"

@@ -1,5 +1,6 @@
-"""The command line as a client of the service: it finds it by its state file, shows its token,
-and turns problems into messages.
+"""The command line as a client of the service.
+
+It finds the service by its state file, sends its token, and turns problems into messages.
 """
 
 import http.client
@@ -16,13 +17,13 @@ TIMEOUT_S = 90.0
 
 
 class ServiceUnreachableError(PbtError):
-    """Nobody serves this data directory."""
+    """No service runs for this data directory, or it does not answer."""
 
     exit_code = 5
 
 
 class RefusedError(PbtError):
-    """The service refused what was asked for. exit_code: 2 for what was typed, else 1."""
+    """The service refused a request. exit_code: 2 when the user's input is wrong, else 1."""
 
     def __init__(self, text: str, status: int) -> None:
         self.status = status
@@ -32,7 +33,11 @@ class RefusedError(PbtError):
 
 @dataclass(frozen=True)
 class Client:
-    """url: without a slash at the end"""
+    """A running service.
+
+    url    its address, without a slash at the end
+    token  the token that is sent with every request, None where it cannot be read
+    """
 
     url: str
     token: str | None
@@ -43,14 +48,15 @@ class Client:
         state = read_state(data)
         if state is None:
             raise ServiceUnreachableError(
-                f"no service has {data}; start one with `arena serve`, or name another data "
+                f"no service runs for {data}; start one with `arena serve`, or name another data "
                 "directory with --data"
             )
         return cls(state.url, read_token(data))
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """The answer's JSON. Raises: RefusedError with the service's words,
-        ServiceUnreachableError.
+        """Send a request and return the JSON of the answer.
+
+        Raises: RefusedError with the service's message, ServiceUnreachableError.
         """
         place = urlsplit(self.url)
         connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT_S)
@@ -63,21 +69,21 @@ class Client:
         try:
             connection.request(method, path, text, headers)
             answer = connection.getresponse()
-            said = answer.read()
+            content = answer.read()
         except (OSError, http.client.HTTPException) as error:
             raise ServiceUnreachableError(
-                f"{self.url} does not answer: {error}; look at it, or start it again with "
-                "`arena serve`"
+                f"the service at {self.url} does not answer: {error}; look at its output, or "
+                "start it again with `arena serve`"
             ) from error
         finally:
             connection.close()
-        found = json.loads(said) if said else None
+        report = json.loads(content) if content else None
         if answer.status >= http.client.BAD_REQUEST:
-            raise RefusedError(_words(found), answer.status)
-        return found
+            raise RefusedError(_words(report), answer.status)
+        return report
 
 
 def _words(problem: Any) -> str:
-    """A problem for people: what is wrong, one line for each place."""
+    """The message of a problem: what is wrong, and one line for each place where it is wrong."""
     lines = [str(entry["detail"]) for entry in problem.get("errors", ())]
     return "\n  ".join([str(problem["detail"]), *lines])

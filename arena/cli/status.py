@@ -1,5 +1,6 @@
-"""`arena status`: every process of a running training, every member, where the rows went. Needs
-no torch.
+"""`arena status`: the processes and members of a running training, and where its rows went.
+
+It needs no torch.
 """
 
 import sys
@@ -8,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, print_json, print_table
+from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table
 from arena.data.paths import data_dir, population_names, population_paths
 from arena.data.status import PopulationView, ProcessRow, look, look_json
 from arena.data.telemetry import STAGES
@@ -20,42 +21,43 @@ _COUNTED = ("simulate", "infer", "learn", "wait")
 
 
 def status(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")],
+    name: NameArgument,
     watch: Annotated[
         bool,
         typer.Option(
-            "--watch", help="PopulationView every second until the training ends, or Ctrl-C."
+            "--watch", help="Show it again every second until the training ends, or Ctrl-C."
         ),
     ] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What every process of a training does: role, state, speed, restarts, and when it last gave
-    a sign of life.
+    """Show every process of a training: its role, state, speed and restarts.
+
+    Also when each process gave its last sign of life.
     """
     folder = data_dir(data)
     paths = population_paths(folder, name)
     if not paths.config.exists():
-        there = ", ".join(population_names(folder)) or "none yet"
-        raise PlayerError(f"no population {name!r} in {folder}; there are: {there}")
+        names = ", ".join(population_names(folder)) or "none yet"
+        raise PlayerError(f"no population {name!r} in {folder}; there are: {names}")
     while True:
-        seen = look(paths, name)
+        view = look(paths, name)
         if as_json:
-            print_json(look_json(seen))
+            print_json(look_json(view))
         else:
             print(CLEAR if watch and sys.stdout.isatty() else "", end="")
-            print_status(seen, str(paths.logs))
-        if not watch or not seen.running:
+            print_status(view, str(paths.logs))
+        if not watch or not view.running:
             return
         time.sleep(WATCH_EVERY_S)
 
 
-def print_status(seen: PopulationView, logs: str) -> None:
-    """For people. logs: where to look when something is wrong."""
-    for line in headlines(seen, logs):
+def print_status(view: PopulationView, logs: str) -> None:
+    """Print the status for people. logs: the folder to look into when something is wrong."""
+    for line in headlines(view, logs):
         print(line)
-    found = seen.status
-    if found is None or seen.starting:
+    reported = view.status
+    if reported is None or view.starting:
         return
     columns = (
         "process",
@@ -70,17 +72,17 @@ def print_status(seen: PopulationView, logs: str) -> None:
     )
     print_table(
         columns,
-        [process_cells(row) for row in found.processes],
+        [process_cells(row) for row in reported.processes],
         spare=(*(STAGES[stage] for stage in reversed(_COUNTED)), "queue", "pid"),
     )
     print_table(
         ("member", ">frames", ">lag", "state"),
         [
             (row.name, f"{row.frames:,}", "-" if row.lag is None else f"{row.lag:.2f}", row.state)
-            for row in found.members
+            for row in reported.members
         ],
     )
-    rows = found.rows
+    rows = reported.rows
     dropped = (
         ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
     )
@@ -90,33 +92,33 @@ def print_status(seen: PopulationView, logs: str) -> None:
     )
 
 
-def headlines(seen: PopulationView, logs: str) -> list[str]:
-    """Is it running, since when, and can what follows be believed?"""
-    name, found = seen.population, seen.status
-    if seen.starting:
-        return [f"{name} is starting (process {seen.pid})"]
-    if found is None:
+def headlines(view: PopulationView, logs: str) -> list[str]:
+    """Whether it runs, since when, and whether the rest of the status is up to date."""
+    name, reported = view.population, view.status
+    if view.starting:
+        return [f"{name} is starting (process {view.pid})"]
+    if reported is None:
         return [f"{name} is not running; it has written no status yet"]
-    if not seen.running:
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found.written_at))
+    if not view.running:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(reported.written_at))
         return [
             (
-                f"{name} is not running: {seen.state}; the rest is what was written last, at "
+                f"{name} is not running: {view.state}; the rest is what was written last, at "
                 f"{when}. Go on with `arena train --resume {name}`"
             )
         ]
     lines = [
         (
-            f"{name} is running (process {seen.pid}), placement {found.placement}, for "
-            f"{found.written_at - found.started_at:.0f} s"
+            f"{name} is running (process {view.pid}), placement {reported.placement}, for "
+            f"{reported.written_at - reported.started_at:.0f} s"
         )
     ]
-    if seen.stale:
+    if view.stale:
         stuck = (
-            f"process {seen.pid} is stuck, stopped, or has no disk to write to; look into {logs}"
+            f"process {view.pid} is stuck, stopped, or has no disk to write to; look into {logs}"
         )
         lines.append(
-            f"STALE: written {seen.age_s:.0f} s ago, though it should be every second: {stuck}"
+            f"STALE: written {view.age_s:.0f} s ago, though it should be every second: {stuck}"
         )
     return lines
 

@@ -1,19 +1,17 @@
-"""Which tables `arena league` and `arena matrix` show: of one population, of everybody who plays
-a game, or of all there is.
+"""The rating tables that `arena league` and `arena matrix` show.
+
+A table is of one population, of every player of a game, or of all populations and games.
 """
 
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from arena.cli.rating_table import (
-    game_league_report,
-    game_title,
-    league_report,
-    print_game_league,
-    print_league,
-)
+import typer
+
+from arena.cli.rating_report import game_league_report, league_report
+from arena.cli.rating_table import game_title, print_game_league, print_league
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.results import rated_games
@@ -21,9 +19,35 @@ from arena.league.standings import RatingTable, game_table, population_table
 from arena.league.summaries import list_populations
 from pbt.errors import ConfigError, PlayerError
 
+TableName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="A population; without it, all of them, one after the other.",
+        show_default=False,
+    ),
+]
+EveryoneOption = Annotated[
+    bool, typer.Option("--all", help="Together with all other populations of its game.")
+]
+GameOption = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="GAME",
+        help="Instead of a population: every player of this game.",
+        show_default=False,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class PopulationTable:
+    """The table of one population.
+
+    everyone  together with all other populations of its game
+    """
+
     name: str
     everyone: bool = False
 
@@ -43,6 +67,8 @@ class PopulationTable:
 
 @dataclass(frozen=True)
 class GameTable:
+    """The table of every player of a game, with the options of that game."""
+
     env_name: str
     env_options: Mapping[str, Any]
 
@@ -63,19 +89,24 @@ class GameTable:
 def tables_of(
     league: League, name: str | None, env: str | None, *, everyone: bool = False
 ) -> Sequence[PopulationTable | GameTable]:
-    """The population called `name`; or the game called `env`, once for each of its options; or,
-    without both, every population, and every game that was only played in matches. everyone: one
-    table per game instead.
+    """The tables that a command line asks for.
 
-    Raises: ConfigError for both at once, PlayerError for a game that nobody plays here.
+    name      one population
+    env       one game: a table for each of its sets of options
+    neither   every population, and every game that was played in matches only
+    everyone  one table per game instead of one per population
+    Raises: ConfigError for name and env together, PlayerError for a game that was not played here.
     """
     if env is not None:
         if name is not None or everyone:
             raise ConfigError(
                 "the tables to show",
-                [f"--env {env} with {name or '--all'}: --env already means everybody; choose one"],
+                [
+                    f"--env {env} with {name or '--all'}: --env already means every player of the "
+                    "game; choose one"
+                ],
             )
-        # Games are not imported where none is named.
+        # Imported here because it loads the games, which are needed only where one is named.
         from pbt.envs.names import absolute_name
 
         return _of_game(league, absolute_name(env))
@@ -96,12 +127,12 @@ def tables_of(
 
 def _of_game(league: League, env: str) -> list[PopulationTable | GameTable]:
     games = rated_games(league)
-    found: list[PopulationTable | GameTable] = [
+    tables: list[PopulationTable | GameTable] = [
         GameTable(name, options) for name, options in games if name == env
     ]
-    if found:
-        return found
+    if tables:
+        return tables
     names = sorted({name for name, _ in games})
     near = difflib.get_close_matches(env, names, n=1)
     hint = f"did you mean {near[0]}?" if near else f"played are: {', '.join(names) or 'none'}"
-    raise PlayerError(f"--env {env}: nobody here has played it; {hint}")
+    raise PlayerError(f"--env {env}: no player of this league has played it; {hint}")

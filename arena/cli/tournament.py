@@ -1,4 +1,4 @@
-"""`arena tournament`: everybody plays everybody, and the ratings that come of it."""
+"""`arena tournament`: matches of every player against every other one, and their ratings."""
 
 import sys
 from collections.abc import Sequence
@@ -18,7 +18,8 @@ from arena.cli.match_options import (
     say_spoiled,
 )
 from arena.cli.output import DataOption, JsonOption, print_json, say
-from arena.cli.rating_table import print_standings, standings_report
+from arena.cli.rating_report import standings_report
+from arena.cli.rating_table import print_standings
 from arena.data.paths import data_dir, data_text, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
@@ -35,39 +36,45 @@ from arena.matches.tournament import (
 from arena.players.resolve import resolve_players
 from pbt.config.load import options_from
 
+PlayersArgument = Annotated[
+    list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)
+]
+GamesOption = Annotated[
+    int, typer.Option(min=1, help="Games of each match, in pairs with the seats swapped.")
+]
+RoundsOption = Annotated[
+    int, typer.Option(min=1, help="How many round robins, each with its own seeds.")
+]
+ConcurrencyOption = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Processes per match. They take seconds to start, so more pay in long matches.",
+    ),
+]
+
 
 def tournament(
-    players: Annotated[
-        list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)
-    ],
-    games: Annotated[
-        int, typer.Option(min=1, help="Of each match; they come in pairs with the seats swapped.")
-    ] = DEFAULT_GAMES,
-    rounds: Annotated[
-        int, typer.Option(min=1, help="Round robins, each with seeds of its own.")
-    ] = 1,
+    players: PlayersArgument,
+    games: GamesOption = DEFAULT_GAMES,
+    rounds: RoundsOption = 1,
     seed: SeedOption = 1,
-    concurrency: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Processes per match; they take seconds to start, which pays for long ones."
-        ),
-    ] = 1,
+    concurrency: ConcurrencyOption = 1,
     move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
     env: EnvOption = None,
     options: OptionsOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """A round robin of matches, which are kept in the league, and the ratings of its players from
-    these games alone.
+    """Play a round robin of matches, and rate the players by these games alone.
 
-    The same command goes on where it was stopped: Ctrl-C keeps whole pairs, and a match that was
-    played already counts. Exit codes as of `arena match`: 3 when a program cannot be played with, 4
-    when more than one game and more than 1 % raised, 130 after Ctrl-C.
+    The matches are stored in the league. The same command goes on where it was stopped: Ctrl-C
+    keeps complete pairs, and a match that was played already counts. The exit codes are those of
+    `arena match`: 3 a player that is a program cannot be used; 4 more than one game and more than
+    1 % of the games raised an error; 130 Ctrl-C.
     """
     upgrade_league(league_path(data_dir(data)))
-    spec, found = resolve_players(
+    spec, resolved = resolve_players(
         players,
         data,
         env,
@@ -75,10 +82,10 @@ def tournament(
         allow_files=True,
         move_timeout_s=move_timeout_s,
     )
-    fixtures = plan_tournament(spec, found, rounds, seed)
+    fixtures = plan_tournament(spec, resolved, rounds, seed)
     with open_league(league_path(data_dir(data))) as league:
-        with progress_bar(f"tournament of {len(found)}") as on_progress:
-            told = (
+        with progress_bar(f"tournament of {len(resolved)}") as on_progress:
+            on_match = (
                 _say_match if sys.stderr.isatty() or not as_json else lambda fixture, result: None
             )
             played = play_tournament(
@@ -87,7 +94,7 @@ def tournament(
                 fixtures,
                 games,
                 concurrency=concurrency,
-                on_match=told,
+                on_match=on_match,
                 on_progress=on_progress,
             )
         table = match_table(league, played.match_ids)
@@ -96,8 +103,8 @@ def tournament(
     elif played.results:
         print_standings(_title(played), table, top=0)
         print(
-            f"Saved: {_matches(played)}; everybody against everybody: arena matrix --env "
-            f"{found[0].env_name}{data_text(data)}"
+            f"Saved: {_matches(played)}; every player against every other one: arena matrix "
+            f"--env {resolved[0].env_name}{data_text(data)}"
         )
     _exit(played)
 
@@ -137,7 +144,7 @@ def _report(played: Tournament, table: RatingTable) -> dict[str, Any]:
 
 
 def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
-    """Score, low and high are of a."""
+    """One match for `--json`; score, low and high are those of a."""
     stats = result.duel
     counts = {
         "games": stats.total.games,
@@ -165,7 +172,7 @@ def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
 def _exit(played: Tournament) -> None:
     if played.interim:
         if not played.results:
-            say("interrupted before the first pair of games was finished")
+            say("interrupted before the first pair of games was complete")
         raise typer.Exit(INTERRUPTED)
     games = sum(len(result.records) for _, result in played.results)
     if is_spoiled(played.errors, games):

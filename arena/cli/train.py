@@ -1,4 +1,4 @@
-"""`arena train`, `arena stop`, and the demo."""
+"""`arena train`, `arena stop` and `arena demo`: starting, resuming and stopping a training."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, SetOption, print_json, say
+from arena.cli.output import DataOption, JsonOption, NameArgument, SetOption, print_json, say
 from arena.data.paths import check_population_name, data_dir, population_paths
 from pbt.errors import ConfigError, PbtError, PlayerError
 
@@ -19,31 +19,37 @@ STOP_TIMEOUT_S = 120.0
 INTERRUPTED = 130
 
 
+ConfigArgument = Annotated[
+    str | None,
+    typer.Argument(help="A config file (.toml) or the name of a shipped one.", show_default=False),
+]
+NameOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The population's name. Default: the name of the config.", show_default=False
+    ),
+]
+ResumeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Go on with this population from its newest checkpoint.",
+        show_default=False,
+    ),
+]
+
+
 def train(
-    config: Annotated[
-        str | None,
-        typer.Argument(
-            help="A config file (.toml) or the name of a shipped one.", show_default=False
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="The population's name; else the config's.", show_default=False),
-    ] = None,
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Go on with this one from its newest checkpoint.",
-            show_default=False,
-        ),
-    ] = None,
+    config: ConfigArgument = None,
+    name: NameOption = None,
+    resume: ResumeOption = None,
     overrides: SetOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a population until every member reached stop_at_frames. Ctrl-C saves and stops;
-    twice stops at once.
+    """Train a population until every member reached stop_at_frames.
+
+    Ctrl-C saves and stops; Ctrl-C twice stops at once.
     """
     from arena.cli.display import Display
     from arena.training.train import Result, resume_training, start_training
@@ -74,7 +80,7 @@ def train(
 
 @contextmanager
 def told_when_cut_off(name: str, folder: Path) -> Iterator[None]:
-    """Say what Ctrl-C twice has cost."""
+    """Say what is lost when Ctrl-C was pressed twice."""
     try:
         yield
     except KeyboardInterrupt:
@@ -88,7 +94,7 @@ def told_when_cut_off(name: str, folder: Path) -> Iterator[None]:
         raise
 
 
-# RunConfig would import pydantic for --help
+# No return type: RunConfig would import pydantic for --help.
 def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]
     """The configuration and the population's name: `name`, else the config file's."""
     from pbt.config.load import load_config
@@ -103,9 +109,9 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
     return loaded.model_copy(update={"env": env}), chosen
 
 
-# arena.training.train imports torch
+# No type for the result: arena.training.train would import torch for --help.
 def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
-    """What a training did, for people or for programs."""
+    """Print what a training did, for people or for programs."""
     from arena.cli.display import clock, short
     from arena.data.telemetry import stage_seconds, telemetry_lines
 
@@ -156,7 +162,7 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
 
 
 def stop(
-    name: Annotated[str, typer.Argument(help="The population's name.")],
+    name: NameArgument,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -189,8 +195,9 @@ def demo(
     overrides: SetOption = None,
     config: Annotated[str, typer.Option(help="The config to train.", hidden=True)] = "demo",
 ) -> None:
-    """Train a small population on connect four in a few minutes, then match its best member
-    against random, a one-ply player and its own past.
+    """Train a small population on connect four in a few minutes, and measure its best member.
+
+    The best member plays against random, a one-ply player and its own past.
     """
     from arena.cli.demo import run_demo
     from arena.cli.display import Display

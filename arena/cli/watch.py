@@ -1,4 +1,4 @@
-"""`arena watch`: a video of what the players see."""
+"""`arena watch`: plays games and makes a video of what the players see."""
 
 import sys
 from collections.abc import Iterator
@@ -25,59 +25,68 @@ from pbt.config.load import options_from
 from pbt.film.extra import require_video
 
 if TYPE_CHECKING:
-    from arena.matches.filming import Film, Filming
+    from arena.matches.filming import Film, FilmedEnd, Filming
+
+
+PlayersArgument = Annotated[
+    list[str], typer.Argument(metavar="A [B]...", help=NAMES, show_default=False)
+]
+OutOption = Annotated[
+    Path,
+    typer.Option(
+        metavar="FILE.mp4",
+        help="The video to write, in H.264, which browsers play.",
+        show_default=False,
+    ),
+]
+GamesOption = Annotated[
+    int, typer.Option(min=1, help="Games to film; in games of one seat, this many per player.")
+]
+ScaleOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=64,
+        help="Scale factor of the pictures. Default: tiles are about 288 pixels high.",
+        show_default=False,
+    ),
+]
+FpsOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.1,
+        max=240,
+        help="Moves per second. Default: the speed of the game, or 10 per second.",
+        show_default=False,
+    ),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace FILE.mp4 if it exists.")]
 
 
 def watch(
-    players: Annotated[
-        list[str], typer.Argument(metavar="A [B]...", help=NAMES, show_default=False)
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE.mp4", help="The video; H.264, as browsers play it.", show_default=False
-        ),
-    ],
-    games: Annotated[
-        int, typer.Option(min=1, help="Games to film; in games of one seat, of every player.")
-    ] = 1,
+    players: PlayersArgument,
+    out: OutOption,
+    games: GamesOption = 1,
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
-    scale: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=64,
-            help="Pixels of the video to one that is seen; else tiles are some 288 high.",
-            show_default=False,
-        ),
-    ] = None,
-    fps: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1,
-            max=240,
-            help="Moves a second; else as fast as it was played, or 10 a second.",
-            show_default=False,
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE.mp4.")] = False,
+    scale: ScaleOption = None,
+    fps: FpsOption = None,
+    force: ForceOption = False,
     move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
     env: EnvOption = None,
     options: OptionsOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Film games: a tile for every seat with what it sees, two side by side, more in a grid. For
-    games whose players see an image, such as Doom's.
+    """Film games: one tile per seat with what it sees, two side by side, more in a grid.
 
-    Nothing is recorded in the league. Ctrl-C ends the film with a whole video of what was played
-    (exit 130); a second one leaves none.
+    It works for games whose players see an image, such as Doom's. Nothing is stored in the league.
+    Ctrl-C ends the video after what was played so far (exit code 130); a second Ctrl-C leaves none.
     """
     require_video()
     from arena.matches.filming import film
 
-    spec, found = resolve_players(
+    spec, resolved = resolve_players(
         players,
         data,
         env,
@@ -85,9 +94,9 @@ def watch(
         allow_files=True,
         move_timeout_s=move_timeout_s,
     )
-    with _bar(" vs ".join(player.label for player in found)) as on_progress:
+    with _bar(" vs ".join(player.label for player in resolved)) as on_progress:
         result = film(
-            found,
+            resolved,
             spec,
             out,
             games=games,
@@ -99,9 +108,9 @@ def watch(
             on_progress=on_progress,
         )
     if as_json:
-        print_json(film_json(result, found, seed, greedy=greedy))
+        print_json(film_json(result, resolved, seed, greedy=greedy))
     elif result.path is not None:
-        print("\n".join(film_lines(result, found)))
+        print("\n".join(film_lines(result, resolved)))
     if result.interim:
         say(
             f"ended after {len(result.games)} of {result.planned} games"
@@ -138,7 +147,7 @@ def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
         tries = "once" if len(result.voided) == 1 else f"{len(result.voided)} times"
         lines.append(
             f"Note     a game was voided {tries}, filmed up to there, and played again; "
-            f"first: {result.voided[0]}"
+            f"the first error: {result.voided[0]}"
         )
     return lines
 
@@ -146,28 +155,11 @@ def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
 def film_json(
     result: "Film", players: list[ResolvedPlayer], seed: int, *, greedy: bool
 ) -> dict[str, Any]:
-    """Seats of a game in their order, with the index of their player; start_s and end_s are
+    """The video for `--json`.
+
+    Seats are in the order of the game, each with the index of its player. start_s and end_s are
     seconds of the video.
     """
-    games = [
-        {
-            "seed": game.end.plan.seed,
-            "seats": [
-                {
-                    "player": player,
-                    "place": seat.place,
-                    "return": seat.returns,
-                    "points": seat.points,
-                }
-                for player, seat in zip(game.sitting, game.end.seats, strict=True)
-            ],
-            "end_reason": game.end.reason,
-            "steps": game.end.steps,
-            "start_s": game.start_s,
-            "end_s": game.end_s,
-        }
-        for game in result.games
-    ]
     return {
         "video": result.path,
         "env": players[0].env_name,
@@ -175,7 +167,7 @@ def film_json(
         "players": [player_json(player) for player in players],
         "seed": seed,
         "greedy": greedy,
-        "games": games,
+        "games": [_game_json(game) for game in result.games],
         "planned": result.planned,
         "voided": result.voided,
         "pictures": result.pictures,
@@ -186,10 +178,26 @@ def film_json(
     }
 
 
+def _game_json(game: "FilmedEnd") -> dict[str, Any]:
+    seats = zip(game.sitting, game.end.seats, strict=True)
+    return {
+        "seed": game.end.plan.seed,
+        "seats": [
+            {"player": player, "place": seat.place, "return": seat.returns, "points": seat.points}
+            for player, seat in seats
+        ],
+        "end_reason": game.end.reason,
+        "steps": game.end.steps,
+        "start_s": game.start_s,
+        "end_s": game.end_s,
+    }
+
+
 @contextmanager
 def _bar(title: str) -> "Iterator[Filming | None]":
-    """On stderr, on a terminal only. Nobody knows how long a game will be, so within the last
-    one it only shows that something moves.
+    """Show a progress bar on stderr, on a terminal only.
+
+    The length of a game is not known in advance: during the last one the bar shows activity only.
     """
     if not sys.stderr.isatty():
         yield None
@@ -201,16 +209,16 @@ def _bar(title: str) -> "Iterator[Filming | None]":
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.fields[said]}"),
+        TextColumn("{task.fields[text]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(title), total=None, said="")
+        task = bar.add_task(escape(title), total=None, text="")
 
         def show(done: int, planned: int, seconds: float) -> None:
-            said = (
+            text = (
                 f"{done} of {planned} games, {int(seconds) // 60}:{int(seconds) % 60:02} of video"
             )
-            bar.update(task, completed=done, total=planned if planned > 1 else None, said=said)
+            bar.update(task, completed=done, total=planned if planned > 1 else None, text=text)
 
         yield show

@@ -227,7 +227,7 @@ def test_the_command_line_as_its_client(served: Training, tmp_path: Path) -> Non
     served.arena("population", "delete", "first", "--yes")
     assert served.call("GET", "/v1/populations")["items"] == []
     assert served.stop() == 0
-    assert served.arena("population", "list", expect=5).stderr.startswith("error: no service has")
+    assert served.arena("population", "list", expect=5).stderr.startswith("error: no service runs")
 
 
 def check_members_come_and_go(served: Training) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from arena.cli.rating_table import league_report
+from arena.cli.rating_report import league_report
 from arena.data.metrics import MetricsWriter
 from arena.data.paths import population_paths
 from arena.league.database import open_league

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from arena.cli import app as cli
+from arena.cli.commands import COMMANDS, Command
 from pbt.errors import ConfigError, EngineError, PlayerError
 
 ROOT = Path(cli.__file__).resolve().parents[2]
@@ -75,10 +76,10 @@ def test_help_lists_every_command_with_an_example(tmp_path: Path) -> None:
     done = arena("--help", cwd=tmp_path)
     assert done.returncode == 0
     text = " ".join(done.stdout.replace("│", " ").split())
-    for command in cli.COMMANDS:
+    for command in COMMANDS:
         assert command.name in text
         assert command.example in text
-    for panel in {command.panel for command in cli.COMMANDS}:
+    for panel in {command.panel for command in COMMANDS}:
         assert panel in text
 
 
@@ -106,8 +107,8 @@ def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.name)
-def test_every_row_of_the_table_names_a_command_that_exists(command: cli.Command) -> None:
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_row_of_the_table_names_a_command_that_exists(command: Command) -> None:
     assert find_spec(command.target.partition(":")[0]) is not None
     assert cli.load_command(command).name == command.name
 
@@ -152,14 +153,14 @@ def test_errors_become_one_message_and_an_exit_code(
     failing: Fail, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert failing.run(ConfigError("run.toml", ["a: b; c"])) == 2
-    assert failing.run(PlayerError("nobody is called demo/m9; players: demo/m0")) == 2
+    assert failing.run(PlayerError("no player is called demo/m9; players: demo/m0")) == 2
     assert failing.run(EngineError("slot 3 has two owners")) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
         "error: run.toml has 1 problem",
         "  a: b; c",
-        "error: nobody is called demo/m9; players: demo/m0",
+        "error: no player is called demo/m9; players: demo/m0",
         "error: slot 3 has two owners",
     ]
 

@@ -62,7 +62,7 @@ def test_a_match_that_failed_for_a_guest_is_passed_over_and_goes_on_by_its_numbe
     assert run(["match", "oneply", bot, *GAME, "--games", "20", *data]) == 3
     said = capsys.readouterr().err
     assert (
-        f"should it be cut off: arena match oneply {bot} --resume 1 --data" in said
+        f"to resume it later: arena match oneply {bot} --resume 1 --data" in said
         and "That is 3 forfeited games in a row" in said
     )
     well.touch()

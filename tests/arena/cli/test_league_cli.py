@@ -19,6 +19,8 @@ import pytest
 import arena.cli.league as cli
 import arena.league.deletion
 from arena.cli.app import run
+from arena.cli.games import TABLE_GAMES
+from arena.cli.output import bytes_text
 from arena.cli.rating_table import print_league
 from arena.data.lock import PopulationLock
 from arena.data.paths import league_path, population_paths
@@ -200,7 +202,6 @@ def test_one_function_prints_it_for_the_demo(trained: Path, capsys: Output) -> N
     with open_league(league_path(trained), read_only=True) as league:
         print_league(league, "demo")
     printed = capsys.readouterr().out
-    assert cli.print_league is print_league
     assert printed.splitlines() == lines(capsys, "league", "demo", "--data", str(trained))
 
 
@@ -250,7 +251,7 @@ def test_a_held_population_is_running_and_one_that_was_killed_is_not(
 
 
 def test_bytes_for_people() -> None:
-    assert [cli.bytes_text(count) for count in (0, 999, 1000, 1_234_567, 5_100_000_000_000)] == [
+    assert [bytes_text(count) for count in (0, 999, 1000, 1_234_567, 5_100_000_000_000)] == [
         "0 B",
         "999 B",
         "1.0 kB",
@@ -342,7 +343,7 @@ def test_games_as_csv(trained: Path, capsys: Output) -> None:
 
 
 def test_games_as_table_and_json(trained: Path, capsys: Output) -> None:
-    assert len(lines(capsys, "games", "demo", "--data", str(trained))) == 1 + cli.TABLE_GAMES
+    assert len(lines(capsys, "games", "demo", "--data", str(trained))) == 1 + TABLE_GAMES
     found = report(capsys, "games", "demo", "--limit", "3", "--data", str(trained))
     assert [game["number"] for game in found] == sorted(game["number"] for game in found)
     assert len(found) == 3

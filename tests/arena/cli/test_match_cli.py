@@ -30,7 +30,7 @@ def test_json_ends_with_one_line_and_a_score(data: str, capsys: Output) -> None:
     assert report["a"]["population"] == "demo"
     assert isinstance(report["match"], int)
     assert captured.err == (
-        f"match {report['match']}: 20 games; should it be cut off: arena match --resume "
+        f"match {report['match']}: 20 games; to resume it later: arena match --resume "
         f"{report['match']} --data {data}\n"
     )
 
@@ -93,7 +93,7 @@ def test_no_record_writes_nothing(capsys: Output, tmp_path: Path) -> None:
 
 WRONG = (
     ["match", "oneply", "random"],
-    ["match", "nobody", "random", "--env", "connect_four"],
+    ["match", "unknown", "random", "--env", "connect_four"],
     ["match", "demo/m0", "random"],
     ["match", "random"],
     ["match", "random", "random", "oneply", "--env", "connect_four"],
@@ -183,7 +183,7 @@ def test_too_many_errors_exit_4(capsys: Output, tmp_path: Path) -> None:
     assert run(arguments) == SPOILED
     captured = capsys.readouterr()
     assert "errors 2 (played again)" in captured.out
-    assert "the game raised in 2 tries of 20 games, more than 1 %" in captured.err
+    assert "the game raised an error 2 times in 20 games, more than 1 %" in captured.err
 
 
 def test_a_test_that_finds_no_strength_fails_its_assertion(data: str, capsys: Output) -> None:
@@ -263,7 +263,7 @@ def test_ctrl_c_before_the_first_pair_says_so(
     captured = capsys.readouterr()
     said = captured.err.splitlines()[-1]
     assert captured.out == ""
-    assert said.startswith("stopped before a pair of games was whole")
+    assert said.startswith("stopped before the first pair of games was complete")
     assert (
         "go on with: arena match --resume " in said and said.endswith(f" --data {data}")
     ) == going_on
@@ -340,7 +340,8 @@ def test_a_match_cut_off_goes_on_from_its_number(
         (["--resume", "first"], 'expected the number of a match, or "last"'),
         (
             ["--resume", "{match}", "--games", "8", "--seed", "3"],
-            "--resume {match} with --games, --seed: the match has its plan; leave them away",
+            "--resume {match} with --games, --seed: the plan of this match is stored already; "
+            "leave them out",
         ),
         (
             ["random", "oneply", "--resume", "{match}"],

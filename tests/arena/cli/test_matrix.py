@@ -166,7 +166,7 @@ def test_a_guest_is_marked(tmp_path: Path, capsys: Output) -> None:
         (("league", "--env", "rock_paper_scisors"), "did you mean rock_paper_scissors?"),
         (("league", "demo", "--env", "rock_paper_scissors"), "choose one"),
         (("matrix", "--csv", "--json"), "choose one"),
-        (("matrix", "nobody"), "no population 'nobody'"),
+        (("matrix", "unknown"), "no population 'unknown'"),
     ],
 )
 def test_what_is_refused(

@@ -1,6 +1,4 @@
-"""Games of one seat, where nobody wins: returns and points take the place of ratings in what the
-commands say.
-"""
+"""Games of one seat, which have no winner: commands show returns and points in place of ratings."""
 
 import json
 from pathlib import Path

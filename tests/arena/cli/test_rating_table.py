@@ -1,8 +1,9 @@
-"""Who is ranked, who is the best, and how the table marks the others."""
+"""Which players are ranked, which one is the best, and how the table marks the others."""
 
 import pytest
 
-from arena.cli.rating_table import best_text, leader, print_standings, standings_report, why_no_best
+from arena.cli.rating_report import standings_report
+from arena.cli.rating_table import best_text, leader, print_standings, why_no_best
 from arena.league.standings import (
     RatingTable,
     Standing,

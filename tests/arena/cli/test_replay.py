@@ -214,7 +214,7 @@ def test_a_forfeited_game_replays_to_the_move_that_is_missing(
     [
         (f"games SET end_reason = 'rules' {FIRST}", "are due, the stored actions are of seats []"),
         (
-            "games SET end_reason = 'forfeit: nobody' WHERE match_id = 1 AND number = 1",
+            "games SET end_reason = 'forfeit: unknown' WHERE match_id = 1 AND number = 1",
             "the game is over, and stored as forfeited",
         ),
         (

@@ -176,7 +176,7 @@ def test_games_in_which_nothing_is_hidden_are_played_by_their_own_words(league: 
 
 
 def test_a_match_played_by_hand_is_not_gone_on_with(league: League) -> None:
-    from arena.cli.match import _players_of
+    from arena.cli.match_resume import _players_of
 
     sit(league, lowest)
     (match,) = match_page(league, None, finished=None, before=None, limit=1)[0]

@@ -1,0 +1,98 @@
+"""`arena populations`: every population of a data directory: state, size and best rating."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from arena.cli.league import NO_POPULATION
+from arena.cli.output import DataOption, JsonOption, bytes_text, print_json, print_table
+from arena.cli.rating_table import rating_text
+from arena.data.lock import holder
+from arena.data.paths import data_dir, league_path, population_paths
+from arena.league.database import League, open_league
+from arena.league.deletion import file_sizes
+from arena.league.frames import frames_text
+from arena.league.standings import best_standing, standings
+from arena.league.summaries import PopulationSummary, list_populations
+
+
+def populations(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """List what has been trained: the state and size of each population, and its best rating."""
+    folder = data_dir(data)
+    rows: list[dict[str, Any]] = []
+    if league_path(folder).exists():
+        with open_league(league_path(folder), read_only=True) as opened:
+            rows = [_population(opened, folder, summary) for summary in list_populations(opened)]
+    if as_json:
+        print_json(rows)
+    elif not rows:
+        print(NO_POPULATION.format(folder))
+    else:
+        columns = (
+            "name",
+            "state",
+            "game",
+            ">members",
+            ">frames",
+            ">games",
+            ">best rating",
+            ">files",
+            ">rows",
+            "made",
+        )
+        print_table(
+            columns,
+            [_population_cells(row) for row in rows],
+            spare=("rows", "made", "files", "members", "games"),
+        )
+
+
+def _population(league: League, data: Path, summary: PopulationSummary) -> dict[str, Any]:
+    paths = population_paths(data, summary.name)
+    pid = holder(paths.lock)
+    state = summary.state
+    if state == "running" and pid is None:
+        state = "killed"
+    elif pid is not None:
+        state = "running"
+    best = best_standing(standings(league, summary.name))
+    return {
+        "name": summary.name,
+        "state": state,
+        "pid": pid,
+        "env": summary.env_name,
+        "members": summary.members,
+        "frames": summary.frames,
+        "games": summary.games,
+        "best": None
+        if best is None
+        else {
+            "player": best.label,
+            "elo": best.elo,
+            "low": best.low,
+            "high": best.high,
+            "text": rating_text(best),
+        },
+        "file_bytes": sum(file_sizes(paths.root)),
+        "row_bytes": summary.size_bytes,
+        "created_at": summary.created_at,
+        "starts": summary.incarnations,
+    }
+
+
+def _population_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created_at"]))
+    state = f"running ({row['pid']})" if row["pid"] else row["state"]
+    best = row["best"]["text"] if row["best"] else "-"
+    sizes = bytes_text(row["file_bytes"]), bytes_text(row["row_bytes"])
+    return (
+        row["name"],
+        state,
+        row["env"],
+        str(row["members"]),
+        frames_text(row["frames"]),
+        str(row["games"]),
+        best,
+        *sizes,
+        made,
+    )

@@ -1,0 +1,93 @@
+"""The rating table for programs: one entry per player, and the circles that no rating explains."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
+from arena.cli.return_table import returns_report
+from arena.league.database import League
+from arena.league.returns import return_standings
+from arena.league.standings import (
+    RatingTable,
+    Standing,
+    best_standing,
+    by_lower_bound,
+    game_table,
+    is_provisional,
+    population_table,
+    standings,
+)
+from arena.stats.cycles import cyclic_share, significant_cycles
+
+
+def league_report(league: League, name: str, *, everyone: bool = False) -> dict[str, Any]:
+    """The table of one population. Raises: PlayerError.
+
+    elo, low and high are null for a player that no chain of games connects to the others.
+    """
+    table = population_table(league, name, everyone=everyone)
+    if alone := return_standings(league, name) if not table.rows else []:
+        return returns_report(name, alone, everyone)
+    best = best_standing(table.rows if not everyone else standings(league, name))
+    return {
+        "population": name,
+        "everyone": everyone,
+        "best": best.player.name if best else None,
+        **standings_report(table),
+    }
+
+
+def game_league_report(
+    league: League, env_name: str, env_options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The table of every player of a game."""
+    return {
+        "env": env_name,
+        "env_options": dict(env_options),
+        **standings_report(game_table(league, env_name, env_options)),
+    }
+
+
+def standings_report(table: RatingTable) -> dict[str, Any]:
+    """The entries and the circles, whose share and p are as in `arena.stats.cycles.CyclicShare`."""
+    rows = by_lower_bound(table.rows)
+    circles, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
+    names = {row.player: row.label for row in rows}
+    cycles = [
+        {"players": [names[cycle.a], names[cycle.b], names[cycle.c]], "p": cycle.p}
+        for cycle in circles
+    ]
+    ranks, best = ranks_of(rows), leader(rows)
+    players = [
+        {"rank": rank, **_row_report(row, best)} for rank, row in zip(ranks, rows, strict=True)
+    ]
+    return {
+        "rating": rating_words(rows),
+        "players": players,
+        "cycles": cycles,
+        "cyclic_share": {"share": share.share, "p": share.p},
+    }
+
+
+def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
+    direct = row.results.get(best.player) if best is not None else None
+    return {
+        "player": row.label,
+        "kind": row.player.kind,
+        "id": row.player.name,
+        "elo": row.elo,
+        "low": row.low,
+        "high": row.high,
+        "provisional": is_provisional(row),
+        "weights_removed": is_weightless(row),
+        "games": row.total.games,
+        "wins": row.total.wins,
+        "draws": row.total.draws,
+        "losses": row.total.losses,
+        "score": row.total.score,
+        "score_vs_best": direct.score if direct else None,
+        "games_vs_best": direct.games if direct else 0,
+        "predicted_vs_best": predicted_score(row, best),
+        "score_vs_random": row.against_random.score if row.against_random else None,
+        "opponents": len(row.results),
+    }
