@@ -1,3 +1,4 @@
-"""The service: REST over `arena`, and the supervision of trainings. Never imports torch, vizdoom
-or faster_fifo; games run in other processes.
+"""The service: a REST interface to `arena`, and the process that keeps trainings running.
+
+It never imports torch, vizdoom or faster_fifo: games and networks run in other processes.
 """

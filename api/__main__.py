@@ -1,5 +1,6 @@
-"""`python -P -m api SETTINGS`: one service, from the lock to the last trainer's end. SETTINGS is
-JSON; `arena serve` writes it.
+"""`python -P -m api SETTINGS`: runs one service, from taking the lock to the last trainer's end.
+
+SETTINGS is JSON; `arena serve` writes it.
 """
 
 import gc
@@ -27,12 +28,13 @@ DRAIN_S = 3
 
 
 def serve(settings: Settings) -> None:
-    """Until a signal ends it. Raises: HeldError while another service has the data directory,
-    PbtError when the port is taken.
+    """Run the service until a signal ends it.
+
+    Raises: HeldError while another service has the data directory, PbtError for a port in use.
     """
     log_to_stderr(settings.log_format)
-    # What is made here and by the trainings started here is its owner's: whoever else may look has
-    # a token.
+    # Only the owner may read the files of this process and of the trainings that it starts; every
+    # other person reads through the service, with a token.
     os.umask(0o077)
     with ExitStack() as stack:
         lock = service_lock(settings.data)
@@ -47,8 +49,7 @@ def serve(settings: Settings) -> None:
         app = create_app(settings)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         port = listening.getsockname()[1]
-        # compared
-        everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  compared, not bound
         url = f"http://{everywhere.get(settings.host, host)}:{port}"
         config = uvicorn.Config(
             app,
@@ -62,7 +63,7 @@ def serve(settings: Settings) -> None:
         server = uvicorn.Server(config)
         write_state(settings.data, ServiceState(os.getpid(), url, time.time(), __version__))
         stack.callback(remove_state, settings.data)
-        # uvicorn leaves it out when it is told to hurry.
+        # uvicorn skips the shutdown of the application when it is told to hurry.
         stack.callback(app.state.context.supervisor.close)
         code = app.state.context.tokens.new_code("admin")
         print(
@@ -72,37 +73,37 @@ def serve(settings: Settings) -> None:
             ),
             flush=True,
         )
-        # uvicorn raises a signal again once it has shut down; what is to be done about it is done
-        # by then.
+        # uvicorn raises a signal again after it has shut down; everything is done by then.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, frame: None)
-        # What is there by now stays: looking through all of it for garbage would take a tenth of a
-        # second, in the middle of somebody's answer.
+        # The objects made so far stay for good. To search them for garbage would take a tenth of a
+        # second, while a request waits for its answer.
         gc.freeze()
         server.run(sockets=[listening])
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Raises: PbtError that says what to do about a port that is taken."""
+    """A socket that listens. Raises: PbtError that says what to do when the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # TCP by name: what is accepted is else not known as such, and asyncio leaves small packets
-    # waiting for one another.
+    # The protocol is given, so that asyncio knows accepted sockets as TCP and turns Nagle's
+    # algorithm off; else small packets would wait for one another.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        # Who calls before everything is opened waits, instead of being refused.
+        # A client that connects before the service is ready waits, instead of being refused.
         listening.listen()
     except OSError as error:
         listening.close()
         raise PbtError(
-            f"{host}:{port} cannot be listened on: {error.strerror}; choose another with "
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another port with "
             "--port, or --port 0 for any free one"
         ) from error
     return listening
 
 
 def main() -> int:
+    """Read the settings, run the service and return its exit code."""
     try:
         serve(Settings.model_validate(json.loads(sys.argv[1])))
     except ValidationError as error:

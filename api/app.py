@@ -1,4 +1,4 @@
-"""The application: routes, and what stands in front of them."""
+"""The ASGI application: the routes, and the middleware in front of them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,12 +19,14 @@ from api.http.tokens import Tokens
 from api.openapi import describe
 from api.reconcile.reconciler import Supervisor
 from api.routes import (
+    curves,
     evaluations,
     events,
     films,
     games,
     health,
     league,
+    lifecycle,
     match_statistics,
     members,
     membership,
@@ -47,8 +49,10 @@ ROUTERS = tuple(
         health,
         session,
         populations,
+        lifecycle,
         operations,
         members,
+        curves,
         membership,
         games,
         replays,
@@ -65,10 +69,10 @@ ROUTERS = tuple(
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The service as an ASGI application. It supervises from its start-up to its shutdown; one per
-    data directory (`api.__main__` holds the lock).
+    """Make the service as an ASGI application.
 
-    Raises: PbtError when the league or a token file cannot be used.
+    It supervises trainings from its start-up to its shutdown. There is one per data directory:
+    `api.__main__` holds the lock. Raises: PbtError when the league or a token file cannot be used.
     """
     settings.folder.mkdir(parents=True, exist_ok=True)
     observed = Observed()
@@ -93,8 +97,8 @@ def create_app(settings: Settings) -> FastAPI:
         title="pbt-arena",
         version=__version__,
         description=(
-            "Start, stop and watch populations. Errors are RFC 9457 problems; what a "
-            "request does not name is refused."
+            "Start, stop and watch populations. Errors are RFC 9457 problems; a request with "
+            "an unknown field or parameter is refused."
         ),
         lifespan=lifespan,
         docs_url=None,
@@ -113,16 +117,15 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """A parameter that a route does not have is a mistake of the caller's, never ignored."""
+    """Refuse a query parameter that the route does not have, or that is given twice."""
     if not request.scope["query_string"]:
         return
-    known = query_names(request.scope["route"].dependant)
-    unknown = sorted(request.query_params.keys() - known)
+    allowed = query_names(request.scope["route"].dependant)
+    unknown = sorted(request.query_params.keys() - allowed)
     if unknown:
-        there = ", ".join(sorted(known)) or "none"
         raise Problem(
             "invalid",
-            f"unknown query parameters; there are: {there}",
+            f"unknown query parameters; there are: {', '.join(sorted(allowed)) or 'none'}",
             [(name, "unknown parameter") for name in unknown],
         )
     repeated = sorted(
@@ -135,13 +138,13 @@ async def refuse_unknown_parameters(request: Request) -> None:
     if repeated:
         raise Problem(
             "invalid",
-            "each query parameter stands once",
+            "a query parameter may be given only once",
             [(name, "given more than once") for name in repeated],
         )
 
 
 def query_names(dependant: Dependant) -> set[str]:
-    """Query parameters of a route, with those of what it depends on."""
+    """The query parameters of a route, including those of its dependencies."""
     return {field.alias for field in dependant.query_params}.union(
         *(query_names(needed) for needed in dependant.dependencies)
     )

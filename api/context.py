@@ -1,4 +1,4 @@
-"""What every route works with."""
+"""The context of the service: what every route works with."""
 
 import json
 import threading
@@ -33,8 +33,20 @@ IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
 
 @dataclass
 class Context:
-    """The one service of this process. in_flight: idempotency keys whose first request is being
-    worked on;  started_at: seconds since 1970
+    """The one service of this process.
+
+    settings    how it is set up
+    league      the open league
+    tokens      the right to read and to change
+    observed    the metrics of the service
+    supervisor  the loop that starts and stops trainings and matches
+    cache       answers that stay valid for one revision of the league
+    curves      training curves, kept in memory
+    started_at  seconds since 1970
+    in_flight   idempotency keys of requests that are being processed for the first time
+    streams     how many more event streams may be opened
+    plays       games that people play by hand
+    replays     stored games that are played again
     """
 
     settings: Settings
@@ -62,24 +74,24 @@ class Context:
         self,
         request: Request,
         key: str | None,
-        said: object,
+        content: object,
         act: Callable[[Keyed | None], Answer],
         *,
         makes_room: bool = False,
     ) -> Response:
-        """Do what is asked for, once: repeated with its key it gets the answer it got, whatever has
-        become of it since.
+        """Process a changing request once. A repetition with the same key gets the stored answer.
 
-        said: its body;  act: checks it, does it and stores the answer with the effect;  makes_room:
-                         it is done below the hard mark, too
-        Raises: Problem while the first one with this key is still worked on, or while there is no
-        room for what it would write.
+        content     the body of the request, and the headers that matter
+        act         checks the request, carries it out, and stores the answer with the effect
+        makes_room  the request is allowed although the disk is nearly full
+        Raises: Problem while a request with this key is being processed, and when the disk is full.
         """
         keyed = (
             None
             if key is None
             else Keyed(
-                f"{request.method} {request.url.path} {key}", _told([str(request.url.query), said])
+                f"{request.method} {request.url.path} {key}",
+                _fingerprint([str(request.url.query), content]),
             )
         )
         with self._alone(keyed):
@@ -92,13 +104,13 @@ class Context:
         return send(answer)
 
     def refuse_when_full(self) -> None:
-        """Raises: Problem below the hard mark."""
+        """Raises: Problem when less disk space is free than `hard_disk_bytes`."""
         if self.supervisor.disk == "hard":
-            said = (
+            detail = (
                 "too little free space; until there is more, populations can only be "
                 "stopped, paused or deleted, and evaluations cancelled"
             )
-            raise Problem("disk-full", said, headers={"retry-after": "30"})
+            raise Problem("disk-full", detail, headers={"retry-after": "30"})
 
     @contextmanager
     def _alone(self, keyed: Keyed | None) -> Iterator[None]:
@@ -109,7 +121,7 @@ class Context:
             if keyed.key in self.in_flight:
                 raise Problem(
                     "conflict",
-                    "a request with this Idempotency-Key is being worked on; try again",
+                    "a request with this Idempotency-Key is still being processed; try again",
                     headers={"retry-after": "1"},
                 )
             self.in_flight.add(keyed.key)
@@ -119,12 +131,14 @@ class Context:
             self.in_flight.discard(keyed.key)
 
 
-def _told(request: object) -> bytes:
+def _fingerprint(request: object) -> bytes:
     return json.dumps(request, sort_keys=True).encode()
 
 
 async def context_of(request: Request) -> Context:
-    """Asynchronous, as everything is that waits for nothing: FastAPI calls what is not in
+    """The service of a request.
+
+    It is asynchronous, as every dependency that does not wait: FastAPI calls synchronous ones in
     another thread, which costs more than the call.
     """
     return cast(Context, request.app.state.context)
@@ -134,8 +148,9 @@ Here = Annotated[Context, Depends(context_of)]
 
 
 def revision_of(if_match: str | None) -> int | None:
-    """From an If-Match header; None where nothing is asked. Raises: Problem for a tag that no
-    population has.
+    """The revision in an If-Match header; None where the header allows any.
+
+    Raises: Problem for a tag that no population has.
     """
     if if_match is None or if_match.strip() == "*":
         return None
@@ -143,7 +158,7 @@ def revision_of(if_match: str | None) -> int | None:
     if not text.isdecimal() or not text.isascii() or len(text) > 15:
         raise Problem(
             "precondition-failed",
-            f"If-Match: {if_match}: no population has this tag; take the ETag of a GET",
+            f"If-Match: {if_match}: no population has this tag; send the ETag of a GET answer",
         )
     return int(text)
 

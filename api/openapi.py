@@ -1,5 +1,6 @@
-"""The OpenAPI document: what FastAPI derives, with the answers that the guard and the problem
-handlers give.
+"""The OpenAPI document: what FastAPI derives from the routes, completed by the possible problems.
+
+The guard and the problem handlers answer in front of the routes, so FastAPI does not know them.
 """
 
 from http import HTTPStatus
@@ -16,21 +17,21 @@ METHODS = ("get", "put", "post", "delete", "patch")
 
 
 def describe(app: FastAPI) -> None:
-    """Make `app.openapi` give the whole document, computed once."""
+    """Make `app.openapi` return the completed document; it is computed once."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            found = get_openapi(
+            document = get_openapi(
                 title=app.title, version="1", description=app.description, routes=app.routes
             )
-            app.openapi_schema = completed(found)
+            app.openapi_schema = completed(document)
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
 
 
 def completed(document: dict[str, Any]) -> dict[str, Any]:
-    """With problems as every answer that is no success, and the token that each operation needs."""
+    """The document with a problem for every error status, and the token that an operation needs."""
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = ProblemBody.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):
@@ -59,25 +60,25 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
 
 
 def _refusals(operation: dict[str, Any], path: str, method: str) -> set[int]:
-    """Which statuses a route may refuse with, besides those it declares itself."""
-    found = {400, 403, 422, 500}
+    """The error statuses that a route may answer with, including those that it declares itself."""
+    statuses = {400, 403, 422, 500}
     if required_level(method, path) != "none" or (method, path) == ("POST", "/v1/session"):
-        found.add(401)
+        statuses.add(401)
     if "{" in path:
-        found.add(404)
+        statuses.add(404)
     if "requestBody" in operation:
-        found |= {413, 415}
+        statuses |= {413, 415}
     if method not in SAFE_METHODS:
-        found |= {413}
+        statuses |= {413}
         if not path.startswith("/v1/session"):
-            found |= {409, 412, 507}
+            statuses |= {409, 412, 507}
     if path == "/readyz":
-        found.add(503)
+        statuses.add(503)
     if path.endswith("/weights"):
-        found |= {410, 416}
+        statuses |= {410, 416}
     if path == "/v1/events":
-        found.add(429)
+        statuses.add(429)
     if path.endswith("/lineage"):
-        found.add(409)
+        statuses.add(409)
     declared = {int(status) for status in operation["responses"] if status.isdigit()}
-    return found | {status for status in declared if status >= HTTPStatus.BAD_REQUEST}
+    return statuses | {status for status in declared if status >= HTTPStatus.BAD_REQUEST}

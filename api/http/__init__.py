@@ -1,1 +1,1 @@
-"""What every HTTP request passes, whatever it asks: limits, tokens, problems, caching, logging."""
+"""What every HTTP request passes before its route: limits, tokens, problems, caching, logging."""

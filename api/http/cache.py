@@ -1,4 +1,4 @@
-"""Answers that cost something, computed once for each state of the league."""
+"""A cache of costly answers: each is computed once for each revision of the league."""
 
 import threading
 import time
@@ -12,7 +12,12 @@ MAX_ENTRIES = 64
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """A body and the revision it was computed from."""
+    """An answer that was computed.
+
+    revision  of the league when the body was computed
+    body      the bytes of the answer
+    looked_s  when the revision was last compared, in seconds of the cache's clock
+    """
 
     revision: str
     body: bytes
@@ -20,8 +25,10 @@ class Cached:
 
 
 class RevisionCache:
-    """Callers that ask for the same at the same time wait for one computation. An answer stays
-    good for FRESH_S without a look at the league.
+    """Answers by name, each valid as long as the league's revision stays the same.
+
+    Callers that ask for the same answer at the same time wait for one computation. Within FRESH_S
+    an answer is given without a look at the league.
     """
 
     def __init__(
@@ -33,7 +40,7 @@ class RevisionCache:
         self._lock = threading.Lock()
 
     def get(self, name: str, compute: Callable[[], bytes]) -> Cached:
-        """name: of what is asked for, with its parameters."""
+        """The answer of this name. name: the request with its parameters."""
         with self._lock:
             mine = self._locks.setdefault(name, threading.Lock())
         with mine:
@@ -51,12 +58,12 @@ class RevisionCache:
 
     @property
     def names(self) -> list[str]:
-        """Of everything that is remembered or being computed."""
+        """The names of all answers that are kept or being computed."""
         with self._lock:
             return list(self._locks)
 
     def _forget(self, name: str) -> None:
-        """Names are the callers': those of what does not exist must not pile up."""
+        """Drop a name that failed. Callers make the names, so the failed ones must not pile up."""
         with self._lock:
             self._entries.pop(name, None)
             self._locks.pop(name, None)

@@ -1,5 +1,6 @@
-"""The dashboard: a page and its files, built from `web/`. Everybody may read them; what they
-show needs a session.
+"""The dashboard: a page and its files, built from `web/`.
+
+Everyone may read these files. The data that the page shows needs a session.
 """
 
 import re
@@ -21,8 +22,9 @@ _FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
 
 
 def add_dashboard(app: FastAPI) -> None:
-    """Routes without FastAPI's checks of parameters: the address of a view says what it shows,
-    and only the page reads it.
+    """Add the routes of the page, without FastAPI's checks of parameters.
+
+    The address of a view says what the view shows; only the page reads it.
     """
     app.add_route("/", page)
     app.add_route("/app/{view:path}", page)
@@ -31,7 +33,7 @@ def add_dashboard(app: FastAPI) -> None:
 
 
 def page(request: Request) -> Response:
-    """Where no bundle was built, a page that says so and logs a browser in."""
+    """The dashboard's page; without a built bundle, a page that says so and logs a browser in."""
     built = BUNDLE / "index.html"
     return FileResponse(built if built.is_file() else STATIC / "index.html", media_type="text/html")
 

@@ -1,5 +1,6 @@
-"""What every request passes before any route sees it: its name, where it comes from, who sent
-it. Refusing is the default.
+"""The guard: middleware that checks host, origin and token of every request before its route.
+
+A request is refused unless it is allowed.
 """
 
 import re
@@ -24,12 +25,13 @@ from api.http.tokens import COOKIE, RANK, Level, Tokens
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
 SESSION_PATH = "/v1/session"
-"""Where a one-time code is swapped for a cookie (the code itself says who may), the cookie is
-forgotten, and anybody learns what theirs allows.
+"""The path at which a browser logs in with a one-time code, logs out, and asks for its level.
+
+It needs no token: the code itself carries a level.
 """
 PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz", SESSION_PATH})
 PUBLIC_PREFIXES = ("/app/", "/assets/")
-"""The dashboard's page, whatever view its address names, and its files."""
+"""The dashboard's page, under the address of any of its views, and its files."""
 SECURITY_HEADERS = {
     "content-security-policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -47,9 +49,7 @@ log = structlog.stdlib.get_logger("api.http")
 
 
 def required_level(method: str, path: str) -> Level:
-    """What a request must show. Whatever changes something is an admin's, also where no such
-    route exists.
-    """
+    """The level that a request needs. Changes need an admin, also where no such route exists."""
     if method in SAFE_METHODS:
         return "none" if path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIXES) else "viewer"
     if path == SESSION_PATH:
@@ -58,15 +58,13 @@ def required_level(method: str, path: str) -> Level:
 
 
 def host_name(host: str) -> str | None:
-    """The name in a Host header, lower case, without port and brackets; None for what is no
-    host.
-    """
-    found = _HOST.fullmatch(host)
-    return None if found is None else found["name"].strip("[]").lower()
+    """The name in a Host header, in lower case, without port and brackets; None if invalid."""
+    parts = _HOST.fullmatch(host)
+    return None if parts is None else parts["name"].strip("[]").lower()
 
 
 def origin_host(origin: str) -> str | None:
-    """Name and port in an Origin header, lower case; None for what is no origin."""
+    """Name and port in an Origin header in lower case; None for an invalid one."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:
@@ -74,9 +72,9 @@ def origin_host(origin: str) -> str | None:
 
 
 def origin_problem(headers: Headers, method: str, host: str, *, cookie: bool) -> str | None:
-    """Why a request may come from another site's page; None when it does not.
+    """Why a request may come from the page of another site; None when it does not.
 
-    Browsers send Origin with every unsafe method and Sec-Fetch-Site with every request; a page
+    Browsers send Origin with every unsafe method and Sec-Fetch-Site with every request, and a page
     cannot leave either out. Programs send neither.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
@@ -95,13 +93,14 @@ def has_body(headers: Headers) -> bool:
 
 
 def is_json(content_type: str) -> bool:
-    """No page of another site can send this without asking first."""
+    """Whether it is JSON. A page of another site cannot send that without a preflight request."""
     return content_type.partition(";")[0].strip().lower() == "application/json"
 
 
 class Guard:
-    """ASGI middleware. Puts `request_id` and `level` into the request's state; counts, times and
-    logs every request.
+    """ASGI middleware that admits or refuses every request, and counts, times and logs it.
+
+    It puts `request_id` and `level` into the state of the request.
     """
 
     def __init__(
@@ -121,9 +120,7 @@ class Guard:
             await self.app(scope, _limited(receive, self._settings.max_body_bytes), answer)
         except Problem as problem:
             await answer.refuse(problem)
-        except (
-            Exception
-        ) as error:  # the last line of defence: the caller gets a problem, the log gets everything
+        except Exception as error:  # the last resort: a problem for the caller, all in the log
             if answer.status and _reader_left(error):
                 return
             log.exception(
@@ -139,8 +136,8 @@ class Guard:
             seconds = time.perf_counter() - started
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._observed.requests.labels(route, method, str(answer.status)).observe(seconds)
-            # What was changed and what was refused is worth a line; what was only read is not.
-            tell = (
+            # Changing and refused requests are logged; those that only read are not.
+            write = (
                 log.debug
                 if method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST
                 else log.info
@@ -149,7 +146,7 @@ class Guard:
                 {"population": name} if (name := scope.get("path_params", {}).get("name")) else {}
             )
             by = state.get("level", "unknown")
-            tell(
+            write(
                 "request",
                 request_id=answer.request_id,
                 method=method,
@@ -161,7 +158,7 @@ class Guard:
             )
 
     def _admit(self, scope: Scope) -> Level:
-        """The level of whoever sent this. Raises: Problem."""
+        """The level of the request's sender. Raises: Problem."""
         headers, method = Headers(scope=scope), scope["method"]
         hosts = headers.getlist("host")
         name = host_name(hosts[0]) if len(hosts) == 1 else None
@@ -169,8 +166,8 @@ class Guard:
             raise Problem(
                 "bad-host",
                 (
-                    f"Host {', '.join(hosts)!r} is none of this service's names; name it with "
-                    "--allowed-host when it is started"
+                    f"Host {', '.join(hosts)!r} is not a name of this service; allow it with "
+                    "`arena serve --allowed-host NAME`"
                 ),
             )
         level, cookie = self._level(headers)
@@ -206,10 +203,10 @@ class Guard:
         raise Problem("forbidden", f"{method} needs an {needed}'s token, this is a {level}'s")
 
     def _level(self, headers: Headers) -> tuple[Level, bool]:
-        """(level, by a cookie). A request that shows a token is judged by that alone."""
-        given = headers.get("authorization")
-        if given is not None:
-            scheme, _, token = given.partition(" ")
+        """(level, whether a cookie gave it). A request with a token is judged by that alone."""
+        authorization = headers.get("authorization")
+        if authorization is not None:
+            scheme, _, token = authorization.partition(" ")
             return (
                 self._tokens.level(token.strip()) if scheme.lower() == "bearer" else "none"
             ), False
@@ -221,14 +218,15 @@ class Guard:
 
 
 def _reader_left(error: BaseException) -> bool:
-    """Whether it says no more than that nobody takes what a stream of events had to say."""
+    """Whether the error says only that the client of an event stream has gone."""
     if isinstance(error, BaseExceptionGroup):
         return all(_reader_left(one) for one in error.exceptions)
     return isinstance(error, anyio.BrokenResourceError)
 
 
 def _limited(receive: Receive, most_bytes: int) -> Receive:
-    """A `receive` that refuses a body longer than it may be, also where no length was announced.
+    """A `receive` that refuses a body longer than `most_bytes`, also without an announced length.
+
     Raises: HTTPException, as routes expect it.
     """
     total = 0
@@ -245,8 +243,9 @@ def _limited(receive: Receive, most_bytes: int) -> Receive:
 
 
 class _Answer:
-    """A `send` that knows the status, adds what every answer carries, and makes a problem of
-    every refusal that is none.
+    """A `send` that notes the status and adds the headers of every answer.
+
+    An error answer that is not a problem is replaced by one.
     """
 
     def __init__(self, send: Send, path: str, request_id: str) -> None:
@@ -267,8 +266,8 @@ class _Answer:
                 self._replaced = True
                 return
             self.status = message["status"]
-            given = {name for name, _ in message["headers"]}
-            added = [(name, value) for name, value in _RAW_SECURITY_HEADERS if name not in given]
+            names = {name for name, _ in message["headers"]}
+            added = [(name, value) for name, value in _RAW_SECURITY_HEADERS if name not in names]
             message["headers"] = [
                 *message["headers"],
                 *added,
@@ -277,8 +276,9 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, problem: Problem) -> None:
-        """Nothing more can be said once an answer has begun: the connection then ends early,
-        which the client sees.
+        """Send a problem.
+
+        Once an answer has begun nothing more can be sent: the connection ends early instead.
         """
         if self.status:
             return
@@ -303,7 +303,7 @@ _RAW_SECURITY_HEADERS = _raw(SECURITY_HEADERS.items())
 
 def _cookies(header: str, names: Iterable[str]) -> list[str]:
     try:
-        found = SimpleCookie(header)
+        cookies = SimpleCookie(header)
     except CookieError:
         return []
-    return [found[name].value for name in names if name in found]
+    return [cookies[name].value for name in names if name in cookies]

@@ -1,6 +1,4 @@
-"""`python -P -m api.http.make_tokens SETTINGS`: the token files of a service that is not started
-yet.
-"""
+"""`python -P -m api.http.make_tokens SETTINGS`: makes the token files of a service in advance."""
 
 import json
 import sys
@@ -12,6 +10,7 @@ from pbt.errors import PbtError
 
 
 def main() -> int:
+    """Make the missing files, print where they are, and return the exit code."""
     folder = service_folder(Path(json.loads(sys.argv[1])["data"]))
     try:
         for level, name in TOKEN_FILES.items():

@@ -1,4 +1,4 @@
-"""Logs a program can read, and what Prometheus collects."""
+"""Logs that programs can read, and the metrics that Prometheus collects."""
 
 import logging
 import sys
@@ -13,12 +13,12 @@ from arena.data.status import RunStatus
 
 
 class Observed:
-    """The service's own metrics, in a registry of their own."""
+    """The service's metrics, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._states: set[str] = set()
-        # Population -> what was told of its parts: members, processes, reasons.
+        # Population -> the gauges of its members, processes and reasons that have a value.
         self._told: dict[str, set[tuple[Gauge, str]]] = {}
         self.requests = Histogram(
             "arena_http_request_seconds",
@@ -78,37 +78,39 @@ class Observed:
         )
 
     def count(self, states: Iterable[str]) -> None:
-        """One of each population. A state that was seen before stands at 0 when nobody is in it:
-        whoever collects meanwhile never misses one.
+        """Set the number of populations in each state. states: one for each population.
+
+        A state that no population has any more is set to 0 and not removed, so that Prometheus
+        always finds its series.
         """
-        found = Counter(states)
-        self._states |= found.keys()
+        counts = Counter(states)
+        self._states |= counts.keys()
         for state in self._states:
-            self.populations.labels(state).set(found[state])
+            self.populations.labels(state).set(counts[state])
 
     def training(self, population: str, status: RunStatus) -> None:
-        """What its trainer told last, and no more of what it no longer tells."""
-        told: dict[tuple[Gauge, str], float] = {
+        """Set the gauges of a training to its newest status; remove those that it no longer has."""
+        values: dict[tuple[Gauge, str], float] = {
             (self.dropped, reason): count for reason, count in status.rows.dropped.items()
         }
-        told |= {
+        values |= {
             (self.lag, member.name): member.lag
             for member in status.members
             if member.lag is not None
         }
-        told |= {
+        values |= {
             (self.worker_restarts, process.name): process.restarts for process in status.processes
         }
-        for (gauge, name), value in told.items():
+        for (gauge, name), value in values.items():
             gauge.labels(population, name).set(value)
-        for gauge, name in self._told.get(population, set()) - told.keys():
+        for gauge, name in self._told.get(population, set()) - values.keys():
             gauge.remove(population, name)
-        self._told[population] = set(told)
+        self._told[population] = set(values)
         self.frames.labels(population).set(sum(member.frames for member in status.members))
         self.rows.labels(population).set(status.rows.trained)
 
     def forget(self, population: str) -> None:
-        """It is gone: nothing is told of it any more."""
+        """Remove every gauge of a population that was deleted."""
         self._told.pop(population, None)
         for gauge in (
             self.frames,
@@ -122,7 +124,10 @@ class Observed:
 
 
 def log_to_stderr(form: str, level: int = logging.INFO) -> None:
-    """form: "json", one object a line, or "console". Records of other libraries go the same way."""
+    """Send all logs to stderr, those of other libraries, too.
+
+    form  "json", one object per line, or "console"
+    """
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -144,7 +149,7 @@ def log_to_stderr(form: str, level: int = logging.INFO) -> None:
     if form == "json":
         last += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:
-        # Plain: others print the locals of every frame, and tokens are among them.
+        # Plain tracebacks: others print the local variables of every frame, and these hold tokens.
         last += [
             structlog.dev.ConsoleRenderer(
                 colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
@@ -156,5 +161,5 @@ def log_to_stderr(form: str, level: int = logging.INFO) -> None:
     )
     root = logging.getLogger()
     root.handlers, root.level = [handler], level
-    for told_too_much in ("alembic", "uvicorn"):
-        logging.getLogger(told_too_much).setLevel(logging.WARNING)
+    for talkative in ("alembic", "uvicorn"):
+        logging.getLogger(talkative).setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""Values of any shape that a request may carry, held to what can be stored and told again. Pure."""
+"""A check of values of any shape in requests: only what JSON can store may pass. Pure."""
 
 import math
 from typing import Any
@@ -7,20 +7,21 @@ MAX_DEPTH = 20
 
 
 def plain(value: Any) -> Any:
-    """The value itself. Raises: ValueError for what JSON cannot say, or nests too deep: nan,
-    infinities, half of a surrogate pair.
+    """The value itself. Raises: ValueError for one that JSON does not have, or that nests too deep.
+
+    JSON does not have nan, infinities and half a surrogate pair.
     """
     waiting = [(value, 0)]
     while waiting:
-        found, depth = waiting.pop()
+        part, depth = waiting.pop()
         if depth > MAX_DEPTH:
             raise ValueError(f"nested more than {MAX_DEPTH} deep")
-        if isinstance(found, dict):
-            waiting += [(part, depth + 1) for entry in found.items() for part in entry]
-        elif isinstance(found, list):
-            waiting += [(part, depth + 1) for part in found]
-        elif isinstance(found, float) and not math.isfinite(found):
-            raise ValueError(f"{found} is no JSON number")
-        elif isinstance(found, str) and any("\ud800" <= letter <= "\udfff" for letter in found):
+        if isinstance(part, dict):
+            waiting += [(inner, depth + 1) for entry in part.items() for inner in entry]
+        elif isinstance(part, list):
+            waiting += [(inner, depth + 1) for inner in part]
+        elif isinstance(part, float) and not math.isfinite(part):
+            raise ValueError(f"{part} is no JSON number")
+        elif isinstance(part, str) and any("\ud800" <= letter <= "\udfff" for letter in part):
             raise ValueError("a text with half of a surrogate pair")
     return value

@@ -1,4 +1,4 @@
-"""Every answer that is not a success: RFC 9457, `application/problem+json`."""
+"""Problems: every answer that is not a success, as RFC 9457 `application/problem+json`."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -15,7 +15,7 @@ from arena.league.supervised import ConflictError, PreconditionError
 from pbt.errors import ConfigError, HeldError, PbtError, PlayerError
 
 EDITS = "edits"
-"""The source of problems in values that are set, not in a whole config."""
+"""The source of problems in an edit of some values; a whole config has another source."""
 DISK_FULL = "database or disk is full"
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:pbt-arena:problem:"
@@ -40,12 +40,13 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "not-ready": (503, "The service is not ready"),
     "disk-full": (507, "Too little free space"),
 }
-"""Kind -> status and title. docs/service.md says what to do about each."""
+"""Kind -> (status, title). docs/service.md says what to do about each."""
 
 
 class ProblemBody(BaseModel):
-    """RFC 9457. errors: what is wrong where, as JSON pointers into the body, or names of
-    parameters.
+    """An RFC 9457 problem.
+
+    errors  what is wrong, and where: JSON pointers into the body, or names of parameters
     """
 
     type: str
@@ -58,7 +59,13 @@ class ProblemBody(BaseModel):
 
 
 class Problem(Exception):
-    """An answer of one of KINDS. errors: (pointer or parameter, what is wrong)."""
+    """An error answer of one of KINDS.
+
+    kind     a key of KINDS
+    detail   what is wrong, in one sentence
+    errors   (JSON pointer or name of a parameter, what is wrong there)
+    headers  further headers of the answer
+    """
 
     def __init__(
         self,
@@ -77,9 +84,9 @@ class Problem(Exception):
 
 
 def problem_bytes(problem: Problem, path: str, request_id: str) -> tuple[int, bytes]:
-    """Status and body, also for what is refused before there is a request."""
+    """Status and body of a problem, also for bytes that did not become a request."""
     status, title = KINDS[problem.kind]
-    said = [{"pointer": pointer, "detail": detail} for pointer, detail in problem.errors]
+    errors = [{"pointer": pointer, "detail": detail} for pointer, detail in problem.errors]
     body = ProblemBody(
         type=TYPE_PREFIX + problem.kind,
         title=title,
@@ -87,15 +94,15 @@ def problem_bytes(problem: Problem, path: str, request_id: str) -> tuple[int, by
         detail=problem.detail,
         instance=path,
         request_id=request_id,
-        errors=said,
+        errors=errors,
     )
     return status, body.model_dump_json().encode()
 
 
 def kind_of(status: int) -> str:
-    """The general kind of a status."""
-    found = next((kind for kind, (known, _) in KINDS.items() if known == status), None)
-    return found or ("bad-request" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "internal")
+    """The kind of a problem of which only the status is known."""
+    kind = next((kind for kind, (of_kind, _) in KINDS.items() if of_kind == status), None)
+    return kind or ("bad-request" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "internal")
 
 
 def respond(request: Request, problem: Problem) -> Response:
@@ -106,18 +113,19 @@ def respond(request: Request, problem: Problem) -> Response:
 
 
 def as_problem(error: PbtError) -> Problem:
-    """What an error of the layers below is to a caller. One that nobody foresaw is a fault of
-    the service, raised again.
+    """The problem that an error of the lower layers is for a caller.
+
+    An error without a case here is a fault of the service and is raised again.
     """
     text = str(error)
     if DISK_FULL in text:
         return Problem("disk-full", text)
     match error:
         case ConfigError():
-            said = [
+            errors = [
                 (place(line, error.source), line.removeprefix("--set ")) for line in error.problems
             ]
-            return Problem("invalid", f"{error.source}: {problems_of(said)}", said)
+            return Problem("invalid", f"{error.source}: {problems_of(errors)}", errors)
         case ReusedKeyError():
             return Problem("reused-key", text)
         case PreconditionError():
@@ -130,8 +138,9 @@ def as_problem(error: PbtError) -> Problem:
 
 
 def place(line: str, source: str) -> str:
-    """`learning.gamma = 2: must be ...` -> "/config/learning/gamma"; in edits, whose keys have
-    dots in them, "/set/learning.gamma".
+    """The JSON pointer of a message: `learning.gamma = 2: must be ...` -> "/config/learning/gamma".
+
+    The keys of an edit contain dots, so there it is "/set/learning.gamma".
     """
     key = line.removeprefix("--set ").partition(":")[0].partition(" ")[0].partition("=")[0]
     return (
@@ -141,12 +150,12 @@ def place(line: str, source: str) -> str:
     )
 
 
-def problems_of(said: Sequence[object]) -> str:
-    return "1 problem" if len(said) == 1 else f"{len(said)} problems"
+def problems_of(errors: Sequence[object]) -> str:
+    return "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
 
 
 def install(app: FastAPI) -> None:
-    """Turn every error into a problem."""
+    """Add the handlers that turn every error of a route into a problem."""
 
     async def own(request: Request, error: Exception) -> Response:
         assert isinstance(error, Problem)
@@ -158,10 +167,10 @@ def install(app: FastAPI) -> None:
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        said = str(error.detail)
-        if error.status_code == HTTPStatus.NOT_FOUND and said == HTTPStatus.NOT_FOUND.phrase:
-            said = f"nothing is at {request.url.path}; /openapi.json says what there is"
-        return respond(request, Problem(kind_of(error.status_code), said, headers=error.headers))
+        detail = str(error.detail)
+        if error.status_code == HTTPStatus.NOT_FOUND and detail == HTTPStatus.NOT_FOUND.phrase:
+            detail = f"nothing is at {request.url.path}; /openapi.json says what there is"
+        return respond(request, Problem(kind_of(error.status_code), detail, headers=error.headers))
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -177,18 +186,16 @@ def install(app: FastAPI) -> None:
 
 
 def validation_problem(errors: Sequence[Any]) -> Problem:
-    """What pydantic found: a body that is no JSON is a bad request, one of another content type
-    an unsupported one.
-    """
+    """The problem for pydantic's errors; a body that is not JSON is a "bad-request"."""
     if any(entry["type"] == "json_invalid" for entry in errors):
         return Problem("bad-request", "the body is not JSON")
-    said = []
+    places = []
     for entry in errors:
         where, *rest = (str(part) for part in entry["loc"])
-        said.append(
+        places.append(
             (
                 "/" + "/".join(rest) if where == "body" else ".".join(rest) or where,
                 str(entry["msg"]),
             )
         )
-    return Problem("invalid", problems_of(said), said)
+    return Problem("invalid", problems_of(places), places)

@@ -1,6 +1,7 @@
-"""HTTP as uvicorn speaks it, but for two things. Bytes that are none get a problem, too, and what
-every answer carries. And connections are bounded, in their number and in the time that a request
-takes to arrive: else the service would end where somebody opens enough of them and says nothing.
+"""HTTP as uvicorn speaks it, with problems for invalid bytes and with limits on connections.
+
+The number of connections and the time in which a request must arrive are bounded. Without these
+limits a client could stop the service by opening connections and sending nothing.
 """
 
 import asyncio
@@ -18,10 +19,11 @@ from api.http.problems import MEDIA_TYPE, Problem, problem_bytes
 
 log = structlog.stdlib.get_logger("api.http")
 
-# From the first byte of a request, or the connection, to the last byte of the body, which has 1 MiB
-# at most.
+# From the first byte of a request, or from the connection, to the last byte of its body, which has
+# at most 1 MiB.
 ARRIVAL_S = 30.0
-# One more is closed at once. Half of the files that a process may open stay for everything else.
+# A further connection is closed at once. Half of the files that this process may open are left for
+# everything else.
 MOST_CONNECTIONS = 1000
 
 
@@ -30,17 +32,17 @@ def most_connections() -> int:
 
 
 class Protocol(H11Protocol):
-    """For `uvicorn.Config(http=...)`. Whatever could be read as a request, `Guard` answers."""
+    """A protocol for `uvicorn.Config(http=...)`. `Guard` answers everything that can be parsed."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._arrival: asyncio.TimerHandle | None = None
 
-    # as uvicorn has it
+    # The type is uvicorn's.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > most_connections():
-            # No warning: whoever opens them would fill the log as well.
+            # No warning: a client that opens many connections would fill the log as well.
             log.debug("too many connections", open=len(self.connections) - 1)
             transport.abort()
             return
@@ -64,16 +66,17 @@ class Protocol(H11Protocol):
             self._arrival = None
 
     def _give_up(self) -> None:
-        """The request has not come whole, and is waited for no longer."""
+        """Close the connection: the request has not arrived in time."""
         log.debug("a request did not arrive", within_s=ARRIVAL_S)
         self._drop_answer()
         self.transport.close()
 
     def _drop_answer(self) -> None:
-        """A request whose body does not come, or is none, is being answered already: that answer
-        is not sent any more.
+        """Drop the answer of a request whose body does not arrive, or is invalid.
+
+        Such a request is being answered already; that answer is not sent.
         """
-        # None before the first request
+        # The cycle is None before the first request.
         if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -85,7 +88,7 @@ class Protocol(H11Protocol):
             return
         request_id = uuid.uuid4().hex[:16]
         status, body = problem_bytes(Problem("bad-request", msg), "", request_id)
-        told = {
+        values = {
             "content-type": MEDIA_TYPE,
             "content-length": str(len(body)),
             "connection": "close",
@@ -93,7 +96,7 @@ class Protocol(H11Protocol):
             **SECURITY_HEADERS,
         }
         headers = [
-            (name.encode("latin-1"), value.encode("latin-1")) for name, value in told.items()
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in values.items()
         ]
         reason = HTTPStatus(status).phrase.encode("latin-1")
         for event in (

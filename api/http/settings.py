@@ -1,4 +1,4 @@
-"""How one service is set up. Contradictions are found before anything is opened."""
+"""The settings of one service. Contradictions are found before anything is opened."""
 
 import ipaddress
 import sys
@@ -15,18 +15,33 @@ Positive = Annotated[float, Field(gt=0.0)]
 
 
 class Settings(BaseModel):
-    """data           the data directory
-    host, port        where to listen; port 0: any free one
-    allowed_hosts     names by which others may call it, besides the loopback ones and `host` itself
-    tokens_set        a person chose the tokens, or they exist: needed to listen to others than this
-                      machine
-    max_running       populations that train at the same time, max_evaluations: matches that are
-                      played; others wait
-    soft_disk_bytes   below so much free space nothing new is started;  hard_disk_bytes: below it
-                      trainings save and stop, and changes are refused
-    max_plays         games that people play by hand at the same time;  play_idle_s: so long one
-                      waits for their next move
-    trainer, checker, player, sitting, replayer  the programs started, before their arguments
+    """How a service is set up.
+
+    data             the data directory
+    host             the address to listen on
+    port             the port to listen on; 0 takes any free one
+    allowed_hosts    names by which others may call it, besides the loopback names and `host`
+    tokens_set       the token files exist; needed to listen to other machines
+    max_running      populations that train at the same time; others wait
+    max_evaluations  matches that are played at the same time; others wait
+    max_plays        games that people play by hand at the same time
+    play_idle_s      how long such a game waits for the person's next move
+    max_streams      event streams that are open at the same time
+    max_body_bytes   the longest body of a request
+    log_format       "console" or "json"
+    soft_disk_bytes  with less free space than this nothing new is started
+    hard_disk_bytes  with less free space than this trainings save and stop, and changes are refused
+    look_every_s     seconds between two looks of the supervisor
+    stop_grace_s     how long a trainer may take to save before it is killed
+    backoff_s        the wait before a trainer that ended by itself is first started again
+    max_backoff_s    the longest such wait
+    max_restarts     how often a trainer may end by itself without a new checkpoint in between;
+                     after one end more the training has failed
+    trainer          the program that trains a population, without its arguments
+    checker          the program that checks a config against its game
+    player           the program that plays a match
+    sitting          the program that plays one game against a person
+    replayer         the program that plays a stored game again
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -65,14 +80,13 @@ class Settings(BaseModel):
 
     @property
     def folder(self) -> Path:
-        """What belongs to the service itself."""
+        """The folder of the service's own files."""
         return self.data / "service"
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Names a request's Host may have, lower case, without port."""
-        # compared, not bound
-        own = () if self.host in ("0.0.0.0", "::") else (self.host,)  # noqa: S104
+        """The names that the Host header of a request may have, in lower case, without port."""
+        own = () if self.host in ("0.0.0.0", "::") else (self.host,)  # noqa: S104  compared only
         return frozenset(name.lower() for name in (*LOOPBACK_NAMES, *own, *self.allowed_hosts))
 
 
@@ -84,18 +98,18 @@ def is_loopback(host: str) -> bool:
 
 
 def public_problems(host: str, allowed_hosts: tuple[str, ...], tokens_set: bool) -> list[str]:
-    """Why a service must not listen there; [] when it may."""
+    """Why a service must not listen on this address; [] when it may."""
     if is_loopback(host):
         return []
-    found = []
+    problems = []
     if not tokens_set:
-        found.append(
+        problems.append(
             f"--host {host} is open to other machines: make tokens first with `arena serve "
             "--make-tokens`"
         )
     if not allowed_hosts:
-        found.append(
+        problems.append(
             f"--host {host} is open to other machines: name how they call it with "
             "--allowed-host NAME"
         )
-    return found
+    return problems

@@ -1,5 +1,7 @@
-"""Who may do what: token files that only their owner can read, one-time codes for a browser, and
-the cookie that a code is swapped for.
+"""Tokens and sessions: what a caller may do, and how it proves that.
+
+Tokens stand in files that only their owner can read. A browser gets a one-time code and swaps
+it for a cookie.
 """
 
 import hashlib
@@ -24,8 +26,9 @@ MIN_TOKEN_CHARS = 16
 
 
 def read_or_make(path: Path) -> str:
-    """A secret of a file with mode 0600, made when there is none. Raises: PbtError for a file
-    that others can read, or that holds too little.
+    """The secret in a file of mode 0600, which is made when it does not exist.
+
+    Raises: PbtError for a file that others can read, or that holds too few characters.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -55,31 +58,32 @@ def _read(path: Path) -> str:
 
 
 class Tokens:
-    """The two tokens of a service, its codes and its cookies. Codes live in memory; cookies are
-    signed, so they outlive a restart.
+    """The two tokens of a service, its codes and its cookies.
 
-    cookie  the name of those it gives; the plain COOKIE is taken, too
+    Codes are kept in memory only. Cookies are signed, so they stay valid when the service restarts.
+
+    cookie  the name of its cookies; the plain name COOKIE is accepted, too
     """
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._tokens = {
             level: _digest(read_or_make(folder / name)) for level, name in TOKEN_FILES.items()
         }
-        # Browsers send a cookie to every port of a host: two services of one machine must not
-        # overwrite each other's.
+        # Browsers send a cookie to every port of a host: two services on one machine must not
+        # overwrite each other's cookies.
         self.cookie = f"{COOKIE}_{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]}"
         self._key = read_or_make(folder / "cookie.key").encode()
         self._clock = clock
         self._codes: dict[bytes, tuple[Level, float]] = {}
 
     def level(self, token: str) -> Level:
-        """What a bearer token allows; every comparison takes the same time."""
-        given = _digest(token)
-        found: Level = "none"
+        """The level of a bearer token; every comparison takes the same time."""
+        shown = _digest(token)
+        allowed: Level = "none"
         for level, digest in self._tokens.items():
-            if hmac.compare_digest(given, digest):
-                found = level
-        return found
+            if hmac.compare_digest(shown, digest):
+                allowed = level
+        return allowed
 
     def new_code(self, level: Level) -> str:
         now = self._clock()
@@ -93,25 +97,27 @@ class Tokens:
         return code
 
     def redeem(self, code: str) -> Level:
-        """What the code allows, once; "none" for one that is wrong, used or old."""
+        """The level of a code, which is used up; "none" for one that is wrong, used or old."""
         level, until = self._codes.pop(_digest(code), ("none", 0.0))
         return level if until > self._clock() else "none"
 
     def new_cookie(self, level: Level) -> str:
-        said = f"{level}.{int(self._clock() + SESSION_VALID_S)}.{secrets.token_hex(8)}"
-        return f"{said}.{self._sign(said)}"
+        claim = f"{level}.{int(self._clock() + SESSION_VALID_S)}.{secrets.token_hex(8)}"
+        return f"{claim}.{self._sign(claim)}"
 
     def cookie_level(self, cookie: str) -> Level:
-        said, _, signature = cookie.rpartition(".")
-        if not hmac.compare_digest(self._sign(said).encode(), signature.encode("utf-8", "replace")):
+        claim, _, signature = cookie.rpartition(".")
+        if not hmac.compare_digest(
+            self._sign(claim).encode(), signature.encode("utf-8", "replace")
+        ):
             return "none"
-        level, until, _ = said.split(".")
+        level, until, _ = claim.split(".")
         if float(until) <= self._clock():
             return "none"
         return "admin" if level == "admin" else "viewer"
 
-    def _sign(self, said: str) -> str:
-        return hmac.new(self._key, said.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+    def _sign(self, claim: str) -> str:
+        return hmac.new(self._key, claim.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
 
 def _digest(secret: str) -> bytes:

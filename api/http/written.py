@@ -1,6 +1,8 @@
-"""Answers written where they are made: a model that is returned is checked once more by FastAPI, in
-another thread, and written by its event loop, which takes longer than most questions. That answers
-are as documented is for the tests to see.
+"""Answers that are serialised in the thread of the route.
+
+A model that a route returns is validated once more by FastAPI, in another thread, and serialised
+on the event loop. That takes longer than most routes do (DECISIONS 43). Tests check that answers
+are as documented.
 """
 
 from collections.abc import Mapping
@@ -13,19 +15,19 @@ from starlette.responses import Response
 
 
 def written(report: object, headers: Mapping[str, str] | None = None) -> Response:
-    """report: a body, or what one is made of."""
+    """The answer with this body. report: a model, or values that JSON has."""
     return Response(json_bytes(report), headers=headers, media_type="application/json")
 
 
 def json_bytes(report: object) -> bytes:
-    """A number that is none is null."""
+    """The report as JSON; nan and infinities become null."""
     if isinstance(report, BaseModel):
         return report.model_dump_json().encode()
     return _JSON.encode(report)
 
 
 def _plain(value: Any) -> Any:
-    """What stands for a value that JSON does not know."""
+    """A value that JSON has, in place of one that msgspec does not know."""
     match value:
         case float():
             return float(value)

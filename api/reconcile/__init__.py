@@ -1,1 +1,1 @@
-"""Reconciling what is wanted with what runs: trainings, matches, games played by hand, replays."""
+"""Reconciling what is wanted with what runs: trainings, matches, games by hand, replays."""

@@ -1,6 +1,4 @@
-"""What to do about a match that was asked for, decided from what is wanted and what is seen.
-Pure.
-"""
+"""The rules for a requested match: what to do next, decided from its facts. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,14 +13,16 @@ DONE, USAGE, SPOILED, INTERRUPTED = 0, 2, 4, 130
 
 @dataclass(frozen=True, slots=True)
 class MatchFacts:
-    """What is seen of one evaluation.
+    """What is known of one evaluation.
 
-    cancelled  nobody wants it any more
-    running    this service's own process plays it;  outside: one of an earlier service still does
-    asked_s    seconds since its process was asked to stop, None when it was not;  grace_s: how long
-               that may take
-    wait_s     until it may be started again after it ended by itself
-    place      there is room among the evaluations that play
+    cancelled  it was cancelled
+    running    this service's own process plays it
+    outside    a process of an earlier service still plays it
+    asked_s    seconds since its process was asked to stop, None when it was not asked
+    grace_s    how long that may take
+    wait_s     seconds until it may be started again, after it ended by itself
+    place      there is room among the evaluations that are played
+    disk       "ok", "soft" (nothing new starts) or "hard" (everything stops)
     """
 
     cancelled: bool
@@ -37,13 +37,20 @@ class MatchFacts:
 
 @dataclass(frozen=True, slots=True)
 class MatchDecision:
+    """What to do about an evaluation.
+
+    action   for its process
+    state    to be recorded
+    message  for people
+    """
+
     action: Action
     state: MatchRequestState
     message: str = ""
 
 
 def decide_match(facts: MatchFacts) -> MatchDecision:
-    """One step of an evaluation that is not over."""
+    """The next step of an evaluation that is not over."""
     if facts.running:
         return _while_running(facts)
     if facts.outside:
@@ -73,7 +80,7 @@ def _while_running(facts: MatchFacts) -> MatchDecision:
 
 
 def state_after(code: int, *, cancelled: bool, tries_left: bool) -> MatchRequestState:
-    """Of an evaluation whose process ended with this code (negative: by a signal)."""
+    """The state of an evaluation whose process ended. code: its exit code; negative: a signal."""
     if code == DONE:
         return "SUCCEEDED"
     if code in (USAGE, SPOILED):

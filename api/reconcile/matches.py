@@ -1,5 +1,6 @@
-"""Matches that were asked for: each played by a process of its own, looked after like a
-training. Used from the supervisor's thread.
+"""Requested matches: each is played by a process of its own, supervised like a training.
+
+Used from the supervisor's thread.
 """
 
 import json
@@ -35,8 +36,11 @@ log = structlog.stdlib.get_logger("api.evaluations")
 class MatchJob:
     """What this service knows of one evaluation beyond its row.
 
-    told  time of its report file, in ns, when that was read last;  progressed: there were new games
-          since its process started
+    process     that plays it, None while there is none
+    asked       when the process was asked to stop, in seconds of the monotonic clock
+    retry_at    when it may be started again, on the same clock
+    told        modification time of its report file in ns, when that was read last
+    progressed  there were new games since its process started
     """
 
     process: Trainer | None = None
@@ -47,7 +51,7 @@ class MatchJob:
 
 
 class MatchJobs:
-    """Holds at most one process per evaluation, and `max_evaluations` in all."""
+    """Runs at most one process per evaluation, and at most `max_evaluations` in all."""
 
     def __init__(self, settings: Settings, league: League) -> None:
         self._settings, self._league = settings, league
@@ -58,14 +62,14 @@ class MatchJobs:
         return [table.process for table in self._tables.values() if table.process is not None]
 
     def look(self, disk: Disk) -> None:
-        """One step of each that is not over, oldest first."""
+        """Take one step of each evaluation that is not over, oldest first."""
         waiting = open_match_requests(self._league)
         for row in waiting:
             try:
                 self._step(row, self._tables.setdefault(row.id, MatchJob()), disk)
             except PbtError:
                 raise
-            except Exception:  # what is wrong with one keeps nobody from the others
+            except Exception:  # a fault of one evaluation must not stop the others
                 log.exception("fault; looking again", evaluation=row.id)
         for number in self._tables.keys() - {row.id for row in waiting}:
             del self._tables[number]
@@ -73,7 +77,7 @@ class MatchJobs:
     def _step(self, row: MatchRequest, table: MatchJob, disk: Disk) -> None:
         report = self._news(row, table)
         if table.process is not None and (code := table.process.exit_code()) is not None:
-            # What it told between the look above and its end.
+            # The report is read again: the process may have written one just before it ended.
             self._end(row, table, table.process, code, self._news(row, table) or report)
             return
         facts = self._facts(row, table, disk)
@@ -165,7 +169,7 @@ class MatchJobs:
         )
 
     def _news(self, row: MatchRequest, table: MatchJob) -> Mapping[str, Any] | None:
-        """The report as its process wrote it last; None when that is known."""
+        """The newest report of its process; None when that is stored already."""
         path = match_report_file(self._settings.data, row.id)
         try:
             written = path.stat().st_mtime_ns
@@ -200,9 +204,9 @@ class MatchJobs:
 
 
 def _read(path: Path) -> Mapping[str, Any] | None:
-    """None for a file that another machine's crash left damaged; the next report replaces it."""
+    """The report; None for a file that a crash left damaged: the next report replaces it."""
     try:
-        found: Mapping[str, Any] = json.loads(path.read_bytes())
+        report: Mapping[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    return found
+    return report

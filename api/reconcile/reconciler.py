@@ -1,5 +1,6 @@
-"""The loop that makes what is there what is wanted: one thread, one look every quarter of a
-second, or at once when something was asked for.
+"""The supervisor: the loop that starts and stops trainings and matches until all is as wanted.
+
+It is one thread. It looks every quarter of a second, and at once after a request.
 """
 
 import os
@@ -42,7 +43,10 @@ log = structlog.stdlib.get_logger("api.supervisor")
 
 
 class Supervisor:
-    """Started once, by the process that holds the service's lock."""
+    """Supervises all populations and evaluations of a league.
+
+    Made once, by the process that holds the service's lock.
+    """
 
     def __init__(self, settings: Settings, league: League, observed: Observed) -> None:
         self._settings, self._league, self._observed = settings, league, observed
@@ -69,12 +73,13 @@ class Supervisor:
 
     @property
     def late_s(self) -> float:
-        """Since the last look."""
+        """Seconds since the last look."""
         return time.monotonic() - self._beat
 
     def close(self) -> None:
-        """Every trainer saves and stops; what was wanted stays wanted, for the next service. May
-        be called again.
+        """Let every trainer save and stop. What is wanted stays recorded, for the next service.
+
+        May be called again.
         """
         self._closing = True
         self.wake()
@@ -101,7 +106,7 @@ class Supervisor:
             except PbtError as error:
                 self.writable = False
                 log.warning("league refuses; looking again", error=str(error))
-            except Exception:  # a supervisor that ended would leave every training alone
+            except Exception:  # if the supervisor ended, nothing would supervise the trainings
                 log.exception("fault in the supervisor; looking again")
             self._beat = time.monotonic()
             self._wake.wait(self._settings.look_every_s)
@@ -120,13 +125,13 @@ class Supervisor:
         if now - self._forgot >= FORGET_EVERY_S:
             self._forgot = now
             forget_old_events(self._league)
-        # In this order: what is asked for between the two looks changes the row at once, and its
-        # operation is seen at the next look.
+        # Operations are read before rows: a request between the two changes its row at once, and
+        # its operation is answered at the next look.
         operations = open_operations(self._league)
         rows = list_supervised(self._league)
         if measured:
             self._observed.count(row.state for row in rows)
-        # Who was asked for first is started first.
+        # Populations are started in the order of the requests.
         for row in sorted(rows, key=lambda row: row.desired_at):
             if row.desired is not None:
                 self._try_step(
@@ -143,7 +148,7 @@ class Supervisor:
         self._match_jobs.look(self.disk)
 
     def _try_step(self, row: Supervised, operations: Sequence[Operation]) -> None:
-        """What is wrong with one population keeps nobody from the others."""
+        """Take one step. A fault of one population must not stop the others."""
         try:
             self._step(row, operations)
         except PbtError:
@@ -206,9 +211,9 @@ class Supervisor:
         self, row: Supervised, seen: ObservedState, facts: Facts, operations: Sequence[Operation]
     ) -> None:
         """Write what changed, then answer the operations."""
-        known = (row.state, row.reason, row.message, row.restarts, row.trainer)
+        recorded = (row.state, row.reason, row.message, row.restarts, row.trainer)
         if (
-            known == (seen.state, seen.reason, seen.message, seen.restarts, seen.trainer)
+            recorded == (seen.state, seen.reason, seen.message, seen.restarts, seen.trainer)
             and seen.settle is None
             and not seen.in_force
         ):
@@ -229,9 +234,7 @@ class Supervisor:
                 )
 
     def _stop_outside(self, facts: Facts, operations: Sequence[Operation]) -> None:
-        """A training that a person started by hand is asked to stop once, when that was asked of
-        the service.
-        """
+        """Ask a training that a person started by hand to stop, once per operation."""
         for operation in operations:
             if (
                 facts.outside is not None
@@ -243,9 +246,7 @@ class Supervisor:
                     os.kill(facts.outside, signal.SIGTERM)
 
     def _delete(self, row: Supervised) -> None:
-        """In a thread of its own: many games take minutes, and the others are looked after
-        meanwhile.
-        """
+        """Delete a population in another thread: many games take minutes; the loop must go on."""
         running = self._deletions.get(row.name)
         if running is None:
             record(
@@ -277,7 +278,7 @@ class Supervisor:
         self._deletions[name].add_done_callback(lambda _: self.wake())
 
     def _finish_deletion(self, name: str) -> None:
-        """Its row is gone. A service that was killed in the middle may have left its files."""
+        """Finish a deletion whose row is gone: a service that was killed may have left files."""
         running = self._deletions.get(name)
         if running is None:
             self._submit_deletion(name)
@@ -314,8 +315,9 @@ class Supervisor:
 
 
 def outcome(kind: Kind, state: str, facts: Facts) -> OperationState:
-    """What has become of an operation, by the state that was recorded. Deletions answer for
-    themselves.
+    """The state of an operation, from the recorded state of its population.
+
+    A deletion sets its own state when it ends.
     """
     at_rest = not facts.running and facts.outside is None
     match kind:

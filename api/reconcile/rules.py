@@ -1,4 +1,4 @@
-"""What to do about a population, decided from what is wanted and what is seen. Pure."""
+"""The rules for a population: what to do next, from what is wanted and what is known. Pure."""
 
 import signal
 from collections.abc import Sequence
@@ -26,18 +26,19 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is seen of one population.
+    """What is known of one population.
 
-    running     this service's own trainer is alive;  ready: and it has said that it trains
-    outside     pid of another process that trains it, None when none does;  leaving: a stop of it
-                was asked for and is not done yet
-    asked_s     seconds since its trainer was asked to stop, None when it was not
-    grace_s     how long that may take
-    edited      there are edits that the running trainer does not know
-    wait_s      until it may be started again after it ended by itself;  ends: how often that
-                happened since its last new checkpoint
-    place       there is room among the populations that train;  disk: "ok", "soft" (nothing new
-                starts) or "hard" (everything stops)
+    running  this service's own trainer is alive
+    ready    that trainer has reported that it trains
+    outside  pid of another process that trains the population, None when there is none
+    leaving  an operation that ends the training is not done yet
+    asked_s  seconds since its trainer was asked to stop, None when it was not asked
+    grace_s  how long that may take
+    edited   there are edits that the running trainer does not know
+    wait_s   seconds until it may be started again, after it ended by itself
+    ends     how often its trainer ended by itself since its last new checkpoint
+    place    there is room among the populations that train
+    disk     "ok", "soft" (nothing new starts) or "hard" (everything stops)
     """
 
     running: bool
@@ -55,6 +56,14 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
+    """What to do about a population.
+
+    action   for its trainer
+    state    to be recorded
+    reason   why, as a word for programs
+    message  why, for people
+    """
+
     action: Action
     state: str
     reason: Reason | None = None
@@ -62,7 +71,7 @@ class Ruling:
 
 
 def decide(desired: Desired | None, state: str, facts: Facts) -> Ruling | None:
-    """None: leave everything as it is. state: as recorded last."""
+    """The next step, None to leave everything as it is. state: as it was recorded last."""
     if facts.running:
         return _while_running(desired, facts)
     if desired is None or (state in ENDED and desired != "deleted"):
@@ -70,7 +79,7 @@ def decide(desired: Desired | None, state: str, facts: Facts) -> Ruling | None:
     if desired == "running":
         return _to_start(facts)
     if facts.outside is not None:
-        # Asked to stop once, when that was asked for; after that a person may train it by hand
+        # It is asked to stop only once per operation: afterwards a person may train it by hand
         # again.
         state = "stopping" if facts.leaving or desired == "deleted" else "running"
         return Ruling(
@@ -143,7 +152,12 @@ USAGE = 2
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """lasting: starting again would end the same way."""
+    """Why a trainer ended.
+
+    reason   as a word for programs
+    message  for people
+    lasting  a new start would end the same way
+    """
 
     reason: Reason
     message: str
@@ -151,7 +165,7 @@ class End:
 
 
 def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = False) -> End:
-    """From the exit code (negative: a signal) and the last lines it wrote."""
+    """The reason, from the exit code (negative for a signal) and the last lines of the output."""
     text = "\n".join(output)
     last = next(
         (line.strip() for line in reversed(output) if line.startswith("error")),
@@ -180,7 +194,8 @@ def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = Fals
 
 
 def backoff_s(ends: int, first_s: float, longest_s: float, jitter: float) -> float:
-    """Doubling from first_s; jitter in [0, 1): up to a quarter longer, so that many do not start
-    in the same moment.
+    """Seconds to wait before the next start: they double with every end, from first_s to longest_s.
+
+    jitter  in [0, 1); it adds up to a quarter, so that many trainers do not start at one moment
     """
     return float(min(longest_s, first_s * 2 ** max(0, ends - 1)) * (1 + jitter / 4))

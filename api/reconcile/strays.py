@@ -1,5 +1,6 @@
-"""Processes that a killed service left behind: trainers and players of matches, known by their
-identities in the league.
+"""Processes that a killed service left behind: trainers and processes that play matches.
+
+The league keeps the identity of each of them.
 """
 
 import time
@@ -13,23 +14,25 @@ from arena.league.supervised import list_supervised
 from pbt.processes.child_process import kill_group
 
 STRAY_TIMEOUT_S = 20.0
-"""They save and end by themselves before this; one that is stopped or stuck does not."""
+"""Within this time they save and end by themselves, unless they are stopped or stuck."""
 
 log = structlog.stdlib.get_logger("api.strays")
 
 
 class Strays:
-    """Made when a service starts, before anything of its own runs."""
+    """The processes of earlier services. Made when a service starts, before it starts any."""
 
     def __init__(self, league: League) -> None:
-        known = [(row.name, row.trainer) for row in list_supervised(league)]
-        known += [(f"evaluation {row.id}", row.process) for row in open_match_requests(league)]
-        self._left = [(of, identity) for of, identity in known if identity is not None]
+        recorded = [(row.name, row.trainer) for row in list_supervised(league)]
+        recorded += [(f"evaluation {row.id}", row.process) for row in open_match_requests(league)]
+        self._left = [(of, identity) for of, identity in recorded if identity is not None]
         self._deadline = time.monotonic() + STRAY_TIMEOUT_S
 
     def end(self) -> None:
-        """Kill those that still live after their time. Nothing is written for it: one that was
-        stopped in the middle of a commit keeps the league's write lock, and everybody waits for it.
+        """Kill those that still live after their time.
+
+        Nothing is written to the league for that: a process that was stopped in the middle of a
+        commit keeps the league's write lock, and every writer would wait for it.
         """
         if not self._left or time.monotonic() < self._deadline:
             return

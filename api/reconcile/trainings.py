@@ -1,4 +1,4 @@
-"""One population: its trainer, what is known of it, and the acts of a decision."""
+"""One population under supervision: its trainer, the facts about it, and the acts of a ruling."""
 
 import json
 import os
@@ -27,24 +27,36 @@ from pbt.files import write_whole
 REASON_LINES = 100
 INTERRUPTED = 130
 LIVE_TIMEOUT_S = 60.0
-"""An edit that a trainer has not taken by then comes with a new start of it."""
+"""A trainer that has not taken an edit within this time is started again with it."""
 
 log = structlog.stdlib.get_logger("api.keeper")
 
 
 def checkpoint_age_s(folder: Path) -> float | None:
-    """Of the newest one there, None without one."""
+    """Age of the newest checkpoint in the folder, None without one."""
     times = []
     for path in folder.iterdir() if folder.is_dir() else ():
-        with suppress(FileNotFoundError):  # older ones are being thinned out
+        with suppress(FileNotFoundError):  # the trainer removes older ones meanwhile
             if path.name.isdigit():
                 times.append(path.stat().st_mtime)
     return max(0.0, time.time() - max(times)) if times else None
 
 
+def _stopped_by_another(row: Supervised) -> ObservedState:
+    """The state after a trainer saved and ended without a request of this service."""
+    settled: Desired | None = "stopped" if row.desired == "running" else None
+    message = "its trainer was asked to stop, but not by this service"
+    return ObservedState("stopped", None, message, 0, None, settle=settled)
+
+
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a population cannot know of itself."""
+    """The facts about a population that only its surroundings know.
+
+    place    there is room among the populations that train
+    disk     "ok", "soft" or "hard"
+    leaving  an operation that ends the training is not done yet
+    """
 
     place: bool
     disk: Disk
@@ -52,14 +64,15 @@ class Around:
 
 
 class TrainingJob:
-    """Holds at most one trainer of one population. Used from one thread."""
+    """Runs at most one trainer of one population. Used from one thread."""
 
     def __init__(self, name: str, settings: Settings, league: League) -> None:
         self.name, self._settings, self._league = name, settings, league
         self._paths = population_paths(settings.data, name)
         self.trainer: Trainer | None = None
-        # The edits that its trainer knows; number of those that were left for it, and when.
+        # The edits that its trainer knows.
         self._launched: tuple[str, ...] = ()
+        # The revision of the edits that were left for the running trainer, and when.
         self._left, self._left_at = 0, 0.0
         self._asked: float | None = None
         self._ends = 0
@@ -73,9 +86,9 @@ class TrainingJob:
     def look(
         self, row: Supervised, around: Around, grace_s: float
     ) -> tuple[Facts, ObservedState | None]:
-        """Facts for `decide`; and, when its trainer has ended by itself, what that means."""
+        """The facts for `decide`; and, when its trainer has ended by itself, what that means."""
         now = time.monotonic()
-        seen = self._look_for_end(row, now)
+        ended = self._look_for_end(row, now)
         if self._ends and self.running and self._newest_checkpoint() > self._checkpoint:
             self._ends = 0
         outside = None if self.running else holder(self._paths.lock)
@@ -94,10 +107,10 @@ class TrainingJob:
             place=around.place or self.running,
             disk=around.disk,
         )
-        return facts, seen
+        return facts, ended
 
     def act(self, row: Supervised, decision: Ruling) -> ObservedState | None:
-        """What came of it, when its trainer could not even be started."""
+        """Carry out a ruling. Returns what to record when the trainer could not be started."""
         match decision.action:
             case "start":
                 try:
@@ -117,18 +130,24 @@ class TrainingJob:
         return None
 
     def seen(self, row: Supervised, decision: Ruling) -> ObservedState:
+        """The state to record for a ruling."""
         in_force = len(self._launched) if decision.state == "running" else 0
-        who = self.trainer.identity if self.trainer is not None else self._stray(row)
+        identity = self.trainer.identity if self.trainer is not None else self._stray(row)
         return ObservedState(
-            decision.state, decision.reason, decision.message, self._ends, who, in_force=in_force
+            decision.state,
+            decision.reason,
+            decision.message,
+            self._ends,
+            identity,
+            in_force=in_force,
         )
 
     def recorded(self, seen: ObservedState) -> None:
-        """The edits in force are part of its config from now on."""
+        """Note that the state was recorded: the edits in force belong to the config now."""
         self._launched = self._launched[seen.in_force :]
 
     def forgive(self) -> None:
-        """A person asked for a new start: earlier ends count no more."""
+        """Forget earlier ends of the trainer, because a person asked for a new start."""
         self._ends, self._retry_at = 0, 0.0
 
     def status(self) -> RunStatus | None:
@@ -138,7 +157,7 @@ class TrainingJob:
             return None
 
     def checkpoint_age_s(self) -> float | None:
-        """Of its newest checkpoint, None without one."""
+        """Age of its newest checkpoint, None without one."""
         return checkpoint_age_s(self._paths.checkpoints)
 
     def _start(self, row: Supervised) -> None:
@@ -151,12 +170,13 @@ class TrainingJob:
         self._launched, self._asked, self._left = row.overrides, None, 0
 
     def _needs_new_start(self, row: Supervised, now: float) -> bool:
-        """To know what was edited. What its trainer can take while it runs is left for it here,
-        until it says that it has.
+        """Whether the trainer must start again to know the edits.
+
+        Edits that it can take while it runs are left for it here, until it reports to have them.
         """
-        known = len(self._launched)
-        waiting = row.overrides[known:]
-        if row.overrides[:known] != self._launched or not all(
+        count = len(self._launched)
+        waiting = row.overrides[count:]
+        if row.overrides[:count] != self._launched or not all(
             is_live(word.partition("=")[0]) for word in waiting
         ):
             return True
@@ -173,7 +193,7 @@ class TrainingJob:
         return False
 
     def _ensure_config(self) -> None:
-        """The file its trainer reads; written here before its first start, from the row."""
+        """Write the config file that the trainer reads from the row, before the first start."""
         if self._paths.config.exists():
             return
         self._paths.logs.mkdir(parents=True, exist_ok=True)
@@ -194,7 +214,7 @@ class TrainingJob:
         code = None if self.trainer is None else self.trainer.exit_code()
         if self.trainer is None or code is None:
             return None
-        trainer, asked = self.trainer, self._asked is not None
+        trainer, stopping = self.trainer, self._asked is not None
         status = self.status()
         finished = status is not None and status.pid == trainer.pid and status.ended == "finished"
         self.trainer, self._asked = None, None
@@ -208,7 +228,7 @@ class TrainingJob:
             )
         if finished and code == 0:
             return ObservedState("finished", None, "every member reached its stop", 0, None)
-        if asked:
+        if stopping:
             if code not in (0, INTERRUPTED):
                 log.warning(
                     "trainer broke while it was stopping",
@@ -218,10 +238,7 @@ class TrainingJob:
                 )
             return None
         if code in (0, INTERRUPTED):
-            settled: Desired | None = "stopped" if row.desired == "running" else None
-            return ObservedState(
-                "stopped", None, "somebody else asked its trainer to stop", 0, None, settle=settled
-            )
+            return _stopped_by_another(row)
         return self._count_end(
             why_it_ended(
                 code, trainer.output(REASON_LINES), out_of_memory=trainer.ran_out_of_memory()
@@ -244,7 +261,7 @@ class TrainingJob:
         return ObservedState("recovering", end.reason, end.message, self._ends, None)
 
     def _newest_checkpoint(self) -> int:
-        """Its number, 0 before any."""
+        """The number of its newest checkpoint, 0 before any."""
         names = (
             [path.name for path in self._paths.checkpoints.glob("*")]
             if self._paths.checkpoints.is_dir()
@@ -253,5 +270,5 @@ class TrainingJob:
         return max((int(name) for name in names if name.isdigit()), default=0)
 
     def _stray(self, row: Supervised) -> str | None:
-        """A trainer of an earlier service that still lives: it stays known until it is gone."""
+        """The identity of an earlier service's trainer while that lives; else None."""
         return row.trainer if row.trainer is not None and alive(row.trainer) is not None else None

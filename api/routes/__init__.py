@@ -1,1 +1,1 @@
-"""The resources, one module per kind."""
+"""The routes of the REST interface, one module per kind of resource."""

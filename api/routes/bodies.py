@@ -1,8 +1,9 @@
-"""What goes over the wire, converted by hand from what `arena` gives."""
+"""Bodies of requests and answers that several routes share, and how they are made from rows."""
 
 import time
 from typing import Annotated, Any, Literal
 
+from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.http.plain import plain
@@ -13,6 +14,7 @@ from arena.league.operations import Operation
 from arena.league.supervised import Supervised
 
 NAME_PATTERN = f"^{POPULATION_NAME.pattern}$"
+PopulationName = Annotated[str, Path(pattern=NAME_PATTERN)]
 State = Literal[
     "created",
     "queued",
@@ -33,15 +35,18 @@ Table = Annotated[dict[str, Any], AfterValidator(plain)]
 
 
 class Body(BaseModel):
-    """What a request may say: nothing that is not named here, and a number is no text that looks
-    like one.
-    """
+    """A request body: unknown fields are refused, and a text is never taken for a number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class NewPopulationBody(Body):
-    """config: as in a config file, a table of tables; `arena config schema` prints its schema."""
+    """A population to create.
+
+    name    its name
+    config  as in a config file, a table of tables; `arena config schema` prints its schema
+    start   start training at once
+    """
 
     name: Annotated[str, Field(pattern=NAME_PATTERN, description="letters, digits, '-' and '_'")]
     config: Table
@@ -49,8 +54,10 @@ class NewPopulationBody(Body):
 
 
 class PatchBody(Body):
-    """set: dotted key of the config -> new value; only what a started population can take. null
-    takes a term out of `learning.shaping`.
+    """An edit of the config.
+
+    set  dotted key of the config -> new value; only keys that a started population can take. null
+         takes a term out of `learning.shaping`.
     """
 
     set: Annotated[
@@ -61,6 +68,14 @@ class PatchBody(Body):
 
 
 class MemberStatus(BaseModel):
+    """A member as its trainer reported it last.
+
+    name    its name
+    frames  that it has trained
+    lag     mean lag of its newest update, in versions
+    state   "learning", "finished" or "failed"
+    """
+
     name: str
     frames: int
     lag: float | None
@@ -68,7 +83,12 @@ class MemberStatus(BaseModel):
 
 
 class PopulationSpec(BaseModel):
-    """What is wanted. pending_edits: not in force yet; the next start of its trainer takes them."""
+    """What is wanted of a population.
+
+    desired        the wanted state, null when nothing was asked for
+    pending_edits  edits that are not in force yet; the next start of its trainer takes them
+    config         the config in force, for one population that is shown alone
+    """
 
     desired: Literal["running", "paused", "stopped", "deleted"] | None
     pending_edits: list[str]
@@ -76,7 +96,19 @@ class PopulationSpec(BaseModel):
 
 
 class PopulationStatus(BaseModel):
-    """What is there. frames: of all members together;  warnings: what is not well, in words."""
+    """What a population does now.
+
+    state            what it does
+    reason           why, as a word for programs
+    message          why, for people
+    since            when this state began, in seconds since 1970
+    restarts         how often its trainer ended by itself since the newest checkpoint
+    frames           of all members together
+    members          as its trainer reported them last
+    warnings         problems, in words
+    last_checkpoint  for one population that is shown alone: its newest checkpoint
+    last_log_lines   for one population that is shown alone: the end of its trainer's output
+    """
 
     state: str
     reason: str | None
@@ -91,8 +123,14 @@ class PopulationStatus(BaseModel):
 
 
 class PopulationBody(BaseModel):
-    """A population. revision: counts what was asked for, and is its ETag;  effects: what an edit
-    does beside, in words, in the answer to one
+    """A population.
+
+    id          its name
+    created_at  seconds since 1970
+    revision    counts the requests that changed what is wanted; it is the ETag
+    spec        what is wanted
+    status      what it does now
+    effects     in the answer to an edit: what the edit does beside setting values, in words
     """
 
     id: str
@@ -104,8 +142,15 @@ class PopulationBody(BaseModel):
 
 
 class OperationBody(BaseModel):
-    """States as in Ray's job interface: PENDING, RUNNING, then SUCCEEDED, FAILED or STOPPED
-    (something else was asked for instead).
+    """An operation. Its states are those of Ray's job interface.
+
+    id           the operation's number
+    population   which population it changes
+    kind         what was asked for
+    state        PENDING, RUNNING, then SUCCEEDED, FAILED or STOPPED (another request replaced it)
+    created_at   seconds since 1970
+    finished_at  seconds since 1970, null before its end
+    problem      why it failed
     """
 
     id: str
@@ -118,7 +163,10 @@ class OperationBody(BaseModel):
 
 
 def population_body(row: Supervised, status: RunStatus | None, **more: Any) -> PopulationBody:
-    """more: `config`, `last_checkpoint` and `last_log_lines`, for one that is shown alone."""
+    """The body of a population.
+
+    more  `config`, `last_checkpoint` and `last_log_lines`, for one that is shown alone
+    """
     members = (
         []
         if status is None
@@ -130,7 +178,7 @@ def population_body(row: Supervised, status: RunStatus | None, **more: Any) -> P
     spec = PopulationSpec(
         desired=row.desired, pending_edits=list(row.overrides), config=more.pop("config", None)
     )
-    seen = PopulationStatus(
+    shown = PopulationStatus(
         state=row.state,
         reason=row.reason,
         message=row.message,
@@ -142,7 +190,7 @@ def population_body(row: Supervised, status: RunStatus | None, **more: Any) -> P
         **more,
     )
     return PopulationBody(
-        id=row.name, created_at=row.created_at, revision=row.revision, spec=spec, status=seen
+        id=row.name, created_at=row.created_at, revision=row.revision, spec=spec, status=shown
     )
 
 

@@ -1,5 +1,6 @@
-"""Config and status of a population as they stand; and edits, decided on what stands, and anew
-where another request came in between.
+"""The config and status of a population, and edits of that config.
+
+An edit is decided on the config in force. It is decided again where another request came first.
 """
 
 import json
@@ -24,8 +25,11 @@ WITH_TRAINER = ("starting", "running", "recovering")
 
 @dataclass(frozen=True)
 class Decided:
-    """words: "key=value", in order;  anchor: a snapshot that is kept from now on, with the edit
-    or not at all
+    """An edit that was decided.
+
+    words   "key=value", in order
+    render  makes the answer from the edited row
+    anchor  a snapshot that becomes an anchor together with the edit, or not at all
     """
 
     words: Sequence[str]
@@ -40,17 +44,18 @@ def edit_decided(
     keyed: Keyed | None,
     if_match: str | None,
 ) -> Answer:
-    """decide: from the population and its config with the edits that wait; what it refuses it
-    raises.
+    """Store an edit.
 
-    Two edits that are each sound are held against each other: the second one is decided on what the
-    first one left.
+    decide  makes the edit from the population's row and its config with the waiting edits; it
+            raises an error for an edit that it refuses
+    Of two edits at the same time the second one is decided again, on what the first one left: each
+    may be valid alone, but not both together.
     """
-    wished = revision_of(if_match)
+    required = revision_of(if_match)
     for attempt in range(1, TRIES + 1):
         row = get_supervised(here.league, name)
         decided = decide(row, in_force(here, name, row))
-        revision = row.revision if wished is None else wished
+        revision = row.revision if required is None else required
         try:
             return edit(
                 here.league,
@@ -62,18 +67,20 @@ def edit_decided(
                 anchor=decided.anchor,
             )
         except PreconditionError:
-            if wished is not None or attempt == TRIES:
+            if required is not None or attempt == TRIES:
                 raise
     raise AssertionError("the last attempt answers or raises")
 
 
 def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus | None) -> list[str]:
-    """What an edit does beside setting values, in words. state: of the population;  status: of
-    its newest trainer. Pure.
+    """What an edit does beside setting values, in words. Pure.
+
+    state   of the population
+    status  of its newest trainer
     """
-    found = []
+    sentences = []
     if state in WITH_TRAINER and not takes_live(before, after):
-        found.append("its trainer saves, and starts again with the new values")
+        sentences.append("its trainer saves, and starts again with the new values")
     learning = (
         [member.frames for member in status.members if member.state != "failed"]
         if status is not None
@@ -90,12 +97,12 @@ def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus |
         when = (
             "the population finishes" if state in WITH_TRAINER else "it finishes at its next start"
         )
-        found.append(f"every member has trained {target:,} frames already: {when}")
-    return found
+        sentences.append(f"every member has trained {target:,} frames already: {when}")
+    return sentences
 
 
 def config_table(here: Context, name: str) -> dict[str, Any]:
-    """The config in force; before its first start, the one it was made with."""
+    """The config in force; before the first start, the one that the population was created with."""
     path = here.paths(name).config
     try:
         table: dict[str, Any] = json.loads(path.read_bytes())
@@ -107,8 +114,9 @@ def config_table(here: Context, name: str) -> dict[str, Any]:
 
 
 def status_of(here: Context, name: str) -> RunStatus | None:
-    """What its trainer tells, or told last; None where it is damaged: it is written anew every
-    second.
+    """The newest status that its trainer wrote; None where the file is damaged.
+
+    The trainer writes it again every second.
     """
     try:
         return read_status(here.paths(name).status)
@@ -117,5 +125,5 @@ def status_of(here: Context, name: str) -> RunStatus | None:
 
 
 def in_force(here: Context, name: str, row: Supervised) -> RunConfig:
-    """With the edits that wait."""
+    """The config with the edits that wait."""
     return config_from_table(config_table(here, name), f"stored config of {name!r}", row.overrides)

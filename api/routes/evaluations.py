@@ -1,6 +1,4 @@
-"""Evaluations: `arena match` on the service's machine, asked for, watched while its interval
-shrinks, cancelled.
-"""
+"""Evaluations: matches that the service plays on request, as `arena match` does."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -31,8 +29,12 @@ Elo = Annotated[float, Field(ge=-MAX_ELO, le=MAX_ELO, allow_inf_nan=False)]
 
 
 class SprtBody(Body):
-    """A sequential test, in normalised Elo: the match ends as soon as it is clear which is true,
-    each error 5 %.
+    """A sequential test between two differences in normalised Elo; elo0 must be below elo1.
+
+    The match ends as soon as the games decide between them. Each error has a probability of 5 %.
+
+    elo0  the difference under H0
+    elo1  the difference under H1
     """
 
     elo0: Elo
@@ -46,8 +48,15 @@ class SprtBody(Body):
 
 
 class NewEvaluationBody(Body):
-    """players: `random`, `first@best`, `first/m0`, `first/m0@1.2M`, a snapshot's id; the score
-    is the first's. env: where nobody was trained.
+    """A match to play.
+
+    players  `random`, `first@best`, `first/m0`, `first/m0@1.2M` or a snapshot's id; the score is
+             that of the first
+    env      the game; needed only when none of the players was trained
+    games    how many games, in pairs; null: as `arena match` without --games
+    seed     the seed of everything random
+    greedy   play the most likely actions instead of sampled ones
+    sprt     a sequential test that may end the match early
     """
 
     players: Annotated[
@@ -61,8 +70,18 @@ class NewEvaluationBody(Body):
 
 
 class EvaluationStatistics(BaseModel):
-    """Of the first of two players, from whole pairs. low, high: 95 % interval of the score; elo:
-    null where it has no finite value.
+    """The score of the first of two players, from complete pairs of games.
+
+    score             points per game, from 0 to 1
+    low, high         95 % interval of the score
+    elo               the Elo difference, null where it is not finite
+    elo_low           lower end of its 95 % interval, null where it is not finite
+    elo_high          upper end of its 95 % interval, null where it is not finite
+    los               likelihood of superiority
+    wins              games won
+    draws             games drawn
+    losses            games lost
+    verdict           the result in words
     """
 
     score: float
@@ -79,11 +98,25 @@ class EvaluationStatistics(BaseModel):
 
 
 class EvaluationBody(BaseModel):
-    """A match on the service. games: so far, of those planned;  match: its number in the league,
-    from its first game on
+    """A match that the service plays.
 
-    statistics  null before the first whole pair, and for more than two players
-    report      as `arena match --json`, for one that is shown alone: so far, or whole
+    id           the evaluation's number
+    state        PENDING, RUNNING, SUCCEEDED, FAILED or STOPPED
+    message      why, for people
+    players      as they were named
+    env          the game
+    seed         the seed of everything random
+    greedy       the most likely actions are played instead of sampled ones
+    sprt         the sequential test, null without one
+    games        games played so far
+    planned      games planned
+    statistics   null before the first complete pair, and for more than two players
+    match        the match's number in the league, from its first game on
+    restarts     how often its process ended by itself
+    cancelled    it was asked to end
+    created_at   seconds since 1970
+    finished_at  seconds since 1970, null before its end
+    report       as `arena match --json`, for one that is shown alone: so far, or complete
     """
 
     id: str
@@ -106,6 +139,12 @@ class EvaluationBody(BaseModel):
 
 
 class EvaluationList(BaseModel):
+    """A page of evaluations.
+
+    items  newest first
+    next   the cursor of the next page, null on the last one
+    """
+
     items: list[EvaluationBody]
     next: str | None
 
@@ -114,16 +153,20 @@ class EvaluationList(BaseModel):
 def create_evaluation(
     request: Request, here: Here, body: NewEvaluationBody, key: KeyHeader = None
 ) -> Response:
-    """A match between players of the league. Who they are is looked up when its turn comes; a
-    name that names nobody makes it FAILED.
+    """Request a match between players of the league.
+
+    The names of the players are resolved when the match begins; a name without a player makes it
+    FAILED.
     """
     sprt = None if body.sprt is None else (body.sprt.elo0, body.sprt.elo1)
-    asked = RequestedMatch(tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt)
+    requested = RequestedMatch(
+        tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt
+    )
     return here.change(
         request,
         key,
         body.model_dump(mode="json"),
-        lambda keyed: ask_for_match(here.league, asked, keyed, _accepted),
+        lambda keyed: ask_for_match(here.league, requested, keyed, _accepted),
     )
 
 
@@ -135,17 +178,17 @@ def list_evaluations(
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,15}$")] = None,
 ) -> EvaluationList:
     """Newest first."""
-    found, more = match_request_page(
+    rows, more = match_request_page(
         here.league, state, None if cursor is None else int(cursor), limit
     )
     return EvaluationList(
-        items=[evaluation_body(row) for row in found], next=None if more is None else str(more)
+        items=[evaluation_body(row) for row in rows], next=None if more is None else str(more)
     )
 
 
 @router.get("/{evaluation_id}", operation_id="getEvaluation", response_model=EvaluationBody)
 def get(here: Here, evaluation_id: EvaluationId) -> EvaluationBody:
-    """With the whole report. Poll it, or hear the events of topic `evaluation`."""
+    """One evaluation with its whole report. Poll it, or follow the events of topic `evaluation`."""
     row = get_match_request(here.league, evaluation_id)
     return evaluation_body(row).model_copy(update={"report": row.report})
 
@@ -159,7 +202,7 @@ def get(here: Here, evaluation_id: EvaluationId) -> EvaluationBody:
 def cancel_evaluation(
     request: Request, here: Here, evaluation_id: EvaluationId, key: KeyHeader = None
 ) -> Response:
-    """Its process ends, whole pairs stay. Of one that is over nothing changes."""
+    """End its process; complete pairs of games stay. An evaluation that is over does not change."""
     return here.change(
         request,
         key,
@@ -169,23 +212,29 @@ def cancel_evaluation(
     )
 
 
+def _sprt_body(requested: RequestedMatch) -> SprtBody | None:
+    if requested.sprt is None:
+        return None
+    return SprtBody(elo0=requested.sprt[0], elo1=requested.sprt[1])
+
+
 def _accepted(row: MatchRequest) -> Answer:
     return Answer(202, f"/v1/evaluations/{row.id}", evaluation_body(row).model_dump_json())
 
 
 def evaluation_body(row: MatchRequest) -> EvaluationBody:
-    asked, report = row.request, row.report or {}
+    requested, report = row.request, row.report or {}
     return EvaluationBody(
         id=str(row.id),
         state=row.state,
         message=row.message,
-        players=list(asked.players),
-        env=report.get("env", asked.env),
-        seed=asked.seed,
-        greedy=asked.greedy,
-        sprt=None if asked.sprt is None else SprtBody(elo0=asked.sprt[0], elo1=asked.sprt[1]),
+        players=list(requested.players),
+        env=report.get("env", requested.env),
+        seed=requested.seed,
+        greedy=requested.greedy,
+        sprt=_sprt_body(requested),
         games=report.get("games", 0),
-        planned=report.get("planned", asked.games),
+        planned=report.get("planned", requested.games),
         statistics=EvaluationStatistics.model_validate(report)
         if report.get("kind") == "duel"
         else None,

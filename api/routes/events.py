@@ -1,5 +1,6 @@
-"""One stream of everything that happens, as server-sent events. A client that comes back names
-the last number it saw and misses nothing.
+"""The stream of events, as server-sent events.
+
+A client that connects again names the last number that it received, and misses nothing.
 """
 
 import asyncio
@@ -25,8 +26,13 @@ TOPICS = ("population", "operation", "training", "evaluation")
 
 @dataclass(frozen=True)
 class Stream:
-    """after: the number behind which it begins;  lost: what was between is not kept any more;
-    topics: empty for all
+    """A stream that a client asked for.
+
+    here        the service
+    after       the number behind which it begins
+    lost        events between that and the client's last number are not kept any more
+    topics      which topics it carries; empty: all
+    population  which population it is about; None: all
     """
 
     here: Context
@@ -42,7 +48,7 @@ def open_stream(
         str | None,
         Query(
             max_length=100,
-            description=f"of {', '.join(TOPICS)}, with commas between; all where left out",
+            description=f"which of {', '.join(TOPICS)}, with commas between; without it, all",
         ),
     ] = None,
     population: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
@@ -51,14 +57,14 @@ def open_stream(
         Query(
             ge=0,
             lt=2**53,
-            description="begin behind this number; where left out, with what happens next",
+            description="begin behind this number; without it, with the next event",
         ),
     ] = None,
     last_event_id: Annotated[int | None, Header(alias="Last-Event-ID", ge=0, lt=2**53)] = None,
 ) -> Iterator[Stream]:
-    """Checked before the answer begins, since nothing can be refused after that."""
-    wanted = tuple(topics.split(",")) if topics is not None else ()
-    if unknown := [topic for topic in wanted if topic not in TOPICS]:
+    """Check the request before the answer begins, because nothing can be refused after that."""
+    chosen = tuple(topics.split(",")) if topics is not None else ()
+    if unknown := [topic for topic in chosen if topic not in TOPICS]:
         raise Problem(
             "invalid",
             f"topics: {unknown}; there are: {', '.join(TOPICS)}",
@@ -72,10 +78,10 @@ def open_stream(
         )
     here.observed.streams.inc()
     try:
-        seen = last_event_id if last_event_id is not None else after
+        last = last_event_id if last_event_id is not None else after
         oldest, newest = event_bounds(here.league)
-        lost = seen is not None and not oldest - 1 <= seen <= newest
-        yield Stream(here, newest if seen is None or lost else seen, lost, wanted, population)
+        lost = last is not None and not oldest - 1 <= last <= newest
+        yield Stream(here, newest if last is None or lost else last, lost, chosen, population)
     finally:
         here.streams.release()
         here.observed.streams.dec()
@@ -83,8 +89,9 @@ def open_stream(
 
 @router.get("", operation_id="streamEvents", response_class=EventSourceResponse)
 async def stream(opened: Annotated[Stream, Depends(open_stream)]) -> AsyncIterator[ServerSentEvent]:
-    """`event` is the topic, `id` the number to come back with. `resync`: what you missed is
-    gone, read everything anew.
+    """Follow the events. `event` is the topic, `id` the number to connect again with.
+
+    After the event `resync` read everything anew: the events that you missed are not kept any more.
     """
     after = opened.after
     if opened.lost:
@@ -92,11 +99,11 @@ async def stream(opened: Annotated[Stream, Depends(open_stream)]) -> AsyncIterat
     else:
         yield ServerSentEvent(comment="open", retry=RETRY_MS)
     while True:
-        found, after = await asyncio.to_thread(
+        events, after = await asyncio.to_thread(
             events_after, opened.here.league, after, AT_ONCE, opened.topics, opened.population
         )
-        for event in found:
-            told = {"population": event.population, "at": event.created_at, **event.payload}
-            yield ServerSentEvent(event=event.topic, id=str(event.id), data=told)
-        if not found:
+        for event in events:
+            data = {"population": event.population, "at": event.created_at, **event.payload}
+            yield ServerSentEvent(event=event.topic, id=str(event.id), data=data)
+        if not events:
             await asyncio.sleep(LOOK_EVERY_S)

@@ -1,4 +1,4 @@
-"""Films of games that a training recorded (`evaluation.record_share`)."""
+"""Films of training-time evaluation games (`evaluation.record_share`)."""
 
 from pathlib import Path as FilePath
 from typing import Annotated
@@ -9,7 +9,7 @@ from starlette.responses import FileResponse
 
 from api.context import Context, Here
 from api.http.problems import Problem
-from api.routes.bodies import NAME_PATTERN
+from api.routes.bodies import PopulationName
 from arena.league.films import film_of_game, games_of_films
 from pbt.errors import PlayerError
 from pbt.film.folder import FilmFolder
@@ -21,8 +21,12 @@ MEDIA_TYPE = "video/mp4"
 
 
 class FilmBody(BaseModel):
-    """game: the league's id of the game it shows;  number: of that game in its population;
-    made_at: seconds since 1970
+    """A film.
+
+    game        the league's id of the game that it shows
+    number      the number of that game in its population
+    size_bytes  of the file
+    made_at     seconds since 1970
     """
 
     game: str
@@ -32,15 +36,19 @@ class FilmBody(BaseModel):
 
 
 class FilmList(BaseModel):
-    """problem: why the newest film that could not be made was not; null where all could"""
+    """The films of a population.
+
+    items    newest first
+    problem  why the newest film that could not be made failed; null when all could be made
+    """
 
     items: list[FilmBody]
     problem: str | None
 
 
 @router.get("/populations/{name}/films", operation_id="listFilms", response_model=FilmList)
-def list_films(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> FilmList:
-    """Newest first. A game stands here as soon as it is both filmed and committed."""
+def list_films(here: Here, name: PopulationName) -> FilmList:
+    """Newest first. A game is listed as soon as it is both filmed and committed."""
     folder = FilmFolder(here.paths(name).films)
     films = folder.films()
     shown = games_of_films(here.league, name, [film.name for film in films])
@@ -68,21 +76,22 @@ def list_films(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> 
     },
 )
 def get_film(here: Here, game_id: Annotated[str, Path(pattern=r"^[0-9]{1,19}$")]) -> FileResponse:
-    """What its seats saw, side by side, as H.264 in MP4. Ranges are served, so a browser can
-    jump in it.
+    """What the seats of a game saw, side by side, as H.264 in MP4.
+
+    Ranges are served, so that a browser can jump in it.
     """
-    found = film_of_game(here.league, key) if (key := int(game_id)) <= MAX_KEY else None
-    if found is None:
+    filmed = film_of_game(here.league, key) if (key := int(game_id)) <= MAX_KEY else None
+    if filmed is None:
         raise PlayerError(f"no game {game_id} of a training")
-    population, name = found
+    population, name = filmed
     path = here.paths(population).films / name.file
     if not _within(here, path):
         why = (
-            "evaluation.record_share says how many are, record_films and record_mb how "
-            "many are kept"
+            "evaluation.record_share says which share of the games is filmed, record_films and "
+            "record_mb how many films are kept"
         )
         raise Problem(
-            "not-found", f"game {game_id} was not recorded, or its film was removed since; {why}"
+            "not-found", f"game {game_id} was not filmed, or its film was removed since; {why}"
         )
     return FileResponse(
         path,
@@ -93,5 +102,5 @@ def get_film(here: Here, game_id: Annotated[str, Path(pattern=r"^[0-9]{1,19}$")]
 
 
 def _within(here: Context, path: FilePath) -> bool:
-    """It is a file of the data directory, and not a link out of it."""
+    """Whether the path is a file of the data directory, and not a link out of it."""
     return path.is_file() and path.resolve().is_relative_to(here.settings.data.resolve())

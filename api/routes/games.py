@@ -1,14 +1,14 @@
-"""Games, page by page."""
+"""The games of a population, page by page."""
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.context import Here
 from api.http.written import written
-from api.routes.bodies import NAME_PATTERN
+from api.routes.bodies import PopulationName
 from arena.league.game_rows import GameFilter, StoredGame
 from arena.league.pages import GamePage, population_game_page
 from pbt.records import SeatRecord
@@ -20,7 +20,17 @@ MAX_KEY = 2**63 - 1
 
 
 class SeatBody(BaseModel):
-    """As `pbt.records.SeatRecord`: place 0 is best."""
+    """A seat of a game, as `pbt.records.SeatRecord`.
+
+    player_kind    "member", "snapshot", "scripted" or "guest"
+    player         a member's name, a snapshot's id, or the name of another player
+    generation     of a member: how often it has copied another one
+    version_start  of a member: the version of its weights when the game began
+    version_end    of a member: the version of its weights when the game ended
+    place          0 is best
+    returns        the return of the seat
+    points         points as the game counts them, null where it does not
+    """
 
     player_kind: str
     player: str
@@ -33,8 +43,25 @@ class SeatBody(BaseModel):
 
 
 class GameBody(BaseModel):
-    """As `pbt.records.GameRecord`. id: the league's, as text, since it has more digits than a
-    JavaScript number.
+    """A game, as `pbt.records.GameRecord`.
+
+    id               the league's number of the game; a text, because it has more digits than a
+                     JavaScript number
+    number           the number of the game in its population
+    incarnation      which start of the trainer played it
+    match            the number of its match, null for a game of a training
+    kind             "training" or "evaluation"
+    seed             of the game; a text, for the same reason
+    seats            in order
+    steps            decisions of all seats
+    frames           tics covered by these decisions, summed over all seats
+    end_reason       why it ended
+    trajectory_hash  a hash of every seat and action, in order
+    opening_plies    how many of the first moves were drawn at random
+    greedy           the most likely actions were played
+    pair             the number of its pair, null without pairs
+    superseded       a resume went back behind this game
+    committed_at     seconds since 1970
     """
 
     id: str
@@ -56,6 +83,12 @@ class GameBody(BaseModel):
 
 
 class GameList(BaseModel):
+    """A page of games.
+
+    items  newest first
+    next   the cursor of the next page, null on the last one
+    """
+
     items: list[GameBody]
     next: str | None
 
@@ -63,21 +96,26 @@ class GameList(BaseModel):
 @router.get("/{name}/games", operation_id="listGames", response_model=GameList)
 def list_games(
     here: Here,
-    name: Annotated[str, Path(pattern=NAME_PATTERN)],
+    name: PopulationName,
     kind: Literal["training", "evaluation"] | None = None,
     player: Annotated[
         str | None,
-        Query(max_length=200, description="seated: a member, a snapshot's id, a scripted player"),
+        Query(
+            max_length=200,
+            description="that sat in it: a member, a snapshot's id or a scripted player",
+        ),
     ] = None,
-    voided: Annotated[bool, Query(description="also those that were voided")] = True,
-    superseded: Annotated[bool, Query(description="also those that a resume took back")] = False,
+    voided: Annotated[bool, Query(description="also games that were voided")] = True,
+    superseded: Annotated[
+        bool, Query(description="also games that a resume went back behind")
+    ] = False,
     limit: Limit = 100,
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,19}$")] = None,
 ) -> Response:
     """Newest first."""
-    wanted = GameFilter(kind, player, voided=voided, superseded=superseded)
+    games_filter = GameFilter(kind, player, voided=voided, superseded=superseded)
     return written(
-        game_list(population_game_page(here.league, name, wanted, key_cursor(cursor), limit))
+        game_list(population_game_page(here.league, name, games_filter, key_cursor(cursor), limit))
     )
 
 
@@ -86,7 +124,7 @@ def key_cursor(cursor: str | None) -> int | None:
 
 
 def game_list(page: GamePage) -> dict[str, Any]:
-    """As `GameList`."""
+    """The values of a `GameList`."""
     return {
         "items": [game_body(key, game) for key, game in page.games],
         "next": None if page.next is None else str(page.next),
@@ -94,7 +132,7 @@ def game_list(page: GamePage) -> dict[str, Any]:
 
 
 def game_body(key: int, stored: StoredGame) -> dict[str, Any]:
-    """As `GameBody`."""
+    """The values of a `GameBody`."""
     game = stored.record
     return {
         "id": str(key),
@@ -117,7 +155,7 @@ def game_body(key: int, stored: StoredGame) -> dict[str, Any]:
 
 
 def seat_body(seat: SeatRecord) -> dict[str, Any]:
-    """As `SeatBody`."""
+    """The values of a `SeatBody`."""
     return {
         "player_kind": seat.player.kind,
         "player": seat.player.name,

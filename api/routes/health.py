@@ -1,4 +1,4 @@
-"""Is it alive, is it ready, which version, and what Prometheus collects."""
+"""Whether the service is alive and ready, its version, and its metrics."""
 
 from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -15,21 +15,27 @@ router = APIRouter(tags=["service"])
 
 
 class Alive(BaseModel):
+    """The answer of a service that is well.
+
+    status  always "ok"
+    """
+
     status: str = "ok"
 
 
 @router.head("/livez", include_in_schema=False)
 @router.get("/livez", operation_id="livez", response_model=Alive)
 async def livez() -> Response:
-    """It answers."""
+    """Answer, which shows that the service is alive."""
     return written(Alive())
 
 
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", operation_id="readyz", response_model=Alive)
 async def readyz(here: Here) -> Response:
-    """The league takes rows, the supervisor looks, the disk has room; else 503 with what is
-    missing.
+    """Whether the league takes rows, the supervisor looks and the disk has room; else 503.
+
+    The problem of a 503 says what is missing.
     """
     if missing := unready(here):
         raise Problem("not-ready", "; ".join(missing), headers={"retry-after": "5"})
@@ -38,23 +44,23 @@ async def readyz(here: Here) -> Response:
 
 @router.get("/version", operation_id="version", response_model=dict[str, str])
 def version() -> dict[str, str]:
-    """Of this program and of what it computes with."""
+    """The versions of this program and of the libraries that it computes with."""
     return versions()
 
 
 @router.get("/metrics", operation_id="metrics", response_class=PlainTextResponse)
 def metrics(here: Here) -> Response:
-    """In Prometheus' text format."""
+    """The metrics in Prometheus' text format."""
     return Response(generate_latest(here.observed.registry), media_type=CONTENT_TYPE_LATEST)
 
 
 def unready(here: Context) -> list[str]:
-    """Without names of files: whoever asks may be anybody."""
-    found = []
+    """Why the service is not ready. No file names: the caller needs no token."""
+    reasons = []
     if here.supervisor.late_s > LATE_S:
-        found.append(f"the supervisor has not looked for {here.supervisor.late_s:.0f} s")
+        reasons.append(f"the supervisor has not looked for {here.supervisor.late_s:.0f} s")
     if here.supervisor.disk == "hard":
-        found.append("too little free space")
+        reasons.append("too little free space")
     if not here.supervisor.writable:
-        found.append("the league takes no rows")
-    return found
+        reasons.append("the league takes no rows")
+    return reasons

@@ -1,5 +1,6 @@
-"""What the league knows: ratings, the win matrix, circles, matches, snapshots. ETag: the
-league's revision.
+"""The league over REST: ratings, the win matrix, circles, matches, snapshots.
+
+The ETag of ratings, matrix and circles is the league's revision.
 """
 
 from typing import Annotated, Any
@@ -26,14 +27,34 @@ router = APIRouter(prefix="/v1", tags=["league"])
 
 SNAPSHOT_ID = r"^[0-9a-f]{64}$"
 Population = Annotated[
-    str, Query(pattern=f"^{POPULATION_NAME.pattern}$", description="whose evaluation games count")
+    str,
+    Query(
+        pattern=f"^{POPULATION_NAME.pattern}$",
+        description="the population whose evaluation games count",
+    ),
 ]
-Everyone = Annotated[bool, Query(description="with all other populations of its game")]
+Everyone = Annotated[bool, Query(description="together with all other populations of its game")]
 MatchId = Annotated[int, Path(ge=1, lt=2**26)]
 
 
 class SnapshotBody(BaseModel):
-    """id: SHA-256 of its weights;  has_weights: they can be fetched"""
+    """A frozen copy of a member.
+
+    id           SHA-256 of its weights
+    population   that it belongs to
+    member       that it was taken of
+    role         that it plays
+    generation   how often the member had copied another one
+    version      of the member's weights
+    frames       that the member had trained
+    reason       why it was taken
+    parent_id    the snapshot that its weights descend from
+    size_bytes   of the weights
+    is_anchor    its weights are kept for ever
+    has_weights  the weights can be fetched
+    superseded   a resume went back behind it
+    created_at   seconds since 1970
+    """
 
     id: str
     population: str
@@ -52,6 +73,19 @@ class SnapshotBody(BaseModel):
 
 
 class MatchBody(BaseModel):
+    """A match.
+
+    id           its number in the league
+    env          the game
+    env_options  options of the game
+    players      kind and name of each
+    games        games planned
+    seed         the seed of everything random
+    settings     further settings of the match
+    created_at   seconds since 1970
+    finished_at  seconds since 1970, null for an unfinished one
+    """
+
     id: str
     env: str
     env_options: dict[str, Any]
@@ -64,6 +98,12 @@ class MatchBody(BaseModel):
 
 
 class MatchList(BaseModel):
+    """A page of matches.
+
+    items  newest first
+    next   the cursor of the next page, null on the last one
+    """
+
     items: list[MatchBody]
     next: str | None
 
@@ -76,8 +116,9 @@ def ratings(
     all: Everyone = False,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """As `arena league --json`: the rating table, most surely strong first. In games of one seat
-    the returns.
+    """The rating table as `arena league --json`; in games of one seat the mean returns.
+
+    The players are ordered by the lower end of their interval.
     """
     return tagged_by_league(
         here, request, if_none_match, lambda: league_report(here.league, population, everyone=all)
@@ -94,7 +135,7 @@ def win_matrix(
     all: Everyone = False,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """As `arena matrix --json`: every two players that met."""
+    """The win matrix as `arena matrix --json`: every two players that met."""
     return tagged_by_league(
         here,
         request,
@@ -111,14 +152,14 @@ def cycles(
     all: Everyone = False,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Who beats whom in a circle, and how much of all results no rating explains."""
+    """Circles of players that beat each other, and the share of results that no rating explains."""
 
     def report() -> dict[str, Any]:
-        found = league_report(here.league, population, everyone=all)
+        table = league_report(here.league, population, everyone=all)
         return {
             "population": population,
-            "cycles": found.get("cycles", []),
-            "cyclic_share": found.get("cyclic_share"),
+            "cycles": table.get("cycles", []),
+            "cyclic_share": table.get("cyclic_share"),
         }
 
     return tagged_by_league(here, request, if_none_match, report)
@@ -133,7 +174,7 @@ def list_matches(
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,15}$")] = None,
 ) -> MatchList:
     """Newest first."""
-    found, more = match_page(
+    matches, more = match_page(
         here.league,
         env,
         finished=finished,
@@ -141,12 +182,13 @@ def list_matches(
         limit=limit,
     )
     return MatchList(
-        items=[match_body(match) for match in found], next=None if more is None else str(more)
+        items=[match_body(match) for match in matches], next=None if more is None else str(more)
     )
 
 
 @router.get("/matches/{match_id}", operation_id="getMatch", response_model=MatchBody)
 def getthe_match(here: Here, match_id: MatchId) -> MatchBody:
+    """One match of the league."""
     return match_body(the_match(here, match_id))
 
 
@@ -173,6 +215,7 @@ def the_match(here: Context, match_id: int) -> Match:
 def get_snapshot(
     here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID)]
 ) -> SnapshotBody:
+    """One snapshot."""
     return snapshot_body(_snapshot(here, snapshot_id))
 
 
@@ -186,7 +229,7 @@ def get_snapshot(
     },
 )
 def get_weights(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID)]) -> FileResponse:
-    """The safetensors file. Ranges are served, so a download that broke goes on."""
+    """The safetensors file. Ranges are served, so that an interrupted download can go on."""
     stored = _snapshot(here, snapshot_id)
     path = here.paths(stored.population).snapshots / f"{snapshot_id}.safetensors"
     if (
@@ -203,12 +246,12 @@ def get_weights(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID
 
 
 def _snapshot(here: Context, snapshot_id: str) -> StoredSnapshot:
-    """Of equal content in several populations one that still has its weights."""
+    """The snapshot with this id. Of equal ones in several populations, one that has its weights."""
     with here.league.read() as connection:
-        found = snapshots_of(connection, [snapshot_id])
-    if not found:
+        equal = snapshots_of(connection, [snapshot_id])
+    if not equal:
         raise PlayerError(f"no snapshot {snapshot_id}")
-    return next((stored for stored in found if not stored.weights_removed), found[0])
+    return next((stored for stored in equal if not stored.weights_removed), equal[0])
 
 
 def snapshot_body(stored: StoredSnapshot) -> SnapshotBody:

@@ -1,4 +1,4 @@
-"""The block of numbers of a stored match, whoever played it and when."""
+"""The statistics of a stored match, whether a command or the service played it."""
 
 from dataclasses import asdict
 from statistics import fmean, pstdev
@@ -18,13 +18,15 @@ router = APIRouter(prefix="/v1/matches", tags=["league"])
 
 
 class TallyBody(BaseModel):
+    """Games won, drawn and lost."""
+
     wins: int
     draws: int
     losses: int
 
 
 class MatchStatisticsBody(BaseModel):
-    """Of the first of two players, with the names of docs/schemas/match.json."""
+    """The statistics of the first of two players. docs/schemas/match.json explains the fields."""
 
     games: int
     score: float
@@ -62,8 +64,9 @@ class MatchStatisticsBody(BaseModel):
 def statistics(
     request: Request, here: Here, match_id: MatchId, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """From the whole pairs that are stored; null for more than two players, and before the first
-    game that counts. ETag: the league's revision.
+    """The statistics of the complete pairs that are stored. ETag: the league's revision.
+
+    null for more than two players, and before the first game that counts.
     """
     match = the_match(here, match_id)
     return tagged_by_league(
@@ -71,19 +74,20 @@ def statistics(
     )
 
 
-def statistics_table(found: StoredDuel | None) -> dict[str, Any] | None:
-    if found is None:
+def statistics_table(duel: StoredDuel | None) -> dict[str, Any] | None:
+    """The values of a `MatchStatisticsBody`."""
+    if duel is None:
         return None
-    table, lengths = asdict(found.statistics), [record.steps for record in found.records]
+    table, lengths = asdict(duel.statistics), [record.steps for record in duel.records]
     return {
         **table.pop("total"),
         **{
             name: value for name, value in table.items() if name in MatchStatisticsBody.model_fields
         },
-        "games": found.statistics.total.games,
-        "first_against_second": asdict(found.statistics.first_against_second),
-        "errors": found.errors,
-        "forfeits": sum(record.end_reason.startswith(FORFEIT_PREFIX) for record in found.records),
+        "games": duel.statistics.total.games,
+        "first_against_second": asdict(duel.statistics.first_against_second),
+        "errors": duel.errors,
+        "forfeits": sum(record.end_reason.startswith(FORFEIT_PREFIX) for record in duel.records),
         "mean_length": fmean(lengths),
         "length_deviation": pstdev(lengths),
     }

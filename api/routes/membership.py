@@ -1,5 +1,6 @@
-"""Members into and out of a population, also while it trains: an edit of its config, which its
-trainer puts in force (`arena.training.live_edits`).
+"""Adding members to a population and taking them out, also while it trains.
+
+Each is an edit of the config that its trainer puts in force (`arena.training.live_edits`).
 """
 
 import json
@@ -12,7 +13,7 @@ from starlette.responses import Response
 
 from api.context import Context, Here, IfMatch, KeyHeader
 from api.http.problems import Problem
-from api.routes.bodies import NAME_PATTERN, Body
+from api.routes.bodies import Body, PopulationName
 from api.routes.edits import Decided, edit_decided
 from arena.league.answers import Answer
 from arena.league.database import League
@@ -24,7 +25,6 @@ from pbt.config.semantics import member_number
 
 router = APIRouter(prefix="/v1/populations/{name}/members", tags=["members"])
 
-Name = Annotated[str, Path(pattern=NAME_PATTERN)]
 MemberPath = Annotated[str, Path(pattern=r"^m(0|[1-9][0-9]{0,3})$")]
 SNAPSHOT = r"^(m(0|[1-9][0-9]{0,3})|[0-9a-f]{64})$"
 MAX_NAMES = 10_000
@@ -32,10 +32,11 @@ MAX_NAMES = 10_000
 
 
 class NewMemberBody(Body):
-    """role: may be left out where there is one.
+    """A member to add.
 
-    weights: a member's name (its learner as it stands when this is put in force, with its
-    hyperparameters), the id of a snapshot of this population, or null: weights of its own
+    role     may be left out where the game has only one
+    weights  a member's name (its weights and hyperparameters at the moment when the edit is put in
+             force), the id of a snapshot of this population, or null for new weights
     """
 
     role: Annotated[str, Field(min_length=1, max_length=64)] | None = None
@@ -43,8 +44,14 @@ class NewMemberBody(Body):
 
 
 class MembershipBody(BaseModel):
-    """A change that is wanted. It is in force when `pending_edits` of the population does not
-    hold it any more.
+    """A requested change. It is in force when `pending_edits` of the population holds it no more.
+
+    population     which population it changes
+    member         that joins or leaves
+    role           that it plays
+    change         "join" or "leave"
+    revision       of the population, with this request
+    pending_edits  edits that are not in force yet
     """
 
     population: str
@@ -56,7 +63,14 @@ class MembershipBody(BaseModel):
 
 
 class Wanted(BaseModel):
-    """One change, as edits of the config. anchor: a snapshot that must stay for it"""
+    """One change, as edits of the config.
+
+    member  that joins or leaves
+    role    that it plays
+    change  "join" or "leave"
+    words   the edits, "key=value"
+    anchor  a snapshot whose weights must be kept for it
+    """
 
     member: str
     role: str
@@ -69,13 +83,14 @@ class Wanted(BaseModel):
 def add_member(
     request: Request,
     here: Here,
-    name: Name,
+    name: PopulationName,
     body: NewMemberBody,
     key: KeyHeader = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """One that learns from now on, under the next name that nobody had. Its trainer saves and
-    goes on with it within seconds, or starts with it.
+    """Add a member that learns from now on. It gets the next name that no member ever had.
+
+    Its trainer saves and goes on with it within seconds, or starts with it.
     """
 
     def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
@@ -83,7 +98,7 @@ def add_member(
         if number >= MAX_NAMES:
             raise Problem(
                 "conflict",
-                f"population {name!r} has given all its {MAX_NAMES} names; train a new one",
+                f"population {name!r} has used all its {MAX_NAMES} names; train a new one",
             )
         member = f"m{number}"
         role = chosen_role(body.role, list(dict.fromkeys(roles.values())))
@@ -111,23 +126,24 @@ def add_member(
 def remove_member(
     request: Request,
     here: Here,
-    name: Name,
+    name: PopulationName,
     member: MemberPath,
     key: KeyHeader = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """It learns no more. A last snapshot of it is kept; its games, snapshots and ratings stay.
-    Each role keeps a member.
+    """Take a member out: it learns no more. Each role must keep a member.
+
+    A last snapshot of it is kept. Its games, snapshots and ratings stay.
     """
 
     def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
-        there = playing(config, roles)
-        if member not in there:
+        active = playing(config, roles)
+        if member not in active:
             raise Problem(
                 "not-found",
-                f"no member {member!r} plays in population {name!r}; there are {', '.join(there)}",
+                f"no member {member!r} plays in population {name!r}; there are {', '.join(active)}",
             )
-        if [roles[other] for other in there].count(roles[member]) == 1:
+        if [roles[other] for other in active].count(roles[member]) == 1:
             raise Problem(
                 "conflict",
                 (
@@ -148,30 +164,31 @@ def ask(
     here: Context,
     name: str,
     want: Callable[[Supervised, RunConfig, dict[str, str]], Wanted],
-    said: object,
+    content: object,
     key: str | None,
     if_match: str | None,
 ) -> Response:
-    """Write down what is wanted: names and lists of members must not cross with those of other
-    requests.
+    """Store the change as an edit that is decided on the newest row.
+
+    Else two requests at the same time could use one name, or lists that contradict each other.
     """
 
     def decide(row: Supervised, config: RunConfig) -> Decided:
-        wanted = want(row, config, everybody(here.league, name, config))
-        return Decided(wanted.words, rendered(wanted), wanted.anchor)
+        change = want(row, config, member_roles(here.league, name, config))
+        return Decided(change.words, rendered(change), change.anchor)
 
     return here.change(
-        request, key, said, lambda keyed: edit_decided(here, name, decide, keyed, if_match)
+        request, key, content, lambda keyed: edit_decided(here, name, decide, keyed, if_match)
     )
 
 
-def rendered(wanted: Wanted) -> Callable[[Supervised], Answer]:
+def rendered(change: Wanted) -> Callable[[Supervised], Answer]:
     def render(row: Supervised) -> Answer:
         body = MembershipBody(
             population=row.name,
-            member=wanted.member,
-            role=wanted.role,
-            change=wanted.change,
+            member=change.member,
+            role=change.role,
+            change=change.change,
             revision=row.revision,
             pending_edits=list(row.overrides),
         )
@@ -180,31 +197,34 @@ def rendered(wanted: Wanted) -> Callable[[Supervised], Answer]:
     return render
 
 
-def everybody(league: League, name: str, config: RunConfig) -> dict[str, str]:
-    """Member -> role of all that ever were, and those that are to join."""
-    known = {row.name: row.role for row in list_members(league, name)}
-    return known | {member: one.role for member, one in config.population.joined.items()}
+def member_roles(league: League, name: str, config: RunConfig) -> dict[str, str]:
+    """Member -> role of all members there ever were, and of those that are to join."""
+    stored = {row.name: row.role for row in list_members(league, name)}
+    return stored | {member: one.role for member, one in config.population.joined.items()}
 
 
 def playing(config: RunConfig, roles: dict[str, str]) -> list[str]:
+    """The members that have not left."""
     return [member for member in roles if member not in config.population.left]
 
 
-def chosen_role(asked: str | None, roles: Sequence[str]) -> str:
-    """Raises: Problem naming the roles there are."""
-    if asked is None and len(roles) == 1:
+def chosen_role(requested: str | None, roles: Sequence[str]) -> str:
+    """The requested role, or the only one. Raises: Problem that names the roles."""
+    if requested is None and len(roles) == 1:
         return roles[0]
-    if asked in roles:
-        return str(asked)
-    found = "which role is missing" if asked is None else f"{asked!r} is no role of this game"
-    raise Problem("invalid", f"role: {found}; there are {', '.join(roles)}", [("/role", found)])
+    if requested in roles:
+        return str(requested)
+    problem = "it is missing" if requested is None else f"{requested!r} is no role of this game"
+    raise Problem("invalid", f"role: {problem}; there are {', '.join(roles)}", [("/role", problem)])
 
 
 def check_weights(
     league: League, row: Supervised, weights: str, role: str, there: dict[str, str]
 ) -> None:
-    """Raises: Problem unless it is a member that plays or a snapshot of this population, of this
-    role.
+    """Raises: Problem unless the weights fit the role.
+
+    weights  must be a member that plays, or a snapshot of this population that has its weights
+    there    member -> role of the members that play
     """
     if weights.startswith("m"):
         if there.get(weights) != role:
@@ -218,12 +238,12 @@ def check_weights(
             raise Problem(
                 "conflict",
                 (
-                    f"{weights} has no weights yet: it joins first; ask again when it is no more "
-                    "among pending_edits"
+                    f"{weights} has no weights yet, because it has not joined yet; ask again when "
+                    "it is no more among pending_edits"
                 ),
             )
         return
-    found = next(
+    snapshot = next(
         (
             stored
             for stored in list_snapshots(league, row.name)
@@ -231,8 +251,8 @@ def check_weights(
         ),
         None,
     )
-    if found is None or found.record.role != role or found.weights_removed:
-        said = (
+    if snapshot is None or snapshot.record.role != role or snapshot.weights_removed:
+        detail = (
             f"weights: no snapshot {weights[:12]} of {row.name!r} that plays {role} and has weights"
         )
-        raise Problem("invalid", said, [("/weights", "no such snapshot")])
+        raise Problem("invalid", detail, [("/weights", "no such snapshot")])

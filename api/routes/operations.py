@@ -1,4 +1,4 @@
-"""Operations: what became of a request that takes its time."""
+"""Operations: the state of a request that takes time."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Sitting down at a board: a person against a player of the league, move by move."""
+"""Games by hand: a person plays against a player of the league, move by move."""
 
 import secrets
 from typing import Annotated, Any, Literal
@@ -18,14 +18,18 @@ BEGIN_WAIT_S = 0.2
 PlayId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 Square = Annotated[
     tuple[int | None, int] | None,
-    Field(description="row and column; row null: somewhere in that column"),
+    Field(description="row and column; row null: any square of that column"),
 ]
 
 
 class NewPlayBody(Body):
-    """opponent: `random`, `first@best`, `first/m0@1.2M`, a snapshot's id. env: where nobody was
-    trained. name: the person's, under which the game is rated. seat: theirs, 0 begins. seed: null:
-    any.
+    """A game to begin.
+
+    opponent  `random`, `first@best`, `first/m0@1.2M` or a snapshot's id
+    env       the game; needed only when the opponent was not trained
+    name      the name under which the person is rated
+    seat      the person's seat; 0 begins
+    seed      null: any
     """
 
     opponent: Annotated[str, Field(pattern=PLAYER)]
@@ -36,14 +40,24 @@ class NewPlayBody(Body):
 
 
 class MoveBody(Body):
-    """at: how many moves had been made when it was chosen, so that none is made twice."""
+    """A move of the person.
+
+    action  one of `legal`
+    at      how many moves had been made when it was chosen; it ensures that no move is made twice
+    """
 
     action: Annotated[int, Field(ge=0, lt=2**31)]
     at: Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class SeatedBody(BaseModel):
-    """seat: as the game calls it;  player: its name;  id: as the league knows it"""
+    """A player in a seat.
+
+    seat    the game's name for the seat
+    player  the player's name
+    kind    "snapshot", "scripted" or "guest"
+    id      the player's id in the league
+    """
 
     seat: str
     player: str
@@ -52,7 +66,12 @@ class SeatedBody(BaseModel):
 
 
 class LegalBody(BaseModel):
-    """name: in the game's own words, null where it has none."""
+    """A move that the person may make.
+
+    action  its number
+    name    in the game's own words, null where it has none
+    square  that it touches, null where it has none
+    """
 
     action: int
     name: str | None
@@ -60,14 +79,24 @@ class LegalBody(BaseModel):
 
 
 class PlayedBody(LegalBody):
-    """board: the position after it."""
+    """A move that was made.
+
+    seat   the number of the seat that made it
+    board  the position after it
+    """
 
     seat: int
     board: str | None
 
 
 class ResultBody(BaseModel):
-    """places: by seat, 0 is best;  game, match: as the league keeps them"""
+    """The end of a game.
+
+    places  by seat; 0 is best
+    reason  why it ended
+    game    the league's number of the game
+    match   the league's number of the match
+    """
 
     places: list[int]
     reason: str
@@ -78,12 +107,22 @@ class ResultBody(BaseModel):
 class PlayBody(BaseModel):
     """A game by hand.
 
-    state     `turn`: the person's;  `thinking`: their last move is being answered;  `dropped`,
-              `failed`: nothing was stored, `message` says why
-    seats     null until it has begun;  start: the position before the first move;  grid: rows and
-              columns of its squares, null where it has none
-    in_a_row  so many equal marks in a line win, null where something else does
-    legal     what the person may play now
+    id        the number of the game by hand
+    state     `starting`; `turn`: the person is to move; `thinking`: their move is being answered;
+              `over`; `dropped` or `failed`: nothing was stored, `message` says why
+    message   why it was dropped or failed
+    opponent  as it was named
+    name      the person's
+    seat      the person's
+    env       the game
+    seats     null until it has begun
+    grid      rows and columns of the board, null where there is none
+    in_a_row  how many equal marks in a line win, null in other games
+    start     the position before the first move
+    moves     made so far
+    legal     the moves that the person may make now
+    result    null before the end
+    idle_s    how long the game waits for the person's next move
     """
 
     id: str
@@ -112,14 +151,15 @@ FULL: dict[int | str, dict[str, Any]] = {429: {"description": "too many games ar
 def create_play(
     response: Response, here: Here, body: NewPlayBody, key: KeyHeader = None
 ) -> PlayBody:
-    """Begin. Its process takes some seconds to start; who cannot meet makes it `failed`. The
-    game is stored when it is over, and rated.
+    """Begin a game. It is stored and rated when it is over.
+
+    Its process takes some seconds to start. Players that cannot meet make it `failed`.
     """
-    asked = body.model_dump()
+    values = body.model_dump()
     if body.seed is None:
-        asked["seed"] = secrets.randbelow(2**31)
+        values["seed"] = secrets.randbelow(2**31)
     here.refuse_when_full()
-    play = here.plays.begin(asked, body.model_dump(), key)
+    play = here.plays.begin(values, body.model_dump(), key)
     play.wait_seen(BEGIN_WAIT_S)
     response.headers["location"] = f"/v1/plays/{play.asked['id']}"
     return play_body(play, here.settings.play_idle_s)
@@ -127,14 +167,16 @@ def create_play(
 
 @router.get("/{play_id}", operation_id="getPlay", response_model=PlayBody)
 def get_play(here: Here, play_id: PlayId) -> PlayBody:
-    """How it stands. It is kept for a while when it is over, and gone when the service ends."""
+    """The state of the game. It is kept for a while after its end, until the service ends."""
     return play_body(here.plays.find(play_id), here.settings.play_idle_s)
 
 
 @router.post("/{play_id}/moves", operation_id="makeMove", response_model=PlayBody)
 def make_move(here: Here, play_id: PlayId, body: MoveBody) -> PlayBody:
-    """Answered when the opponent has moved, too. 409 when it is not the person's turn, or
-    another move than the `at`-th; 422 for an illegal one.
+    """Make a move; the answer comes when the opponent has moved, too.
+
+    409 when the person is not to move, or `at` is not the number of moves so far; 422 for an
+    illegal move.
     """
     play = here.plays.find(play_id)
     play.say(body.model_dump())
@@ -143,8 +185,9 @@ def make_move(here: Here, play_id: PlayId, body: MoveBody) -> PlayBody:
 
 @router.delete("/{play_id}", operation_id="endPlay", response_model=PlayBody)
 def end_play(here: Here, play_id: PlayId) -> PlayBody:
-    """Resign: the game is lost, as a guest's who forfeits; before the person's first move it is
-    dropped. Of one that is over nothing changes.
+    """Resign: the game is lost like that of a guest that forfeits.
+
+    Before the person's first move it is dropped instead. A game that is over does not change.
     """
     play = here.plays.find(play_id)
     play.resign()

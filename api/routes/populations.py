@@ -1,66 +1,71 @@
-"""Populations: made, looked at, started, stopped, edited, deleted."""
+"""Populations: created, listed, shown, edited, and the logs of their trainers."""
 
 import base64
 import json
-import subprocess
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
-from api.context import Context, Here, IfMatch, KeyHeader, revision_of
+from api.context import Context, Here, IfMatch, KeyHeader
 from api.http.problems import EDITS, Problem
 from api.http.written import written
 from api.reconcile.process import LOG_NAME, tail
 from api.routes.bodies import (
-    NAME_PATTERN,
     NewPopulationBody,
-    OperationBody,
     PatchBody,
     PopulationBody,
+    PopulationName,
     State,
-    operation_body,
     population_body,
 )
+from api.routes.configs import checked, edited
 from api.routes.edits import Decided, config_table, edit_decided, effects, status_of
 from arena.data.logs import newest_records
 from arena.host import versions
 from arena.league.answers import Answer, Keyed
-from arena.league.operations import Kind, Operation, ask
+from arena.league.operations import Supervised
 from arena.league.population_requests import NewPopulation, create_supervised
 from arena.league.supervised import Supervised, get_supervised, list_supervised
-from pbt.config.load import config_from_table
-from pbt.config.resume import changes, diff_shapes, is_live
+from pbt.config.resume import diff_shapes, is_live
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
 
 router = APIRouter(prefix="/v1/populations", tags=["populations"])
 
-Name = Annotated[str, Path(pattern=NAME_PATTERN)]
 LAST_LOG_LINES = 20
-CHECK_TIMEOUT_S = 60.0
-SHAPING = "learning.shaping."
 
 
 class PopulationList(BaseModel):
-    """next: the cursor of the next page, None on the last one."""
+    """A page of populations.
+
+    items  oldest first
+    next   the cursor of the next page, null on the last one
+    """
 
     items: list[PopulationBody]
     next: str | None
 
 
 class Checked(BaseModel):
-    """What a dry run found: the config with all its values."""
+    """The result of a dry run.
+
+    id      the population's name
+    config  the config with all its values
+    """
 
     id: str
     config: dict[str, Any]
 
 
 class LogLines(BaseModel):
-    """lines: of its output;  records: what it noted, as `populations/NAME/logs/train-*.jsonl`
-    have it: timestamp, level, logger, event and more
+    """The log of a population.
+
+    lines    output of its trainers
+    records  what they noted, as in `populations/NAME/logs/train-*.jsonl`: timestamp, level, logger,
+             event and more
     """
 
     lines: list[str]
@@ -99,9 +104,9 @@ def create_population(
     here: Here,
     body: NewPopulationBody,
     key: KeyHeader = None,
-    dry_run: Annotated[bool, Query(description="check everything, keep nothing")] = False,
+    dry_run: Annotated[bool, Query(description="check everything, but create nothing")] = False,
 ) -> Response:
-    """Checked whole, also against its game, before anything is kept."""
+    """Create a population. Its config is checked first, also against its game."""
 
     def new() -> NewPopulation:
         config, roles = checked(here, body.config)
@@ -121,8 +126,8 @@ def create_population(
             raise Problem(
                 "conflict",
                 (
-                    f"the files of a population {body.name!r} are there already; `arena delete "
-                    f"{body.name}`, or another name"
+                    f"files of a population {body.name!r} exist already; remove them with `arena "
+                    f"delete {body.name}`, or choose another name"
                 ),
             )
         return create_supervised(
@@ -135,156 +140,71 @@ def create_population(
 
 
 @router.get("/{name}", operation_id="getPopulation", response_model=PopulationBody)
-def get_population(here: Here, name: Name) -> Response:
-    """With its config, newest checkpoint and the end of its log. ETag: its revision, for
-    If-Match.
+def get_population(here: Here, name: PopulationName) -> Response:
+    """One population with its config, newest checkpoint and the end of its log.
+
+    ETag: its revision, for If-Match.
     """
     row = get_supervised(here.league, name)
     return written(full(here, row), {"etag": f'"{row.revision}"'})
+
+
+def _refuse_members(body: PatchBody) -> None:
+    """Raises: Problem for an edit of the members, which have routes of their own."""
+    if members := [key for key in body.set if key.partition(".")[0] == "population"]:
+        hint = "add and remove members by POST and DELETE of /v1/populations/{name}/members"
+        problems = [(f"/set/{key}", hint) for key in members]
+        raise Problem("invalid", "the members are not changed by an edit", problems)
 
 
 @router.patch("/{name}", operation_id="editPopulation", response_model=PopulationBody)
 def edit_population(
     request: Request,
     here: Here,
-    name: Name,
+    name: PopulationName,
     body: PatchBody,
     key: KeyHeader = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """Values that a started population can take. One that runs goes on with them, where they
-    need it after a new start of its processes.
+    """Set values that a started population can take.
+
+    A running training goes on with them; for some of them its processes start again.
     """
-    if members := [key for key in body.set if key.partition(".")[0] == "population"]:
-        problems = [
-            (
-                f"/set/{key}",
-                "members come and go by POST and DELETE of /v1/populations/{name}/members",
-            )
-            for key in members
-        ]
-        raise Problem("invalid", "who plays is no value to set", problems)
+    _refuse_members(body)
 
     def decide(row: Supervised, before: RunConfig) -> Decided:
         words, after = edited(before, body.set)
         if refused := diff_shapes(before, after):
             raise ConfigError(EDITS, refused)
-        # What is taken while it trains is nothing that a game knows of.
+        # Values that a running training can take do not concern the game.
         if not all(map(is_live, body.set)):
             checked(here, after.model_dump(mode="json"), EDITS)
-        told = effects(row.state, before, after, status_of(here, name))
+        sentences = effects(row.state, before, after, status_of(here, name))
 
         def render(changed: Supervised) -> Answer:
             shown = population_body(changed, None, config=after.model_dump(mode="json"))
-            return Answer(200, None, shown.model_copy(update={"effects": told}).model_dump_json())
+            shown = shown.model_copy(update={"effects": sentences})
+            return Answer(200, None, shown.model_dump_json())
 
         return Decided(words, render)
 
-    said = [body.model_dump(mode="json"), if_match]
+    content = [body.model_dump(mode="json"), if_match]
     return here.change(
-        request, key, said, lambda keyed: edit_decided(here, name, decide, keyed, if_match)
+        request, key, content, lambda keyed: edit_decided(here, name, decide, keyed, if_match)
     )
 
 
-@router.delete(
-    "/{name}", operation_id="deletePopulation", status_code=202, response_model=OperationBody
-)
-def delete_population(
-    request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None
-) -> Response:
-    """Its trainer stops, then its rows and files go; games of matches stay."""
-    return ask_for(request, here, name, "delete", key, if_match)
-
-
 @router.get("/{name}/logs", operation_id="getPopulationLogs", response_model=LogLines)
-def get_logs(here: Here, name: Name, lines: Annotated[int, Query(ge=1, le=2000)] = 100) -> LogLines:
-    """The newest of what its trainers wrote while they were this service's, and of what they
-    noted, one record each, whoever started them.
+def get_logs(
+    here: Here, name: PopulationName, lines: Annotated[int, Query(ge=1, le=2000)] = 100
+) -> LogLines:
+    """The newest output and the newest records of its trainers.
+
+    Output is kept only of trainers that this service started, records of all of them.
     """
     get_supervised(here.league, name)
     folder = here.paths(name).logs
     return LogLines(lines=tail(folder / LOG_NAME, lines), records=newest_records(folder, lines))
-
-
-Grace = Annotated[
-    float | None,
-    Query(gt=0, le=3600, description="seconds until a trainer that has not saved is killed"),
-]
-
-
-@router.post(
-    "/{name}/start", operation_id="startPopulation", status_code=202, response_model=OperationBody
-)
-def start(
-    request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None
-) -> Response:
-    """From its newest checkpoint, or the first frame."""
-    return ask_for(request, here, name, "start", key, if_match)
-
-
-@router.post(
-    "/{name}/stop", operation_id="stopPopulation", status_code=202, response_model=OperationBody
-)
-def stop(
-    request: Request,
-    here: Here,
-    name: Name,
-    key: KeyHeader = None,
-    if_match: IfMatch = None,
-    grace_s: Grace = None,
-) -> Response:
-    """Save, then end its processes."""
-    return ask_for(request, here, name, "stop", key, if_match, grace_s)
-
-
-@router.post(
-    "/{name}/pause", operation_id="pausePopulation", status_code=202, response_model=OperationBody
-)
-def pause(
-    request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None
-) -> Response:
-    """Save, and give the machine back until it is resumed."""
-    return ask_for(request, here, name, "pause", key, if_match)
-
-
-@router.post(
-    "/{name}/resume", operation_id="resumePopulation", status_code=202, response_model=OperationBody
-)
-def resume(
-    request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None
-) -> Response:
-    """Go on after a pause."""
-    return ask_for(request, here, name, "resume", key, if_match)
-
-
-def ask_for(
-    request: Request,
-    here: Context,
-    name: str,
-    kind: Kind,
-    key: str | None,
-    if_match: str | None,
-    grace_s: float | None = None,
-) -> Response:
-    def render(operation: Operation) -> Answer:
-        return Answer(
-            202, f"/v1/operations/{operation.id}", operation_body(operation).model_dump_json()
-        )
-
-    def act(keyed: Keyed | None) -> Answer:
-        return ask(
-            here.league,
-            name,
-            kind,
-            render,
-            grace_s=grace_s,
-            keyed=keyed,
-            if_revision=revision_of(if_match),
-        )
-
-    return here.change(
-        request, key, [kind, grace_s, if_match], act, makes_room=kind in ("stop", "pause", "delete")
-    )
 
 
 # --- shown ----------------------------------------------------------------------------------------
@@ -310,102 +230,12 @@ def full(here: Context, row: Supervised) -> PopulationBody:
     return shown.model_copy(update={"spec": spec, "status": shown.status.model_copy(update=more)})
 
 
-# --- checked --------------------------------------------------------------------------------------
-
-
-def checked(
-    here: Context, table: Mapping[str, Any], source: str = "config"
-) -> tuple[RunConfig, list[tuple[str, str]]]:
-    """The config and its (member, role) pairs. Games only by registered name; a game's own code
-    runs in another process.
-
-    Raises: ConfigError with every problem.
-    """
-    config = config_from_table(table, source)
-    try:
-        done = subprocess.run(
-            list(here.settings.checker),
-            input=config.model_dump_json(),
-            capture_output=True,
-            text=True,
-            timeout=CHECK_TIMEOUT_S,
-            check=True,
-        )
-        found = json.loads(done.stdout.splitlines()[-1])
-    except (subprocess.SubprocessError, ValueError, IndexError) as error:
-        raise ConfigError(
-            source,
-            [
-                (
-                    f"env.name = {config.env.name}: the game could not be made ({error}); try "
-                    "`arena env check`"
-                )
-            ],
-        ) from error
-    if found["problems"]:
-        raise ConfigError(source, found["problems"])
-    return config, [(member, role) for member, role in found["roles"]]
-
-
-def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...], RunConfig]:
-    """The edits that change something as words, and the config with them. None takes a shaping term
-    out: its weight goes back to the game's own.
-
-    Raises: ConfigError, Problem.
-    """
-    removed = [key for key, value in values.items() if value is None and key.startswith(SHAPING)]
-    words = [
-        f"{key}={toml_value(value)}" for key, value in sorted(values.items()) if key not in removed
-    ]
-    after = config_from_table(before.model_dump(mode="json"), EDITS, words)
-    if removed:
-        terms = dict(after.learning.shaping)
-        if missing := [
-            (f"/set/{key}", "no such term")
-            for key in removed
-            if terms.pop(key.removeprefix(SHAPING), None) is None
-        ]:
-            raise Problem(
-                "invalid",
-                (
-                    "what is not there cannot be removed; there are "
-                    f"{', '.join(after.learning.shaping) or 'none'}"
-                ),
-                missing,
-            )
-        kept = ", ".join(
-            f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items()
-        )
-        words.append(f"{SHAPING.rstrip('.')}={{{kept}}}")
-        after = config_from_table(before.model_dump(mode="json"), EDITS, words)
-    # A word that changes nothing would start the trainer again for nothing.
-    differ = changes(before, after).keys()
-    return tuple(
-        word
-        for word in words
-        if any(f"{key}.".startswith(f"{word.partition('=')[0]}.") for key in differ)
-    ), after
-
-
-def toml_value(value: Any) -> str:
-    """As `--set` reads it. JSON's numbers, texts, booleans and lists are TOML's, too; null and
-    tables are not.
-    """
-    if value is None or isinstance(value, Mapping):
-        raise Problem(
-            "invalid",
-            "a value to set is a number, a text, a boolean or a list",
-            [("/set", f"{json.dumps(value)} is none of these")],
-        )
-    return json.dumps(value)
-
-
 def encode_cursor(place: list[Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str | None) -> list[Any] | None:
-    """Raises: Problem for one that this service did not make."""
+    """The place in the list. Raises: Problem for a cursor that this service did not make."""
     if cursor is None:
         return None
     try:
@@ -415,7 +245,7 @@ def decode_cursor(cursor: str | None) -> list[Any] | None:
     if not isinstance(place, list) or [type(part) for part in place] != [float, str]:
         raise Problem(
             "invalid",
-            "cursor: not one of this service's; leave it out to begin anew",
+            "cursor: this service did not make it; leave it out to begin anew",
             [("cursor", "unknown")],
         )
     return place

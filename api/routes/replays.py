@@ -1,4 +1,4 @@
-"""One game of the league, and how it was played."""
+"""One game of the league, and its moves."""
 
 import json
 from typing import Annotated, Any
@@ -21,9 +21,14 @@ GameKey = Annotated[str, Path(pattern=r"^[0-9]{1,19}$", description="the `id` of
 
 
 class WholeGameBody(GameBody):
-    """name: for the command line, `demo:1234` or `match:12:5`;  labels: of the players, by seat
+    """A game with what the command line and a replay need.
 
-    no_replay  why it cannot be played again, null where that may be tried
+    name         for the command line: `demo:1234` or `match:12:5`
+    env          the game that was played
+    env_options  options of that game
+    population   that played it, null for a game of a match
+    labels       names of the players, by seat
+    no_replay    why it cannot be played again, null where that may be tried
     """
 
     name: str
@@ -35,17 +40,29 @@ class WholeGameBody(GameBody):
 
 
 class ReplaySeatBody(SeatedBody):
+    """A seat of a replayed game.
+
+    place    0 is best
+    returns  the return of the seat
+    points   points as the game counts them, null where it does not
+    """
+
     place: int
     returns: float
     points: float | None
 
 
 class ReplayMoveBody(BaseModel):
-    """step: in games where all act at once several moves share one. action: a number, or as many as
-    it has parts. opening: nobody chose it.
+    """A move of a replayed game.
 
-    rewards  by seat, one for each of `reward_terms`, with the last move of a step;  board: the
-             position after it
+    step     its number; where all seats act at the same time, several moves have the same one
+    seat     the number of the seat
+    action   a number, or a list with a number for each part of the action
+    name     in the game's own words, null where it has none
+    square   that it touches, null where it has none
+    opening  it was drawn at random to open the game; no player chose it
+    rewards  with the last move of a step: by seat, one for each of `reward_terms`
+    board    the position after it, null where none is drawn
     """
 
     step: int
@@ -59,11 +76,23 @@ class ReplayMoveBody(BaseModel):
 
 
 class ReplayBody(BaseModel):
-    """As `arena replay --json`. start: the position before the first move;  grid: rows and columns
-    of its squares; both null where none is drawn.
+    """A replayed game, as `arena replay --json`.
 
-    in_a_row  so many equal marks in a line win, null where something else does
-    problems  how the game differs from what was stored of it; none where all is well
+    game             its name for the command line
+    env              the game that was played
+    env_options      options of that game
+    seed             the seed of the game
+    greedy           the most likely actions were played
+    opening_plies    how many of the first moves were drawn at random
+    seats            in order
+    reward_terms     names of the terms of the reward
+    grid             rows and columns of the board, null where there is none
+    in_a_row         how many equal marks in a line win, null in other games
+    start            the position before the first move, null where none is drawn
+    moves            in order
+    end_reason       why it ended
+    trajectory_hash  a hash of every seat and action, in order
+    problems         how the replay differs from what was stored; empty when it does not
     """
 
     game: str
@@ -85,6 +114,7 @@ class ReplayBody(BaseModel):
 
 @router.get("/{game_id}", operation_id="getGame", response_model=WholeGameBody)
 def get_game(here: Here, game_id: GameKey) -> Response:
+    """One game, with what is needed to play it again."""
     named, stored = _game(here, game_id)
     return written(
         {
@@ -106,8 +136,9 @@ def get_game(here: Here, game_id: GameKey) -> Response:
     responses={409: {}, **FULL},
 )
 def replay_game(here: Here, game_id: GameKey) -> ReplayBody:
-    """Played again from its seed and its stored actions, in a process of its own. 404 where
-    actions are not kept, 409 where the game's code fails.
+    """Play the game again from its seed and its stored actions, in another process.
+
+    404 where the actions are not stored; 409 where the code of the game fails.
     """
     named, _ = _game(here, game_id)
     if (why := no_actions(named)) is not None:
@@ -116,5 +147,5 @@ def replay_game(here: Here, game_id: GameKey) -> ReplayBody:
 
 
 def _game(here: Here, game_id: str) -> tuple[NamedGame, StoredGame]:
-    """Raises: PlayerError where the league has none of this number."""
+    """The game with this number. Raises: PlayerError when the league has none."""
     return game_of_key(here.league, min(int(game_id), MAX_KEY))

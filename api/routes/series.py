@@ -1,14 +1,17 @@
-"""Long curves made short enough to draw, without losing a spike. Pure."""
+"""Curves reduced to few points for drawing, with their lows and highs. Pure."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 def decimate(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Which of the values to keep, at most `count`, in order: the first, the last, and of each
-    stretch between them its lowest and its highest.
+    """The indices of at most `count` values: the first, the last, and extremes in between.
 
-    A gap (NaN) stands for its stretch where nothing else is there. values [N];  count: 4 or more.
+    The values in between are split into stretches of equal length; the lowest and the highest of
+    each are kept. A gap (NaN) is kept where a stretch has nothing else.
+
+    values  [N]
+    count   4 or more
     """
     if len(values) <= count:
         return np.arange(len(values))

@@ -1,4 +1,7 @@
-"""A browser logs in: a one-time code becomes a cookie; the token itself never leaves its file."""
+"""Sessions of browsers: a one-time code is swapped for a cookie.
+
+The token itself never leaves its file.
+"""
 
 from typing import Annotated, Literal
 
@@ -15,37 +18,52 @@ router = APIRouter(prefix="/v1/session", tags=["session"])
 
 
 class CodeBody(Body):
+    """A login.
+
+    code  of `arena open`, or of the service's start
+    """
+
     code: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class WantedCode(Body):
-    """level: of the browser that logs in with it"""
+    """A one-time code to make.
+
+    level  of the browser that logs in with it
+    """
 
     level: Literal["viewer", "admin"] = "admin"
 
 
 class NewCode(BaseModel):
-    """code: to be put behind `#code=` of the service's address, once, within valid_s seconds."""
+    """A one-time code.
+
+    code     goes behind `#code=` of the service's address; it works once
+    valid_s  seconds for which it works
+    """
 
     code: str
     valid_s: float
 
 
 class SessionBody(BaseModel):
-    """level: "viewer" reads everything, "admin" does everything, "none" has to log in"""
+    """What the caller may do.
+
+    level  "viewer" may read everything, "admin" may do everything, "none" must log in
+    """
 
     level: Level
 
 
 @router.get("", operation_id="getSession", response_model=SessionBody)
 def session(request: Request) -> SessionBody:
-    """What the caller's cookie or token allows; asking needs neither."""
+    """The level of the caller's cookie or token. This needs neither."""
     return SessionBody(level=request.state.level)
 
 
 @router.post("", operation_id="logIn", status_code=204)
 def log_in(here: Here, body: CodeBody) -> Response:
-    """Swap a code for a cookie that only this site's own pages send."""
+    """Swap a code for a cookie, which only this site's own pages send."""
     level = here.tokens.redeem(body.code)
     if level == "none":
         raise Problem(
@@ -66,7 +84,7 @@ def log_in(here: Here, body: CodeBody) -> Response:
 
 @router.delete("", operation_id="logOut", status_code=204)
 def log_out(here: Here) -> Response:
-    """Forget the cookie."""
+    """Delete the cookie."""
     answer = Response(status_code=204)
     for name in (here.tokens.cookie, COOKIE):
         answer.delete_cookie(name, path="/", httponly=True, samesite="strict")
@@ -75,7 +93,7 @@ def log_out(here: Here) -> Response:
 
 @router.post("/codes", operation_id="newCode", status_code=201, response_model=NewCode)
 def new_code(here: Here, body: WantedCode | None = None) -> NewCode:
-    """For `arena open`: an admin's without a body."""
+    """Make a one-time code, as `arena open` does. Without a body it is an admin's."""
     return NewCode(
         code=here.tokens.new_code("admin" if body is None else body.level), valid_s=CODE_VALID_S
     )

@@ -1,17 +1,17 @@
-"""How the service and its machine are, and how each training is."""
+"""The state of the service and its machine, and of each training."""
 
 import os
 import time
 from collections import Counter
-from typing import Annotated, Literal
+from typing import Literal
 
 import psutil
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from pydantic import BaseModel
 
 from api.context import Context, Here
 from api.reconcile.trainings import checkpoint_age_s
-from api.routes.bodies import NAME_PATTERN
+from api.routes.bodies import PopulationName
 from api.routes.health import unready
 from api.routes.warnings import warnings
 from arena.data.status import PopulationView, ProcessRow, RunStatus, look
@@ -25,9 +25,17 @@ router = APIRouter(prefix="/v1", tags=["service"])
 class ProcessBody(BaseModel):
     """One process of a training.
 
-    rate    rows per second;  queue: what waits in front of it;  beat_age_s: since its last sign of
-            life when that was written
-    shares  of its time, by stage ("simulate", "infer", "wait", "learn", "gather")
+    population    that it trains
+    name          of the process
+    pid           of the process
+    roles         what it hosts
+    state         what it does
+    rate          rows per second
+    restarts      how often it was started again
+    beat_age_s    seconds since its last sign of life, when that was written
+    queue         how many items wait in front of it
+    shares        of its time, by stage ("simulate", "infer", "wait", "learn", "gather")
+    memory_bytes  resident, null for one that is gone
     """
 
     population: str
@@ -44,8 +52,14 @@ class ProcessBody(BaseModel):
 
 
 class RowsBody(BaseModel):
-    """Rows of experience since the population began: produced = trained + dropped + standing,
-    but for those on their way.
+    """Rows of experience since the population began.
+
+    produced = trained + dropped + standing, but for those on their way at this moment.
+
+    produced  by games
+    trained   used in updates
+    standing  waiting to be used
+    dropped   made without use, by reason
     """
 
     produced: int
@@ -55,8 +69,16 @@ class RowsBody(BaseModel):
 
 
 class HealthBody(BaseModel):
-    """running: somebody trains it;  age_s: of what is told here, null where nothing was ever
-    told;  checkpoint_age_s: null without one
+    """The health of a training.
+
+    running           a process trains it
+    placement         of its components; null before its first start
+    started_at        of the trainer, in seconds since 1970
+    age_s             seconds since the trainer wrote these values, null when it never did
+    checkpoint_age_s  seconds since the newest checkpoint, null without one
+    processes         of the training
+    rows              of experience
+    warnings          problems, in words
     """
 
     running: bool
@@ -70,8 +92,14 @@ class HealthBody(BaseModel):
 
 
 class DiskBody(BaseModel):
-    """free_bytes, total_bytes: where the data lie;  state: "soft": nothing new starts, "hard":
-    trainings save and wait, changes are refused
+    """The disk of the data directory.
+
+    free_bytes    of the disk
+    total_bytes   of the disk
+    state         "ok"; "soft": nothing new starts; "hard": trainings save and wait, and changes are
+                  refused
+    league_bytes  of the database file
+    log_bytes     of its write-ahead log
     """
 
     free_bytes: int
@@ -82,8 +110,12 @@ class DiskBody(BaseModel):
 
 
 class MachineBody(BaseModel):
-    """cores, memory_bytes: lent to this service;  load: processes that want to run, mean of a
-    minute
+    """The machine, as far as this service may use it.
+
+    cores            that it may use
+    load             processes that want to run, mean over a minute
+    memory_bytes     that it may use
+    available_bytes  of memory
     """
 
     cores: int
@@ -93,8 +125,18 @@ class MachineBody(BaseModel):
 
 
 class SystemBody(BaseModel):
-    """populations: how many in each state;  processes: of all that train here;  problems: why it
-    is not ready, nothing when it is
+    """The service, its machine and its trainings.
+
+    versions      of this program and its libraries
+    pid           of the service
+    started_at    of the service, in seconds since 1970
+    memory_bytes  of the service
+    max_running   populations that train at the same time
+    populations   how many are in each state
+    machine       cores and memory
+    disk          free space
+    processes     of all trainings that run here
+    problems      why the service is not ready; empty when it is
     """
 
     versions: dict[str, str]
@@ -116,8 +158,8 @@ def system(here: Here) -> SystemBody:
     processes = [
         process
         for row in rows
-        if (seen := _look(here, row.name)) is not None and seen.running
-        for process in processes_of(seen.status)
+        if (view := _look(here, row.name)) is not None and view.running
+        for process in processes_of(view.status)
     ]
     return SystemBody(
         versions=versions(),
@@ -134,16 +176,16 @@ def system(here: Here) -> SystemBody:
 
 
 @router.get("/populations/{name}/health", operation_id="getHealth", response_model=HealthBody)
-def health(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> HealthBody:
+def health(here: Here, name: PopulationName) -> HealthBody:
     """What its trainer and its processes do, or did last."""
-    row, seen = get_supervised(here.league, name), _look(here, name)
-    status = None if seen is None else seen.status
-    running = seen is not None and seen.running
+    row, view = get_supervised(here.league, name), _look(here, name)
+    status = None if view is None else view.status
+    running = view is not None and view.running
     return HealthBody(
         running=running,
         placement=None if status is None else status.placement,
         started_at=None if status is None else status.started_at,
-        age_s=None if seen is None else seen.age_s,
+        age_s=None if view is None else view.age_s,
         checkpoint_age_s=checkpoint_age_s(here.paths(name).checkpoints),
         processes=processes_of(status, alive=running),
         rows=None
@@ -154,7 +196,7 @@ def health(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> Heal
 
 
 def processes_of(status: RunStatus | None, *, alive: bool = True) -> list[ProcessBody]:
-    """alive: they are there now, so that their memory can be asked for."""
+    """The processes in a status. alive: they still run, so their memory can be measured."""
     return (
         []
         if status is None
@@ -182,7 +224,7 @@ def _process(population: str, row: ProcessRow, memory: int | None) -> ProcessBod
 
 
 def _look(here: Context, name: str) -> PopulationView | None:
-    """None where its status is damaged: its trainer writes it anew every second."""
+    """The status of a training; None while the file is damaged: it is written every second."""
     try:
         return look(here.paths(name), name)
     except PbtError:
@@ -190,7 +232,7 @@ def _look(here: Context, name: str) -> PopulationView | None:
 
 
 def _memory(pid: int) -> int | None:
-    """None for one that is gone."""
+    """Resident memory of a process, None when it is gone."""
     try:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:

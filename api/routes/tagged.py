@@ -1,4 +1,4 @@
-"""Answers with an ETag: who has what stands asks again for a few bytes."""
+"""Answers with an ETag: a caller that sends it back gets 304 while nothing has changed."""
 
 import hashlib
 import re
@@ -18,8 +18,9 @@ KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller ha
 def tagged_by_league(
     here: Context, request: Request, if_none_match: str | None, report: Callable[[], object]
 ) -> Response:
-    """The report as JSON, computed once for each revision of the league's results, or 304 when
-    the caller has it.
+    """The report as JSON, or 304 when the caller has it.
+
+    It is computed once for each revision of the league's results.
     """
     name = f"{request.url.path}?{sorted(request.query_params.items())}"
     cached = here.cache.get(name, lambda: json_bytes(report()))
@@ -27,15 +28,16 @@ def tagged_by_league(
 
 
 def tagged_by_content(if_none_match: str | None, report: object) -> Response:
-    """The report as JSON, or 304 when the caller has it. For what rests on more than results:
-    rounds, snapshots, edits.
+    """The report as JSON, or 304 when the caller has it.
+
+    For reports that depend on more than results: on rounds, snapshots or edits.
     """
     body = json_bytes(report)
     return tagged(hashlib.sha256(body).hexdigest()[:16], if_none_match, lambda: body)
 
 
 def tagged(tag: str, if_none_match: str | None, body: Callable[[], bytes]) -> Response:
-    """The body of this tag, or 304 when the caller has it."""
+    """The body with this tag, or 304 when the caller has it."""
     headers = {"etag": f'"{tag}"'}
     if (
         headers["etag"] in re.findall(r'"[^"]*"', if_none_match or "")

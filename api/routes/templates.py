@@ -1,4 +1,4 @@
-"""The configs that come with the package: what a new population may begin with."""
+"""Templates: the configs that come with the package, with which a new population may begin."""
 
 import tomllib
 from typing import Any
@@ -12,7 +12,12 @@ router = APIRouter(prefix="/v1/templates", tags=["populations"])
 
 
 class TemplateBody(BaseModel):
-    """config: the file as a table of tables, ready for `POST /v1/populations`"""
+    """A template.
+
+    name         of the config
+    description  of the config
+    config       as a table of tables, ready for `POST /v1/populations`
+    """
 
     name: str
     description: str
@@ -20,19 +25,21 @@ class TemplateBody(BaseModel):
 
 
 class TemplateList(BaseModel):
+    """All templates, ordered by name."""
+
     items: list[TemplateBody]
 
 
 @router.get("", operation_id="listTemplates", response_model=TemplateList)
 def list_templates() -> TemplateList:
-    """By name."""
-    found = [
+    """Ordered by name."""
+    tables = [
         (name, tomllib.loads(path.read_text(encoding="utf-8")))
         for name, path in shipped_configs().items()
     ]
     return TemplateList(
         items=[
             TemplateBody(name=name, description=table.get("description", ""), config=table)
-            for name, table in found
+            for name, table in tables
         ]
     )

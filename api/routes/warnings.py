@@ -1,51 +1,53 @@
-"""What is not well with a population, in words. Pure."""
+"""Warnings about a population, in words. Pure."""
 
 from arena.data.status import STALE_AFTER_S, RunStatus
 from arena.league.supervised import Supervised
 
 DROPPED_SHARE = 0.05
-"""Rows that were made for nothing are part of every run; above it they cost speed that somebody
-may want back.
-"""
+"""Every run drops some rows; a larger share than this costs speed that is worth a warning."""
 
 LATE_START_S = 120.0
-"""Processes of a large population take a minute, on a machine that is busy."""
+"""On a busy machine the processes of a large population take a minute to start."""
 
 
 def warnings(row: Supervised, status: RunStatus | None, now: float) -> list[str]:
-    """status: written by its trainer, or the last one;  now: seconds since 1970."""
-    found = []
+    """What is wrong with a population, one sentence each.
+
+    status  the newest status that its trainer wrote
+    now     seconds since 1970
+    """
+    texts = []
     if row.restarts and row.state != "failed":
-        found.append(f"its trainer ended by itself before a new checkpoint: {_times(row.restarts)}")
+        texts.append(f"its trainer ended by itself before a new checkpoint: {_times(row.restarts)}")
     if (
         row.state in ("starting", "recovering")
         and row.reason != "held"
         and (waited_s := now - row.since) > LATE_START_S
     ):
-        found.append(
+        texts.append(
             f"its trainer has been starting for {waited_s:.0f} s and does not train yet; its "
             "log may say why"
         )
     if status is None:
-        return found
-    found += [
+        return texts
+    texts += [
         f"{member.name} failed, and learns no more"
         for member in status.members
         if member.state == "failed"
     ]
     if row.state == "running" and not status.ended:
-        found += _of_trainer(status, now)
-    return found
+        texts += _of_trainer(status, now)
+    return texts
 
 
 def _of_trainer(status: RunStatus, now: float) -> list[str]:
-    found = []
+    texts = []
     if (silent_s := now - status.written_at) > STALE_AFTER_S:
-        found.append(f"its trainer has told nothing for {silent_s:.0f} s")
+        texts.append(f"its trainer has reported nothing for {silent_s:.0f} s")
     if status.trouble is not None:
-        found.append(status.trouble)
-    found += [f"{process.name} is down" for process in status.processes if process.state == "down"]
-    found += [
+        texts.append(status.trouble)
+    texts += [f"{process.name} is down" for process in status.processes if process.state == "down"]
+    texts += [
         f"{process.name} was started again {_times(process.restarts)}"
         for process in status.processes
         if process.restarts
@@ -55,12 +57,12 @@ def _of_trainer(status: RunStatus, now: float) -> list[str]:
         reasons = ", ".join(
             f"{count} {reason}" for reason, count in sorted(status.rows.dropped.items()) if count
         )
-        found.append(
+        texts.append(
             f"{dropped / status.rows.produced:.0%} of the rows were dropped: {reasons}".replace(
                 "%", " %"
             )
         )
-    return found
+    return texts
 
 
 def _times(count: int) -> str:

@@ -1,5 +1,6 @@
-"""Says of every config that its game has one role and one member. Used where the game does not
-matter; a real one takes a second to load.
+"""A double for the config checker: it says of every config that it has one role and one member.
+
+Used where the game does not matter; the real checker takes a second to load.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""`python faulty_service.py DATA FORMAT`: a service whose routes break, called with every kind
-of secret. Log: standard error; secrets: output.
+"""`python faulty_service.py DATA FORMAT`: a service whose routes break when they hold secrets.
+
+It is called with every kind of secret. It logs to standard error and prints the secrets.
 """
 
 import json

@@ -115,8 +115,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "createPopulation": {"name": "x", "config": CONFIG},
     "editPopulation": {"set": {"description": "x"}},
     "addMember": {},
-    "createEvaluation": {"players": ["nobody@best", "random"]},
-    "createPlay": {"opponent": "nobody@best", "name": "x"},
+    "createEvaluation": {"players": ["unknown@best", "random"]},
+    "createPlay": {"opponent": "unknown@best", "name": "x"},
     "makeMove": {"at": 0, "action": 0},
     "logIn": {"code": "x"},
     "newCode": {},
@@ -124,8 +124,9 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 def requests(document: dict[str, Any], text: str) -> Iterator[Sent]:
-    """With the string in each parameter, header and field of each operation. document:
-    OpenAPI's.
+    """Requests with the string in each parameter, header and field of each operation.
+
+    document  the OpenAPI document
     """
     for path, by in document["paths"].items():
         for method, operation in by.items():

@@ -1,10 +1,10 @@
-"""A match without a game that keeps the contract of `arena.programs.match`: leash, report file,
-exit codes, going on where it stopped.
+"""A double for a process that plays a match: it plays no game, but keeps the contract.
 
-Each step waits until its service has read the one before, however slow the machine: what the
-service tells of a match has them all.
+The contract is that of `arena.programs.match`: leash, report file, exit codes, going on where it
+stopped. Each step waits until the service has read the one before, however slow the machine is:
+the service reports all of them.
 
-What it does is said by its evaluation's first player: `quick` ends, `endless` plays until it is
+The first player of its evaluation says what it does: `quick` ends, `endless` plays until it is
 told to stop, `breaks` ends by itself at each start.
 """
 
@@ -43,7 +43,7 @@ def wait_until_read(league: League, number: int, games: int) -> None:
         if report is not None and report["games"] == games:
             return
         time.sleep(0.01)
-    raise TimeoutError(f"nobody read {games} games within {READ_LIMIT_S:.0f} s")
+    raise TimeoutError(f"no service read {games} games within {READ_LIMIT_S:.0f} s")
 
 
 def main() -> int:

@@ -45,7 +45,7 @@ def settings(data: Path, **changed: Any) -> Settings:
 
 
 class Service:
-    """A running service and an admin who calls it."""
+    """A running service, and a client that calls it as an admin."""
 
     def __init__(self, app: FastAPI, client: httpx2.Client, data: Path) -> None:
         self.app, self.client, self.data = app, client, data

@@ -1,9 +1,9 @@
-"""A game by hand without a game, that keeps the contract of `arena.programs.play`: arguments,
-lines, leash, exit codes. Nothing is stored.
+"""A double for a process that plays a game by hand: it plays no game, but keeps the contract.
 
-Four moves in turn, the opponent's always 0; whoever moved first has won. What it does besides is
-said by the opponent's name: `breaks` ends at once, `dies` at the first move, `hangs` never answers
-one.
+The contract is that of `arena.programs.play`: arguments, lines, leash, exit codes. Nothing is
+stored. There are four moves in turn, the opponent's are always 0; the seat that moved first has
+won. The opponent's name says what else it does: `breaks` ends at once, `dies` ends at the first
+move, `hangs` never answers one.
 """
 
 import json

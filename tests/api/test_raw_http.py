@@ -128,7 +128,7 @@ def other_host(rng: random.Random, text: bytes) -> bytes:
 
 
 def odd_headers(rng: random.Random, text: bytes) -> bytes:
-    """Whoever asks may be anybody: what these say is parsed before any token is looked at."""
+    """Headers are parsed before any token is checked, so any client may send these."""
     name = rng.choice(
         [
             b"Origin",
@@ -168,8 +168,9 @@ DAMAGE: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 
 
 def answer(address: tuple[str, int], request: bytes) -> int | None:
-    """The status, None where the connection was closed without one. To whoever waits for more it
-    is then said that nothing comes.
+    """The status, None where the connection was closed without one.
+
+    When no answer comes, the sending side is closed, so that the service sees that nothing follows.
     """
     with socket.create_connection(address) as connection:
         try:

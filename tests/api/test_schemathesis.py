@@ -1,8 +1,9 @@
-"""Schemathesis against the OpenAPI document, at each level: no server error, no status, header or
-body that is not documented.
+"""Schemathesis against the OpenAPI document, at each level of rights.
 
-ARENA_EXAMPLES: for each operation in each phase (default 4). What consumes its subject (a deletion,
-a code that is good once) is called with fresh ones besides, so that each operation succeeds often:
+There is no server error, and no status, header or body that is not documented.
+
+ARENA_EXAMPLES: for each operation in each phase (default 4). An operation that uses up its subject
+(a deletion, a one-time code) is also called with fresh ones, so that each operation succeeds often:
 SUCCESSES times for 30 examples or more.
 """
 
@@ -75,7 +76,7 @@ def prepare(service: Service) -> Mapping[str, Any]:
     service.call("POST", "/v1/populations/demo/stop")
     service.call("POST", "/v1/evaluations", {"players": ["quick", "random"], "env": "connect_four"})
     play = service.call(
-        "POST", "/v1/plays", {"opponent": "random", "name": "somebody", "env": "connect_four"}
+        "POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "connect_four"}
     )
     return {**KNOWN, "path.play_id": play["id"]}
 
@@ -207,7 +208,7 @@ class Fresh:
 
     def _play(self) -> None:
         play = self._call(
-            "POST", "/v1/plays", {"opponent": "random", "name": "somebody", "env": "connect_four"}
+            "POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "connect_four"}
         )
         path = f"/v1/plays/{play['id']}"
         self._service.wait(lambda: self._call("GET", path)["state"] == "turn")

@@ -1,8 +1,8 @@
-"""Whatever is asked in whatever order, and whoever is killed: a model of what is wanted, and the
-service, agree.
+"""Requests in any order, while any process is killed: the service does what a model expects.
 
-ARENA_STEPS: how many (default 25). The trainers are doubles; tests/contracts/test_trainer.py holds
-them to what the real one does. ARENA_REAL_STEPS: how many with the real one (default 4).
+ARENA_STEPS: how many steps (default 25). The trainers are doubles; tests/contracts/test_trainer.py
+holds them to what the real one does. ARENA_REAL_STEPS: how many steps with the real trainer
+(default 4).
 """
 
 import os
@@ -63,10 +63,11 @@ def agrees(lock: Path, wanted: str) -> bool:
 
 
 class Supervised(RuleBasedStateMachine):
-    """wanted: of every population that there is, what was asked for last;  joined: how many members
-    were added to it
+    """The model, and the service beside it.
 
-    done  of all runs of the machine: steps, and requests that were taken, by what they asked for
+    wanted  of every population that exists, what was asked for last
+    joined  of every population, how many members were added to it
+    done    of all runs of the machine: steps, and accepted requests by kind
     """
 
     done: ClassVar[Counter[str]] = Counter()
@@ -209,7 +210,7 @@ class WithRealTrainers(Supervised):
 
     @rule()
     def members_agree(self) -> None:
-        """Who was to come is there, and who was to go is not, in every training that runs."""
+        """In every training that runs, members that were added play and removed ones do not."""
         for name in [name for name, wanted in self.wanted.items() if wanted == "running"]:
             expected = {"m0", *([f"m{self.joined[name]}"] if self.joined[name] else [])}
             self.service.wait(partial(self.trained_by, name, expected))

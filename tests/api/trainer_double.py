@@ -1,10 +1,11 @@
-"""A trainer without an engine that keeps the contract of the real one: lock, status file, numbered
-checkpoints, leash, signals, exit codes.
+"""A double for a trainer: it has no engine, but keeps the contract of the real one.
 
-What it does is said by `double.json` in the population's folder: {"exit": CODE, "after_s": S,
+The contract: lock, status file, numbered checkpoints, leash, signals, exit codes.
+
+`double.json` in the population's folder says what it does: {"exit": CODE, "after_s": S,
 "say": TEXT, "finish_s": S, "deaf": true, "start_s": S, "deaf_to_edits": true}. Each start appends
-its arguments to `starts`. In `trainers` of the data directory each notes that it came and went,
-whom it found there, and whether it was refused.
+its arguments to `starts`. In `trainers` of the data directory each trainer notes that it came and
+went, which others it found there, and whether it was refused.
 """
 
 import json
@@ -44,9 +45,7 @@ class Double:
         signal.signal(signal.SIGTERM, self._stop)
 
     def put_in_force(self, words: Sequence[str]) -> None:
-        """As the real one: what was edited is part of its config before anybody hears that it
-        was taken.
-        """
+        """Like the real one: an edit is part of its config before it reports that it was taken."""
         if words and self.paths.config.exists():
             edited = config_from_table(json.loads(self.paths.config.read_bytes()), "double", words)
             aside = self.paths.config.with_suffix(".part")
@@ -125,16 +124,16 @@ def others(data: Path, name: str) -> set[str]:
     """Trainers of the same population that came, did not go, and live."""
     there: set[str] = set()
     for line in (data / "trainers").read_text().splitlines():
-        whose, who, what = json.loads(line)
-        if whose == name:
+        population, trainer, what = json.loads(line)
+        if population == name:
             there = (
-                there | {who}
+                there | {trainer}
                 if what == "came"
-                else there - {who}
+                else there - {trainer}
                 if what in ("went", "refused")
                 else there
             )
-    return {who for who in there if alive(who) not in (None, os.getpid())}
+    return {trainer for trainer in there if alive(trainer) not in (None, os.getpid())}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Costly answers: computed once for each revision, and once for all who ask together."""
+"""Costly answers: computed once for each revision, and once for all callers that ask together."""
 
 import threading
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_computed_leaves_nothing_behind() -> None:
 
     for number in range(10):
         with pytest.raises(LookupError):
-            world.cache.get(f"nobody-{number}", refuse)
+            world.cache.get(f"failed-{number}", refuse)
     assert world.cache.names == []
-    assert world.cache.get("nobody-1", world.compute).body == b"r1 1"
-    assert world.cache.names == ["nobody-1"]
+    assert world.cache.get("failed-1", world.compute).body == b"r1 1"
+    assert world.cache.names == ["failed-1"]

@@ -1,4 +1,4 @@
-"""Who may do what, from where: for every route of the OpenAPI document."""
+"""What each caller may do, and from where: for every route of the OpenAPI document."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from tests.api.live import live
 from tests.api.service import Service, serving
 
 SAMPLES = {
-    "name": "nobody",
+    "name": "unknown",
     "operation_id": "1",
     "match_id": "1",
     "snapshot_id": "0" * 64,
@@ -203,7 +203,7 @@ def test_what_is_not_there_is_a_problem_too(shared: Service) -> None:
     assert refused(ask(shared, "GET", "/nowhere", **admin), 404)
     assert refused(ask(shared, "PUT", "/v1/populations", **admin), 405)
     assert refused(ask(shared, "GET", "/v1/populations/", **admin), 404)
-    assert refused(ask(shared, "GET", "/v1/populations/nobody", **admin), 404)
+    assert refused(ask(shared, "GET", "/v1/populations/unknown", **admin), 404)
     assert refused(ask(shared, "GET", "/v1/populations/NOT%20A%20NAME", **admin), 422)
 
 

@@ -49,7 +49,7 @@ def test_the_log_has_what_was_changed_and_what_was_refused_under_the_ids_of_the_
     with structlog.testing.capture_logs() as lines:
         read = service.client.get("/v1/populations", headers=viewer)
         answers = [
-            service.client.get("/v1/populations/nobody", headers=viewer),
+            service.client.get("/v1/populations/unknown", headers=viewer),
             service.client.post("/v1/populations", json={}, headers=viewer),
             service.client.post("/v1/populations", json={}, headers=admin),
             service.client.post("/v1/populations", json={"name": "one", "config": "demo"}),

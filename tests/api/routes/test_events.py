@@ -1,4 +1,4 @@
-"""The stream of events: every number once, in order, and again for whoever comes back."""
+"""The stream of events: every number once, in order, and again for a client that comes back."""
 
 import json
 import os

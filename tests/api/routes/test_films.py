@@ -81,7 +81,7 @@ def test_films_are_listed_with_the_games_they_show(told: Service) -> None:
     ]
     assert found["problem"] is None
     assert get(told, "/v1/populations/other/films") == {"items": [], "problem": None}
-    get(told, "/v1/populations/nobody/films", 404)
+    get(told, "/v1/populations/unknown/films", 404)
 
 
 def test_why_a_film_could_not_be_made_is_told(told: Service) -> None:

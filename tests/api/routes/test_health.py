@@ -38,7 +38,7 @@ WELL = replace(
             {"trouble": "an edit is not saved yet: disk full"},
             ["an edit is not saved yet: disk full"],
         ),
-        ({}, {"written_at": 1030.0}, ["its trainer has told nothing for 40 s"]),
+        ({}, {"written_at": 1030.0}, ["its trainer has reported nothing for 40 s"]),
         ({"state": "starting", "since": 1000.0}, {}, []),
         (
             {"state": "starting", "since": 900.0},
@@ -93,7 +93,10 @@ def test_a_trainer_that_never_gets_ready_or_falls_silent_is_named(
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
     try:
-        for name, said in (("slow", "has been starting for"), ("silent", "has told nothing for")):
+        for name, said in (
+            ("slow", "has been starting for"),
+            ("silent", "has reported nothing for"),
+        ):
             found = service.wait(
                 lambda name=name: service.call("GET", f"/v1/populations/{name}")["status"][
                     "warnings"
@@ -132,7 +135,7 @@ def test_a_training_from_outside(trained: Service) -> None:
     )
     listed = trained.call("GET", "/v1/populations")["items"][0]
     assert listed["status"]["warnings"] == found["warnings"] == ["m1 failed, and learns no more"]
-    trained.call("GET", "/v1/populations/nobody/health", status=404)
+    trained.call("GET", "/v1/populations/unknown/health", status=404)
 
 
 def test_a_damaged_status_is_no_status(trained: Service) -> None:

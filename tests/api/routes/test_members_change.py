@@ -88,7 +88,7 @@ def test_what_cannot_join(demo: Service, body: object, place: str) -> None:
 
 def test_who_cannot_leave(demo: Service) -> None:
     assert "no member 'm9'" in demo.call("DELETE", f"{MEMBERS}/m9", None, 404)["detail"]
-    demo.call("DELETE", f"{MEMBERS}/nobody", None, 422)
+    demo.call("DELETE", f"{MEMBERS}/unknown", None, 422)
     demo.call("DELETE", f"{MEMBERS}/m0", None, 202)
     assert demo.call("DELETE", f"{MEMBERS}/m0", None, 404)["type"].endswith("not-found")
     assert (

@@ -329,7 +329,7 @@ def test_silence_after_a_move_is_a_loss_that_is_stored(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_killed_holder_leaves_neither_a_process_nor_a_game(tmp_path: Path) -> None:
-    """Whoever holds the other end is killed in the middle of a game."""
+    """The process that holds the other end of the pipes is killed in the middle of a game."""
     holder = f"""
 import json, subprocess, sys, time
 request = {{"id": "a", "opponent": "oneply", "env": "connect_four", "name": "Ada", "seat": 0, "seed": 1}}

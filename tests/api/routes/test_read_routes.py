@@ -114,7 +114,7 @@ def test_pages_of_games_are_all_games_newest_first(told: Service) -> None:
         ("&kind=evaluation", GameFilter("evaluation")),
         ("&player=m0", GameFilter(player="m0")),
         (f"&player={'a' * 64}", GameFilter(player="a" * 64)),
-        ("&player=nobody", GameFilter(player="nobody")),
+        ("&player=unknown", GameFilter(player="unknown")),
     ):
         expected = [
             stored.record.number for stored in population_games(told.league, "demo", wanted)
@@ -184,7 +184,7 @@ def test_ratings_cost_nothing_while_the_league_stands_still(told: Service) -> No
             ).status_code
             == 200
         )
-        get(told, f"{path}?population=nobody", 404)
+        get(told, f"{path}?population=unknown", 404)
     assert (
         get(told, "/v1/ratings?population=demo")["players"]
         == league_report(told.league, "demo")["players"]
@@ -225,7 +225,7 @@ def test_the_revision_changes_with_everything_a_rating_is_made_of(tmp_path: Path
             assert changed()
         with LeagueWriter(league, first) as writer:
             writer.game(game(77))
-        assert not changed(), "training games rate nobody"
+        assert not changed(), "training games change no rating"
         match = create_match(league, "connect_four", {}, [RANDOM], 1, 1, {})
         assert changed()
         finish_match(league, match, 1)
