@@ -18,7 +18,7 @@ from arena.league.pages import match_game_page
 from arena.league.stored_snapshots import list_snapshots
 from arena.matches.returns import Returns, evaluate_player
 from arena.players.resolve import resolve_players
-from arena.stats.score import mean_interval
+from arena.stats.intervals import mean_interval
 from pbt.records import PlayerRef, SnapshotRecord
 from tests.e2e.faults.running import NAME, START_LIMIT_S
 

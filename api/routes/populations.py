@@ -26,7 +26,6 @@ from api.routes.edits import Decided, config_table, edit_decided, effects, statu
 from arena.data.logs import newest_records
 from arena.host import versions
 from arena.league.answers import Answer, Keyed
-from arena.league.operations import Supervised
 from arena.league.population_requests import NewPopulation, create_supervised
 from arena.league.supervised import Supervised, get_supervised, list_supervised
 from pbt.config.resume import diff_shapes, is_live

@@ -23,7 +23,7 @@ from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.report import player_json
 from arena.matches.returns import DEFAULT_EPISODES, Returns, evaluate_player
 from arena.players.resolve import options_text, resolve_players
-from arena.stats.score import mean_interval
+from arena.stats.intervals import mean_interval
 from pbt.config.load import options_from
 
 PlayerArgument = Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)]

@@ -18,7 +18,7 @@ from arena.matches.report_schema import (
     TallyReport,
 )
 from arena.matches.verdict import side_names
-from arena.stats.score import with_interval
+from arena.stats.intervals import with_interval
 
 
 def match_lines(

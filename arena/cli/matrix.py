@@ -12,7 +12,8 @@ from arena.cli.tables import EveryoneOption, GameOption, TableName, tables_of
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.standings import RatingTable, Standing, by_lower_bound
-from arena.stats.score import Tally, wilson_interval
+from arena.stats.intervals import wilson_interval
+from arena.stats.score import Tally
 from pbt.errors import ConfigError
 
 TOP_PLAYERS = 10

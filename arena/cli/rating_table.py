@@ -25,7 +25,8 @@ from arena.league.standings import (
 )
 from arena.stats.bradley_terry import BEST_MIN_GAMES, ELO_PER_NAT
 from arena.stats.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
-from arena.stats.score import Tally, wilson_interval
+from arena.stats.intervals import wilson_interval
+from arena.stats.score import Tally
 from pbt.records import PlayerRef
 
 RATING_TEXT = (

@@ -15,7 +15,7 @@ from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from arena.stats.bradley_terry import BEST_MIN_GAMES
-from arena.stats.score import mean_interval
+from arena.stats.intervals import mean_interval
 
 _RETURNS = text("""
 SELECT p.name, s.returns FROM games g INDEXED BY ix_games_evaluation

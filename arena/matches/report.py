@@ -25,7 +25,8 @@ from arena.matches.verdict import distinct_games, halving_games, verdict, warnin
 from arena.players.resolve import RANDOM, ResolvedPlayer
 from arena.stats.bradley_terry import Rating
 from arena.stats.free_for_all import FreeForAll, Measure, PlayerPlaces
-from arena.stats.score import Tally, mean_interval
+from arena.stats.intervals import mean_interval
+from arena.stats.score import Tally
 from arena.stats.sprt import SequentialTest
 
 

@@ -15,7 +15,7 @@ from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.game_list import PlannedGames, Progress, is_spoiled, play_all
 from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.players.resolve import RANDOM, ResolvedPlayer, make_game
-from arena.stats.score import mean_interval
+from arena.stats.intervals import mean_interval
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import PlayerError
 from pbt.records import PlayerRef, SeatRecord, is_voided

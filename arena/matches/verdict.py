@@ -2,7 +2,7 @@
 
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.match_result import MatchResult
-from arena.stats.score import mean_interval
+from arena.stats.intervals import mean_interval
 from arena.stats.sprt import SequentialTest
 
 FEW_DISTINCT = 0.5

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-from arena.stats.score import wilson_interval
+from arena.stats.intervals import wilson_interval
 from pbt.errors import EngineError
 
 MIN_BLOCKS = 10

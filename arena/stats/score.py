@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from arena.stats.bradley_terry import ELO_PER_NAT, NORMAL_975
+from arena.stats.bradley_terry import ELO_PER_NAT
+from arena.stats.intervals import wilson_interval, with_interval
 from pbt.errors import EngineError
 
 MIN_PAIRS = 10
@@ -23,17 +24,6 @@ _UNSEEN_PAIRS = 0.25
 # Van den Bergh, "Comments on normalized Elo": the factor of (score - 1/2) / (standard deviation of
 # a game).
 NORMALISED_ELO = 800.0 / math.log(10.0)
-
-
-def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """mean ± t(0.975, n - 1) sqrt(variance / n); None for fewer than two different values."""
-    # Values that are all equal do not show how much such values vary.
-    if len(set(values)) < 2:
-        return None
-    half = (
-        float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / len(values) ** 0.5
-    )
-    return float(np.mean(values)) - half, float(np.mean(values)) + half
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,35 +261,6 @@ def effective_games(total: Tally) -> float:
     games = wins + total.draws + losses
     score = (wins + total.draws / 2) / games
     return total.games * score * (1 - score) / ((wins + total.draws / 4) / games - score**2)
-
-
-def wilson_interval(score: float, games: float) -> tuple[float, float]:
-    """(low, high), 95 % (Wilson 1927): inside [0, 1], never empty, also for a score of 0 or 1.
-
-    games  for games with draws: `effective_games`
-    """
-    z2 = NORMAL_975**2
-    middle = (score + z2 / (2 * games)) / (1 + z2 / games)
-    half = (
-        NORMAL_975 * math.sqrt(score * (1 - score) / games + z2 / (4 * games**2)) / (1 + z2 / games)
-    )
-    return (0.0 if score == 0.0 else max(0.0, middle - half)), (
-        1.0 if score == 1.0 else min(1.0, middle + half)
-    )
-
-
-def with_interval(value: float, low: float, high: float) -> str:
-    """Elo with its interval: "+0.0 ± 48.0" or "+133.1 [+96.0, +175.9]".
-
-    The second form stands where the ends are not equally far away at the printed precision.
-    """
-    below, above = f"{value - low:.1f}", f"{high - value:.1f}"
-    # "+ 0.0" makes 0 of a negative zero.
-    return (
-        f"{value + 0.0:+.1f} ± {above}"
-        if below == above
-        else f"{value + 0.0:+.1f} [{low:+.1f}, {high:+.1f}]"
-    )
 
 
 def elo_of_score(score: float) -> float | None:

@@ -22,7 +22,7 @@ from arena.matches.report import match_json
 from arena.matches.returns import evaluate_player
 from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer, resolve_players
-from arena.stats.score import mean_interval
+from arena.stats.intervals import mean_interval
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
 from pbt.envs.registry import spec

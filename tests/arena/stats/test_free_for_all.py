@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from arena.stats.bootstrap import mean_intervals
 from arena.stats.free_for_all import RankedGame, free_for_all
-from arena.stats.score import pair_interval, wilson_interval
+from arena.stats.intervals import wilson_interval
+from arena.stats.score import pair_interval
 from pbt.errors import EngineError
 
 Game = RankedGame[str]

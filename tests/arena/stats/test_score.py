@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arena.stats.intervals import wilson_interval, with_interval
 from arena.stats.score import (
     MatchGame,
     MatchStatistics,
@@ -18,8 +19,6 @@ from arena.stats.score import (
     pair_interval,
     superiority,
     tally,
-    wilson_interval,
-    with_interval,
 )
 from pbt.errors import EngineError
 

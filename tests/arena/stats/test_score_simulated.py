@@ -7,14 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arena.stats.score import (
-    NORMALISED_ELO,
-    Tally,
-    effective_games,
-    normalised_elo,
-    pair_interval,
-    wilson_interval,
-)
+from arena.stats.intervals import wilson_interval
+from arena.stats.score import NORMALISED_ELO, Tally, effective_games, normalised_elo, pair_interval
 from tests.arena.stats.test_score import match_of_pairs
 
 MATCHES = 10_000
