@@ -18,54 +18,11 @@ from api.http.settings import Settings
 from api.http.tokens import Tokens
 from api.openapi import describe
 from api.reconcile.reconciler import Supervisor
-from api.routes import (
-    curves,
-    evaluations,
-    events,
-    films,
-    games,
-    health,
-    league,
-    lifecycle,
-    match_statistics,
-    members,
-    membership,
-    operations,
-    plays,
-    populations,
-    replays,
-    session,
-    system,
-    templates,
-)
+from api.routes import ROUTERS
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.league.pages import league_revision
+from arena.league.paging import league_revision
 from pbt import __version__
-
-ROUTERS = tuple(
-    part.router
-    for part in (
-        health,
-        session,
-        populations,
-        lifecycle,
-        operations,
-        members,
-        curves,
-        membership,
-        games,
-        replays,
-        films,
-        plays,
-        league,
-        match_statistics,
-        evaluations,
-        events,
-        templates,
-        system,
-    )
-)
 
 
 def create_app(settings: Settings) -> FastAPI:

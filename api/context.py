@@ -21,8 +21,8 @@ from api.reconcile.reconciler import Supervisor
 from api.reconcile.replays import Replays
 from arena.data.curves import CurveStore
 from arena.data.paths import PopulationPaths, population_paths
-from arena.league.answers import Answer, Keyed, stored_answer
 from arena.league.database import League
+from arena.league.idempotency import Answer, Keyed, stored_answer
 
 KeyHeader = Annotated[
     str | None,

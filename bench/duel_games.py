@@ -14,7 +14,7 @@ from typing import Any
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.game_rows import StoredGame
-from arena.league.pages import match_game_page
+from arena.league.paging import match_game_page
 from arena.league.stored_snapshots import list_snapshots
 from arena.matches.returns import Returns, evaluate_player
 from arena.players.resolve import resolve_players

@@ -1,4 +1,7 @@
-"""Hyperparameters: the values that PBT may change of a member while the member trains."""
+"""Hyperparameters: the values that PBT may change of a member while the member trains.
+
+`pbt.population.mutation` moves them at PBT's rounds, `pbt.population.schedules` as frames go by.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

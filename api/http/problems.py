@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from arena.league.answers import ReusedKeyError
+from arena.league.idempotency import ReusedKeyError
 from arena.league.supervised import ConflictError, PreconditionError
 from pbt.errors import ConfigError, HeldError, PbtError, PlayerError
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from api.reconcile.rules import Disk
+from api.reconcile.training_rules import Disk
 from arena.league.match_requests import MatchRequestState
 
 Action = Literal["none", "start", "stop", "kill"]

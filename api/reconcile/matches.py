@@ -16,7 +16,7 @@ import structlog
 from api.http.settings import Settings
 from api.reconcile.match_rules import MatchFacts, decide_match, state_after
 from api.reconcile.process import LOG_NAME, Trainer, alive, complaint
-from api.reconcile.rules import Disk, backoff_s
+from api.reconcile.training_rules import Disk, backoff_s
 from arena.data.paths import match_report_file
 from arena.league.database import League
 from arena.league.match_requests import (

@@ -17,8 +17,8 @@ import structlog
 from api.http.observability import Observed
 from api.http.settings import Settings
 from api.reconcile.matches import MatchJobs
-from api.reconcile.rules import Disk, Facts, decide
 from api.reconcile.strays import Strays
+from api.reconcile.training_rules import Disk, Facts, decide
 from api.reconcile.trainings import Around, TrainingJob
 from arena.league.database import League
 from arena.league.deletion import delete
@@ -50,7 +50,7 @@ class Supervisor:
 
     def __init__(self, settings: Settings, league: League, observed: Observed) -> None:
         self._settings, self._league, self._observed = settings, league, observed
-        self._keepers: dict[str, TrainingJob] = {}
+        self._jobs: dict[str, TrainingJob] = {}
         self._strays = Strays(league)
         self._match_jobs = MatchJobs(settings, league)
         self._signalled: set[int] = set()
@@ -87,7 +87,7 @@ class Supervisor:
             self._thread.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
         trainers = [
-            keeper.trainer for keeper in self._keepers.values() if keeper.trainer is not None
+            job.trainer for job in self._jobs.values() if job.trainer is not None
         ] + self._match_jobs.processes
         for trainer in trainers:
             trainer.stop()
@@ -138,8 +138,8 @@ class Supervisor:
                     row, [operation for operation in operations if operation.population == row.name]
                 )
         names = {row.name for row in rows}
-        for name in self._keepers.keys() - names:
-            del self._keepers[name]
+        for name in self._jobs.keys() - names:
+            del self._jobs[name]
             self._observed.forget(name)
         for name in {
             operation.population for operation in operations if operation.kind == "delete"
@@ -157,19 +157,17 @@ class Supervisor:
             log.exception("fault; looking again", population=row.name)
 
     def _step(self, row: Supervised, operations: Sequence[Operation]) -> None:
-        keeper = self._keepers.setdefault(
-            row.name, TrainingJob(row.name, self._settings, self._league)
-        )
+        job = self._jobs.setdefault(row.name, TrainingJob(row.name, self._settings, self._league))
         if row.revision != self._forgiven.setdefault(row.name, row.revision):
             self._forgiven[row.name] = row.revision
-            keeper.forgive()
+            job.forgive()
         grace_s = next(
             (operation.grace_s for operation in operations if operation.grace_s is not None),
             self._settings.stop_grace_s,
         )
-        place = sum(other.running for other in self._keepers.values()) < self._settings.max_running
+        place = sum(other.running for other in self._jobs.values()) < self._settings.max_running
         leaving = any(operation.kind in LEAVING for operation in operations)
-        facts, ended = keeper.look(row, Around(place, self.disk, leaving), grace_s)
+        facts, ended = job.look(row, Around(place, self.disk, leaving), grace_s)
         self._stop_outside(facts, operations)
         if ended is not None:
             self._tell_end(row, ended, facts, operations)
@@ -180,7 +178,7 @@ class Supervisor:
         elif decision.action == "delete":
             self._delete(row)
         else:
-            if (refused := keeper.act(row, decision)) is not None:
+            if (refused := job.act(row, decision)) is not None:
                 self._tell_end(row, refused, facts, operations)
                 return
             if decision.action != "none":
@@ -190,7 +188,7 @@ class Supervisor:
                     state=decision.state,
                     reason=decision.reason,
                 )
-            self._keep(row, keeper.seen(row, decision), facts, operations)
+            self._keep(row, job.seen(row, decision), facts, operations)
 
     def _tell_end(
         self, row: Supervised, ended: ObservedState, facts: Facts, operations: Sequence[Operation]
@@ -219,7 +217,7 @@ class Supervisor:
         ):
             return self._answer(row.name, seen.state, seen.message, facts, operations)
         if record(self._league, row.name, seen, row.revision):
-            self._keepers[row.name].recorded(seen)
+            self._jobs[row.name].recorded(seen)
             self._answer(row.name, seen.state, seen.message, facts, operations)
         return None
 
@@ -306,10 +304,10 @@ class Supervisor:
         self._observed.free_bytes.set(free)
         with suppress(FileNotFoundError):
             self._observed.wal_bytes.set(os.stat(f"{self._league.path}-wal").st_size)
-        for name, keeper in self._keepers.items():
-            if (age_s := keeper.checkpoint_age_s()) is not None:
+        for name, job in self._jobs.items():
+            if (age_s := job.checkpoint_age_s()) is not None:
                 self._observed.checkpoint_age.labels(name).set(age_s)
-            status = keeper.status() if keeper.running else None
+            status = job.status() if job.running else None
             if status is not None:
                 self._observed.training(name, status)
 

@@ -12,7 +12,7 @@ import structlog
 
 from api.http.settings import Settings
 from api.reconcile.process import LOG_NAME, Trainer, alive
-from api.reconcile.rules import Disk, End, Facts, Ruling, backoff_s, why_it_ended
+from api.reconcile.training_rules import Disk, End, Facts, Ruling, backoff_s, why_it_ended
 from arena.data.edits import Edits, leave_edits
 from arena.data.lock import holder
 from arena.data.paths import population_paths
@@ -29,7 +29,7 @@ INTERRUPTED = 130
 LIVE_TIMEOUT_S = 60.0
 """A trainer that has not taken an edit within this time is started again with it."""
 
-log = structlog.stdlib.get_logger("api.keeper")
+log = structlog.stdlib.get_logger("api.trainings")
 
 
 def checkpoint_age_s(folder: Path) -> float | None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from api.http.plain import plain
+from api.http.json_values import plain
 from api.routes.warnings import warnings
 from arena.data.paths import POPULATION_NAME
 from arena.data.status import RunStatus

@@ -7,12 +7,12 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.context import Here
+from api.http.json_response import json_bytes
 from api.http.problems import Problem
-from api.http.written import json_bytes
 from api.routes.bodies import PopulationName
+from api.routes.etags import KNOWN, IfNoneMatch, tagged
 from api.routes.members import Member
 from api.routes.series import decimate
-from api.routes.tagged import KNOWN, IfNoneMatch, tagged
 from arena.data.curves import Points, curves_stamp
 from arena.league.populations import find_population
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from api.context import Context, revision_of
 from arena.data.status import RunStatus, read_status
-from arena.league.answers import Answer, Keyed
+from arena.league.idempotency import Answer, Keyed
 from arena.league.population_requests import edit
 from arena.league.populations import stored_config
 from arena.league.supervised import PreconditionError, Supervised, get_supervised

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from api.context import Here, KeyHeader
 from api.routes.bodies import Body
-from arena.league.answers import Answer
+from arena.league.idempotency import Answer
 from arena.league.match_requests import (
     MatchRequest,
     RequestedMatch,

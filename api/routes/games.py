@@ -7,10 +7,10 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.context import Here
-from api.http.written import written
+from api.http.json_response import written
 from api.routes.bodies import PopulationName
 from arena.league.game_rows import GameFilter, StoredGame
-from arena.league.pages import GamePage, population_game_page
+from arena.league.paging import GamePage, population_game_page
 from pbt.records import SeatRecord
 
 router = APIRouter(prefix="/v1/populations", tags=["games"])

@@ -6,8 +6,8 @@ from pydantic import BaseModel
 from starlette.responses import PlainTextResponse, Response
 
 from api.context import Context, Here
+from api.http.json_response import written
 from api.http.problems import Problem
-from api.http.written import written
 from api.reconcile.reconciler import LATE_S
 from arena.host import versions
 

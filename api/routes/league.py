@@ -10,15 +10,15 @@ from pydantic import BaseModel
 from starlette.responses import FileResponse, Response
 
 from api.context import Context, Here
+from api.http.json_response import written
 from api.http.problems import Problem
-from api.http.written import written
+from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_league
 from api.routes.games import GameList, Limit, game_list, key_cursor
-from api.routes.tagged import KNOWN, IfNoneMatch, tagged_by_league
 from arena.cli.matrix import matrix_report
 from arena.cli.rating_report import league_report
 from arena.data.paths import POPULATION_NAME
 from arena.league.matches import Match, MatchError, find_match
-from arena.league.pages import match_game_page, match_page
+from arena.league.paging import match_game_page, match_page
 from arena.league.standings import population_table
 from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from pbt.errors import PlayerError

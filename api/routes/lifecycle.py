@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from api.context import Context, Here, IfMatch, KeyHeader, revision_of
 from api.routes.bodies import OperationBody, PopulationName, operation_body
-from arena.league.answers import Answer, Keyed
+from arena.league.idempotency import Answer, Keyed
 from arena.league.operations import Kind, Operation, ask
 
 router = APIRouter(prefix="/v1/populations", tags=["populations"])

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.context import Here
+from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_league
 from api.routes.league import MatchId, the_match
-from api.routes.tagged import KNOWN, IfNoneMatch, tagged_by_league
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.stored import StoredDuel, stored_duel
 

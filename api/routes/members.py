@@ -9,12 +9,12 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.context import Here
+from api.http.json_response import written
 from api.http.problems import Problem
-from api.http.written import written
 from api.routes.bodies import PopulationName
 from api.routes.edits import config_table, status_of
+from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_content
 from api.routes.league import SnapshotBody, snapshot_body
-from api.routes.tagged import KNOWN, IfNoneMatch, tagged_by_content
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
 from arena.league.lineage import RoundDecision, trace

@@ -15,8 +15,8 @@ from api.context import Context, Here, IfMatch, KeyHeader
 from api.http.problems import Problem
 from api.routes.bodies import Body, PopulationName
 from api.routes.edits import Decided, edit_decided
-from arena.league.answers import Answer
 from arena.league.database import League
+from arena.league.idempotency import Answer
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_members
 from arena.league.supervised import Supervised

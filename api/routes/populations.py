@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from api.context import Context, Here, IfMatch, KeyHeader
+from api.http.json_response import written
 from api.http.problems import EDITS, Problem
-from api.http.written import written
 from api.reconcile.process import LOG_NAME, tail
 from api.routes.bodies import (
     NewPopulationBody,
@@ -25,7 +25,7 @@ from api.routes.configs import checked, edited
 from api.routes.edits import Decided, config_table, edit_decided, effects, status_of
 from arena.data.logs import newest_records
 from arena.host import versions
-from arena.league.answers import Answer, Keyed
+from arena.league.idempotency import Answer, Keyed
 from arena.league.population_requests import NewPopulation, create_supervised
 from arena.league.supervised import Supervised, get_supervised, list_supervised
 from pbt.config.resume import diff_shapes, is_live

@@ -8,8 +8,8 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.context import Here
+from api.http.json_response import written
 from api.http.problems import Problem
-from api.http.written import written
 from api.routes.games import MAX_KEY, GameBody, game_body
 from api.routes.plays import FULL, SeatedBody, Square
 from arena.league.game_names import NamedGame, game_of_key, no_actions

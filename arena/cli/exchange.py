@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json
-from arena.data.cards import SnapshotCard
 from arena.data.paths import IMPORTED, data_dir, league_path
+from arena.data.snapshot_cards import SnapshotCard
 from arena.league.ancestry import find_weights, read_histories
 from arena.league.database import open_league
 from arena.league.frames import frames_text

@@ -92,7 +92,7 @@ def delete(
 
 
 def _delete_import(folder: Path, name: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    from arena.data.cards import existing_card, read_card, remove_import
+    from arena.data.snapshot_cards import existing_card, read_card, remove_import
 
     alone = name.removeprefix(f"{IMPORTED}/")
     path, card = existing_card(folder, alone), None

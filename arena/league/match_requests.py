@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from arena.league.answers import Answer, Keyed, answer_once
 from arena.league.database import League
+from arena.league.idempotency import Answer, Keyed, answer_once
 from arena.league.rows import to_json
 from arena.league.schema import evaluations
 from arena.league.service_events import tell

@@ -11,8 +11,8 @@ from typing import Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from arena.league.answers import Answer, Keyed, answer_once
 from arena.league.database import League
+from arena.league.idempotency import Answer, Keyed, answer_once
 from arena.league.schema import operations
 from arena.league.service_events import tell
 from arena.league.supervised import (

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from arena.league.answers import Answer, Keyed, answer_once
 from arena.league.database import League
+from arena.league.idempotency import Answer, Keyed, answer_once
 from arena.league.operations import OPEN
 from arena.league.populations import insert_population
 from arena.league.rows import to_json

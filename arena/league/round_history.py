@@ -22,7 +22,7 @@ from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import SHAPING_PREFIX, initial_hyperparams
-from pbt.population.rules import EARLIER_RULES, PbtRules
+from pbt.population.pbt_rules import EARLIER_RULES, PbtRules
 from pbt.population.scores import as_objective
 
 Edits = Mapping[int, Collection[str]]

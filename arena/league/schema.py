@@ -4,6 +4,9 @@ The file is longer than 350 lines because all tables stand in one `MetaData`, wh
 are compared with. Rows never leave `arena.league`: `arena.league.rows` converts them from and to
 `pbt.records`.
 
+A new column is a line here, the next file of `migrations/versions` and a higher `SCHEMA_REVISION`;
+`rows.py` or `game_rows.py` converts it.
+
 A game's key is built, not counted: its high bits are the incarnation or match that it belongs to,
 its low bits are the game's number there. Games of one incarnation therefore lie in the order of
 their numbers, a range of numbers is a range of keys, and a seat's row can name its game before the

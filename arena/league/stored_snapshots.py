@@ -100,7 +100,7 @@ def imported_snapshots(league: League) -> list[StoredSnapshot]:
     if not (league.path.parent / IMPORTED).is_dir():
         return []
     # Cards are read by pydantic, which takes a quarter of a second to load.
-    from arena.data.cards import imported_cards
+    from arena.data.snapshot_cards import imported_cards
 
     stored = []
     for name, card in imported_cards(league.path.parent):

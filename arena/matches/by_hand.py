@@ -15,7 +15,7 @@ from arena.league.database import League
 from arena.league.matches import PERSON_KEY
 from arena.league.played import store_played
 from arena.league.schema import match_game_key
-from arena.matches.boards import GameBoard
+from arena.matches.game_boards import GameBoard
 from arena.matches.game_list import turn
 from arena.matches.tables import FrozenTables, PlannedGame
 from arena.players.resolve import ResolvedPlayer, resolve_players, scripted_names

@@ -25,7 +25,7 @@ from arena.league.matches import (
 )
 from arena.league.writer import LeagueWriter
 from arena.matches.game_list import Progress
-from arena.matches.helpers import MatchHelpers
+from arena.matches.helper_group import MatchHelpers
 from arena.matches.match_result import MatchResult, match_result
 from arena.matches.plan import MatchPlan, plan_match
 from arena.matches.results import PlayedGames

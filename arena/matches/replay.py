@@ -9,7 +9,7 @@ from typing import Any
 from arena.guests.program import FORFEIT_PREFIX
 from arena.guests.tables import forfeit_places
 from arena.league.game_names import NamedGame, no_actions
-from arena.matches.boards import GameBoard, Square
+from arena.matches.game_boards import GameBoard, Square
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, Game, SeatTurn, env_error
 from pbt.envs.spaces import ActionCodec

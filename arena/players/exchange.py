@@ -1,6 +1,6 @@
 """Export and import of snapshots: the unchanged weights' file, with a card beside it.
 
-The card is described in `arena.data.cards`.
+The card is described in `arena.data.snapshot_cards`.
 """
 
 import hashlib
@@ -12,7 +12,13 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 
-from arena.data.cards import MAX_CARD_BYTES, SnapshotCard, card_path, read_card, weights_folder
+from arena.data.snapshot_cards import (
+    MAX_CARD_BYTES,
+    SnapshotCard,
+    card_path,
+    read_card,
+    weights_folder,
+)
 from arena.players.resolve import ResolvedPlayer
 from pbt import __version__
 from pbt.config.schema import RunConfig

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.data.cards import card_path, read_card, weights_folder
 from arena.data.paths import IMPORTED, data_dir, league_path, population_paths
+from arena.data.snapshot_cards import card_path, read_card, weights_folder
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, GuestProgram, find_program, is_guest
 from arena.league.database import open_league
 from arena.league.populations import stored_config

@@ -24,7 +24,7 @@ DRAIN_TIMEOUT_S, LAST_DRAIN_TIMEOUT_S = 2.0, 30.0
 log = logging.getLogger("arena.training.checkpointing")
 
 
-class Housekeeper:
+class Checkpointer:
     """Saves the checkpoints of one population.
 
     A checkpoint holds everything that a run needs to go on as if it had never stopped. Taking one

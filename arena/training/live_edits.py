@@ -6,7 +6,7 @@ from arena.data.config_file import write_config
 from arena.data.edits import Edits, read_edits
 from arena.data.paths import PopulationPaths
 from arena.signals import SignalControl
-from arena.training.checkpointing import Housekeeper
+from arena.training.checkpointing import Checkpointer
 from arena.training.sink import TrainingSink
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, changes_members, takes_live, with_live
@@ -32,7 +32,7 @@ class LiveEdits:
         paths: PopulationPaths,
         config: RunConfig,
         engine: Engine,
-        keeper: Housekeeper,
+        checkpointer: Checkpointer,
         sink: TrainingSink,
         control: SignalControl,
         taken: int | None = None,
@@ -46,7 +46,7 @@ class LiveEdits:
             paths,
             config,
             engine,
-            keeper,
+            checkpointer,
             sink,
             control,
         )

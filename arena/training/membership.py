@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arena.training.sink import TrainingSink
-from pbt.checkpoint.cut import learner_part
 from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.state import learner_part
 from pbt.config.population import Joined, MemberOverride
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError
 from pbt.population.controller import Controller
-from pbt.population.ports import SnapshotStore
+from pbt.population.interfaces import SnapshotStore
 from pbt.records import Event, SnapshotRecord
 from pbt.runtime.blueprint import Blueprint, blueprint_of
 from pbt.runtime.membership import Newcomer, beginner, freeze, joined, members_of, without

@@ -1,6 +1,7 @@
-"""Writes the status file and the telemetry of a running training, once a second.
+"""Writes `status.json` and the telemetry of a running training.
 
-`arena status` and the service read them.
+The training's loop calls `StatusReporter.report` once a second (`arena.training.train`). `arena
+status` and the service read what it writes.
 """
 
 import logging
@@ -52,7 +53,7 @@ class StatusReporter:
         self._refused = False
         self._last: RunStatus | None = None
 
-    def look(self, ended: str = "") -> RunStatus:
+    def report(self, ended: str = "") -> RunStatus:
         """Read the engine and write what is due. ended: on the last look, how the run ended."""
         self._last = self.read(ended)
         self._write(self._last)

@@ -23,7 +23,7 @@ from pbt.errors import ConfigError, EnvNameError, EnvOptionsError, PbtError
 from pbt.runtime.devices import check_devices
 from pbt.runtime.membership import members_of
 from pbt.runtime.placements import resolve
-from pbt.sampling.recording import check_recording
+from pbt.sampling.filming import check_recording
 from pbt.snapshots import FileSnapshotStore
 
 EVERY_ROUND = 2**62

@@ -25,7 +25,7 @@ from arena.league.populations import (
 from arena.league.summaries import list_populations
 from arena.league.writer import LeagueWriter
 from arena.signals import SignalControl
-from arena.training.checkpointing import Housekeeper
+from arena.training.checkpointing import Checkpointer
 from arena.training.incarnation import begin, ensure_population, load_history, new_incarnation
 from arena.training.live_edits import LiveEdits
 from arena.training.progress import Progress, ProgressMeter
@@ -40,8 +40,9 @@ from pbt.runtime.engine import Engine
 from pbt.runtime.summary import start_line
 from pbt.snapshots import FileSnapshotStore
 
-LOOK_EVERY_S = 0.25
+PROGRESS_EVERY_S = 0.25
 FLUSH_EVERY_S = 1.0
+STATUS_EVERY_S = 1.0
 
 log = logging.getLogger("arena.training.train")
 
@@ -196,7 +197,7 @@ def _run(
         say(start_line(engine.config, spec))
         # Ends every process, also after an error.
         stack.callback(engine.close)
-        keeper = Housekeeper(
+        checkpointer = Checkpointer(
             name,
             config,
             engine,
@@ -206,17 +207,17 @@ def _run(
             paths.checkpoints,
             start.checkpoint.number if start.checkpoint else 0,
         )
-        edits = LiveEdits(paths, config, engine, keeper, sink, control, taken)
+        edits = LiveEdits(paths, config, engine, checkpointer, sink, control, taken)
         meter = ProgressMeter(engine, sink)
         reporter = StatusReporter(name, paths, engine, sink, telemetry, edits)
         try:
             begin(engine, start, metrics, sink)
             if start.checkpoint is None or start.edited:
                 # From this checkpoint on the edits are in force.
-                keeper.checkpoint()
+                checkpointer.checkpoint()
             write_config(paths, config)
-            finished = _loop(engine, sink, keeper, edits, meter, reporter, observe)
-            stack.enter_context(keeper.last_checkpoint())
+            finished = _loop(engine, sink, checkpointer, edits, meter, reporter, observe)
+            stack.enter_context(checkpointer.last_checkpoint())
         except BaseException as error:
             _give_up(league, incarnation, reporter, error)
             raise
@@ -224,7 +225,7 @@ def _run(
         if ended:
             set_state(league, incarnation.population_id, "finished" if finished else "stopped")
         observe(progress := meter.read(refit=True))
-        return Result(name, finished, progress, reporter.look(ended), engine.weights_digest())
+        return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
 
 
 def _give_up(
@@ -241,7 +242,7 @@ def _give_up(
 def _loop(
     engine: Engine,
     sink: TrainingSink,
-    keeper: Housekeeper,
+    checkpointer: Checkpointer,
     edits: LiveEdits,
     meter: ProgressMeter,
     reporter: StatusReporter,
@@ -251,18 +252,18 @@ def _loop(
 
     Returns True when every member reached its stop.
     """
-    reporter.look()
+    reporter.report()
     observed = reported = flushed = time.monotonic()
 
     def look() -> None:
         nonlocal observed, reported
         now = time.monotonic()
-        if now - observed >= LOOK_EVERY_S:
+        if now - observed >= PROGRESS_EVERY_S:
             observed = now
             observe(meter.read())
-        if now - reported >= FLUSH_EVERY_S:
+        if now - reported >= STATUS_EVERY_S:
             reported = now
-            reporter.look()
+            reporter.report()
 
     def between_turns() -> None:
         nonlocal flushed
@@ -271,7 +272,7 @@ def _loop(
             flushed = now
             sink.flush()
             edits.take()
-        keeper.checkpoint_if_due(now)
+        checkpointer.checkpoint_if_due(now)
 
     return engine.run(between_turns, look)
 

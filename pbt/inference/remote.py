@@ -26,9 +26,9 @@ from pbt.inference.requests import (
     unpack_replies,
 )
 from pbt.records import PlayerRef
-from pbt.transport.board import Row
 from pbt.transport.fifo import Fifo
 from pbt.transport.messages import ActionRequest, ActionsReady
+from pbt.transport.process_board import Row
 
 # Nothing in a healthy sampling plane takes this long. A process that waits longer raises and ends,
 # and the sampling plane is restarted.

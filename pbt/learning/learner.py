@@ -20,15 +20,16 @@ from pbt.learning.optimizer import FlatAdam
 from pbt.learning.reducer import Reducer, SingleReducer
 from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, update_stats
 from pbt.learning.vtrace import Targets, gae, vtrace
+from pbt.learning.weight_copy import ADAM_PREFIX, copy_weights
 from pbt.models.distributions import joint_entropy, joint_log_prob, log_probabilities
 from pbt.models.policy_model import PolicyModel
-from pbt.models.weights import check_shapes
+from pbt.models.weights import MODEL_PREFIX, check_shapes
 from pbt.seeding import Key, generator
 from pbt.transport.staging import to_host
 
 MAX_SKIPS_IN_A_ROW = 10
 LOWER = "lower learning.learning_rate, or look for nan in the game's observations and rewards"
-_MODEL, _ADAM, _CLOCKS = "model.", "adam.", "clocks"
+_CLOCKS = "clocks"
 
 
 class Learner:
@@ -296,10 +297,10 @@ class Learner:
         clocks = torch.tensor(
             [self.version, self.frames, self.skipped, self._skips_in_a_row], device=self.device
         )
-        model = {_MODEL + name: tensor for name, tensor in self.model.state_dict().items()}
+        model = {MODEL_PREFIX + name: tensor for name, tensor in self.model.state_dict().items()}
         return {
             **model,
-            **{_ADAM + name: tensor for name, tensor in self._adam.tensors().items()},
+            **{ADAM_PREFIX + name: tensor for name, tensor in self._adam.tensors().items()},
             _CLOCKS: clocks,
         }
 
@@ -311,25 +312,9 @@ class Learner:
         )
 
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
-        """Take weights, normaliser statistics and optimiser moments of another member's `state`.
-
-        This is PBT's copy; the clocks stay this member's own.
-        """
+        """Take another member's weights (`pbt.learning.weight_copy`); the clocks stay its own."""
         check_shapes(self.tensors(), state, f"state for the learner of {self.member}")
-        self.model.load_state_dict(
-            {
-                name.removeprefix(_MODEL): tensor
-                for name, tensor in state.items()
-                if name.startswith(_MODEL)
-            }
-        )
-        self._adam.load_state(
-            {
-                name.removeprefix(_ADAM): tensor
-                for name, tensor in state.items()
-                if name.startswith(_ADAM)
-            }
-        )
+        copy_weights(self.model, self._adam, state)
         self._skips_in_a_row = 0
 
 

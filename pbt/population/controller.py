@@ -2,6 +2,8 @@
 
 It acts on counts of frames and games, never on time, so that equal runs decide equally. It reads
 learners through `MemberLearner`, seats opponents through `Matchmaker` and reports to the `RunSink`.
+A round is decided by `pbt.population.pbt_round`; the engine has the learner put the directive in
+force, and `pbt.learning.weight_copy` copies the weights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +15,12 @@ from pbt.errors import EngineError
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.curves import TrainingCurves
-from pbt.population.decide import Decision, decide, next_due
 from pbt.population.freezing import policy_tensors, store_snapshot
+from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.population.members import Member
 from pbt.population.payoff_reports import PayoffReports
-from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
-from pbt.population.rules import PbtRules
+from pbt.population.pbt_round import Decision, decide, next_due
+from pbt.population.pbt_rules import PbtRules
 from pbt.population.schedules import schedule_text, scheduled_directive
 from pbt.population.scores import ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord, is_voided

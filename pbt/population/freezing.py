@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from pbt.models.weights import MODEL_PREFIX
+from pbt.population.interfaces import SnapshotStore
 from pbt.population.members import Member
-from pbt.population.ports import SnapshotStore
 from pbt.records import SnapshotRecord
 
 

@@ -6,7 +6,7 @@ Only some modes of matchmaking ask for payoffs. In the others every call here do
 from pbt.config.population import MatchmakingConfig
 from pbt.matchmaking.payoffs import payoff_source
 from pbt.matchmaking.seats import SnapshotEntry
-from pbt.population.ports import Matchmaker
+from pbt.population.interfaces import Matchmaker
 from pbt.records import GameRecord
 from pbt.transport.messages import JsonState
 

@@ -25,9 +25,9 @@ from pbt.matchmaking.seats import MemberEntry
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX, load_model_weights
 from pbt.population.controller import Controller
+from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.population.members import Member
-from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
-from pbt.population.rules import PbtRules
+from pbt.population.pbt_rules import PbtRules
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import (
     Blueprint,
@@ -38,7 +38,7 @@ from pbt.runtime.blueprint import (
     slots_needed,
 )
 from pbt.runtime.devices import choose_device
-from pbt.sampling.recording import GameObserver
+from pbt.sampling.filming import GameObserver
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.seeding import integer

@@ -3,7 +3,7 @@
 import time
 
 from pbt.errors import PbtError
-from pbt.population.ports import RunSink
+from pbt.population.interfaces import RunSink
 
 # Training pauses beyond this many uncommitted games, and stops when the pause gets too long.
 MAX_BACKLOG_GAMES = 100_000

@@ -2,7 +2,7 @@
 
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
-from pbt.population.ports import ControlSource, RunSink
+from pbt.population.interfaces import ControlSource, RunSink
 from pbt.runtime.assembly import assemble
 from pbt.runtime.engine import Engine
 from pbt.runtime.parallel import ParallelEngine

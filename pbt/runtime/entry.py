@@ -6,7 +6,7 @@ leaves the signals for the main process to that process (`settle`).
 
 import sys
 
-from pbt.processes.settle import leave, settle
+from pbt.processes.tie_to_parent import leave, settle
 
 if __name__ == "__main__":
     settle(int(sys.argv[1]))

@@ -7,14 +7,14 @@ queues and slots; every process outside it is a domain of its own.
 import time
 
 from pbt.errors import EngineError
-from pbt.population.ports import RunSink
+from pbt.population.interfaces import RunSink
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import Event
 from pbt.runtime.control import Go
 from pbt.runtime.final_evaluation import FinalEvaluation
+from pbt.runtime.pausing import Rest
 from pbt.runtime.process_group import Domain, ProcessGroup
 from pbt.runtime.repeated_errors import RepeatedErrors
-from pbt.runtime.rest import Rest
 from pbt.runtime.run_state import RunState
 from pbt.runtime.slot_releases import SlotReleases
 

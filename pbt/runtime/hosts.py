@@ -15,7 +15,7 @@ from pbt.inference.frozen import FrozenPool
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
 from pbt.inference.remote import PolicyService, RemoteInference, server_of_member
 from pbt.matchmaking.seats import SnapshotEntry
-from pbt.population.ports import SnapshotStore
+from pbt.population.interfaces import SnapshotStore
 from pbt.processes.freed_memory import return_free_pages
 from pbt.runtime.assembly import acting_model, new_planner, policy_loader
 from pbt.runtime.blueprint import Blueprint, MemberPlace, game_maker

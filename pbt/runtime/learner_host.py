@@ -10,7 +10,7 @@ import torch
 
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
-from pbt.learning.gathering import BatchGatherer
+from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
 from pbt.learning.reducer import Reducer, SingleReducer
 from pbt.learning.shared_reducer import SharedReducer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from torch import Tensor
 
-from pbt.checkpoint.cut import learner_part
+from pbt.checkpoint.state import learner_part
 from pbt.config.schema import RunConfig
 from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller

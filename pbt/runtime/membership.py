@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from pbt.checkpoint.cut import learner_part
 from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.state import learner_part
 from pbt.checkpoint.workers import count_valid
 from pbt.errors import EngineError
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.freezing import policy_tensors, store_snapshot
+from pbt.population.interfaces import SnapshotStore
 from pbt.population.members import Member
-from pbt.population.ports import SnapshotStore
 from pbt.records import SnapshotRecord
 from pbt.runtime.assembly import new_learner
 from pbt.runtime.blueprint import Blueprint, MemberPlace

@@ -10,13 +10,13 @@ from contextlib import AbstractContextManager
 
 import torch
 
-from pbt.checkpoint.cut import digest_of
 from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.state import digest_of
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import PbtError
 from pbt.population.controller import Controller
-from pbt.population.ports import ControlSource, RunSink
+from pbt.population.interfaces import ControlSource, RunSink
 from pbt.processes.freed_memory import return_freed_memory
 from pbt.processes.messages import Failed
 from pbt.records import GameKind
@@ -37,10 +37,10 @@ from pbt.runtime.control import (
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.fault_domains import FaultDomains
 from pbt.runtime.final_evaluation import FinalEvaluation
+from pbt.runtime.pausing import Rest
 from pbt.runtime.placements import process_plans
 from pbt.runtime.process_group import Domain, ProcessGroup
 from pbt.runtime.repeated_errors import RepeatedErrors
-from pbt.runtime.rest import Rest
 from pbt.runtime.run_state import new_run_state
 from pbt.runtime.shared import SharedMemory
 from pbt.runtime.slot_releases import SlotReleases

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.process_group import ProcessGroup
-from pbt.transport.board import PHASES, ProcessBoard
+from pbt.transport.process_board import PHASES, ProcessBoard
 
 STAGES = ("simulate", "infer", "wait", "gather", "learn")
 DROPPED = ("voided", "generation")

@@ -9,9 +9,9 @@ from typing import Any
 
 from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment
 from pbt.runtime.placements import ProcessPlan
-from pbt.transport.board import PHASES, ProcessBoard
 from pbt.transport.child import START_TIMEOUT_S, Child, Wires, hear, stop_all
 from pbt.transport.messages import JsonState
+from pbt.transport.process_board import PHASES, ProcessBoard
 
 # Between two looks at the children lies a turn of the main loop, and now and then a checkpoint.
 # After a longer pause than this the main process itself may have been stopped.

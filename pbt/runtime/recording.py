@@ -10,7 +10,7 @@ from pbt.errors import SnapshotError
 from pbt.film.folder import FOLDER
 from pbt.models.tensor_file import read_tensor_file
 from pbt.records import PlayerRef
-from pbt.sampling.recording import GameObserver, NullObserver, Recorder
+from pbt.sampling.filming import GameObserver, NullObserver, Recorder
 from pbt.snapshots import FileSnapshotStore
 
 

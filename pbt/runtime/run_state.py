@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pbt.checkpoint.cut import cut_state, cut_tensors, split_cut
 from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.state import cut_state, cut_tensors, split_cut
 from pbt.population.controller import Controller
-from pbt.population.ports import RunSink
+from pbt.population.interfaces import RunSink
 from pbt.records import GameKind
 from pbt.runtime.assembly import new_controller
 from pbt.runtime.assignments import Assignments

@@ -12,14 +12,14 @@ from typing import Protocol
 
 import numpy as np
 
-from pbt.checkpoint.cut import cut_state, cut_tensors, digest_of, learner_part, split_cut
 from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.resharding import merge_workers
+from pbt.checkpoint.state import cut_state, cut_tensors, digest_of, learner_part, split_cut
 from pbt.checkpoint.workers import load_worker, save_worker
 from pbt.config.schema import RunConfig
 from pbt.learning.batcher import gather
 from pbt.population.controller import Controller
-from pbt.population.ports import ControlSource, RunSink, SnapshotStore
+from pbt.population.interfaces import ControlSource, RunSink, SnapshotStore
 from pbt.records import Directive, GameKind
 from pbt.runtime.assembly import LocalLearner, Population
 from pbt.runtime.backpressure import SinkBackpressure

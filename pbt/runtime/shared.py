@@ -17,10 +17,10 @@ from pbt.runtime.assembly import new_learner
 from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, usual_slots
 from pbt.runtime.placements import ProcessPlan
 from pbt.sampling.slots import Partition
-from pbt.transport.board import ProcessBoard, board_bytes
 from pbt.transport.fifo import Fifo, fifo_kinds, make_fifo
 from pbt.transport.memory import Region
 from pbt.transport.messages import JsonState
+from pbt.transport.process_board import ProcessBoard, board_bytes
 from pbt.transport.slab import Slab, slab_bytes
 from pbt.transport.weights import PublishedWeights, published_bytes
 

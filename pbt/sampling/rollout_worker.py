@@ -21,8 +21,8 @@ import numpy as np
 from pbt.envs.contract import Game, Overlapping, SeatTurn
 from pbt.errors import EngineError, EnvError
 from pbt.sampling.filling import SlotFiller
+from pbt.sampling.filming import GameObserver, NullObserver
 from pbt.sampling.game_code import GameCode
-from pbt.sampling.recording import GameObserver, NullObserver
 from pbt.sampling.slots import Partition
 from pbt.sampling.starting import start_games
 from pbt.sampling.table import Seat, Table, opening_action

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pbt.errors import EngineError
 from pbt.inference.client import Inference
 from pbt.sampling.rollout_worker import RolloutWorker
-from pbt.transport.board import Row
 from pbt.transport.messages import ActionsReady, RolloutPermit, WorkerMessage
+from pbt.transport.process_board import Row
 
 # A process that waits for actions sends nothing and takes no orders meanwhile, so it never waits
 # longer than this at once.

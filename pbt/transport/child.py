@@ -14,7 +14,7 @@ import psutil
 
 from pbt.processes.child_process import ChildProcess, ending
 from pbt.processes.messages import Failed, Stop
-from pbt.processes.settle import LEFT_TO_MAIN
+from pbt.processes.tie_to_parent import LEFT_TO_MAIN
 from pbt.transport.channel import Channel, PeerGone, channel_pair
 from pbt.transport.wire import Wire
 
@@ -37,7 +37,7 @@ class Wires(NamedTuple):
 
 
 class Child(ChildProcess):
-    """One process and the channel to it. It dies with this process (`pbt.processes.settle`).
+    """One process and the channel to it. It dies with this process (`pbt.processes.tie_to_parent`).
 
     ready    it has said that everything is built; set by the caller, where it is used
     gone     its end of the channel is closed

@@ -35,7 +35,7 @@ from pbt.snapshots import FileSnapshotStore
 from tests.arena.league.samples import game, new_league
 from tests.arena.matches.lamps import Lamps
 from tests.pbt.film.reading import read
-from tests.pbt.sampling.test_recording import name_of, play
+from tests.pbt.sampling.test_filming import name_of, play
 from tests.served import SMALL_TRAINING, Served, wait
 
 DISK = Path(os.environ["ARENA_SMALL_DISK"])

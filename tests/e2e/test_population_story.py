@@ -12,7 +12,7 @@ from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.stored_history import list_rounds
 from arena.league.stored_snapshots import list_snapshots
-from pbt.population.rules import SELF_PLAY_COPY_GAP
+from pbt.population.pbt_rules import SELF_PLAY_COPY_GAP
 
 # Three members: two are compared by their games against the third, so the gap is at most that of
 # the better one and the untrained one against the other that learns: it takes some learning to be

@@ -7,8 +7,8 @@ import torch
 
 from pbt.envs.contract import Role
 from pbt.inference.policy_server import NetworkPolicy
+from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.batcher import gather
-from pbt.learning.gathering import BatchGatherer
 from pbt.models.policy_model import build_model
 from pbt.transport.slab import Slab, role_layout
 from pbt.transport.staging import Staging, to_host

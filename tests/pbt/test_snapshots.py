@@ -8,7 +8,7 @@ import torch
 
 from pbt.errors import SnapshotError
 from pbt.models.weights import from_bytes
-from pbt.population.ports import SnapshotStore
+from pbt.population.interfaces import SnapshotStore
 from pbt.snapshots import FileSnapshotStore
 
 METADATA = {"member": "m0", "role": "player", "frames": "100"}

@@ -31,10 +31,10 @@ from pbt.envs.doom.engine import cpu_clock, engine_pid, launch, load_vizdoom
 from pbt.envs.doom.launcher import ENGINE_LOG
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions
-from pbt.envs.doom.ports import Port, take_port, waiting_bytes
+from pbt.envs.doom.network_ports import Port, take_port, waiting_bytes
 from pbt.envs.doom.scene import configure_scene
 from pbt.envs.doom.screen import ScreenSampler
-from pbt.processes.settle import die_with_parent
+from pbt.processes.tie_to_parent import die_with_parent
 
 COMMAND = struct.Struct("=ci")
 DONE, FAILED = b".", b"!"

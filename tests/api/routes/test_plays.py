@@ -15,7 +15,7 @@ import pytest
 from api.http.settings import Settings
 from api.reconcile import plays
 from arena.league.database import open_league
-from arena.league.pages import match_page
+from arena.league.paging import match_page
 from tests.api.service import Service, serving
 
 REAL = {name: Settings.model_fields[name].default for name in ("sitting", "replayer")}

@@ -14,7 +14,7 @@ from arena.data.paths import population_paths
 from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
 from arena.league.matches import create_match, finish_match
-from arena.league.pages import league_revision
+from arena.league.paging import league_revision
 from arena.league.populations import create_population, open_incarnation
 from arena.league.schema import snapshots
 from arena.league.service_events import events_after

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, Table, func, insert, select
 
-from arena.league import answers
-from arena.league.answers import Answer, Keyed, ReusedKeyError, answer_once
+from arena.league import idempotency as answers
 from arena.league.database import League, _engine, open_league
 from arena.league.deletion import delete_population
+from arena.league.idempotency import Answer, Keyed, ReusedKeyError, answer_once
 from arena.league.migrate import ensure_schema
 from arena.league.operations import (
     Kind,

@@ -12,10 +12,10 @@ import pytest
 from arena.league.database import League, open_league
 from arena.league.game_names import game_of_key
 from arena.league.matches import MatchError
-from arena.league.pages import match_page
+from arena.league.paging import match_page
 from arena.league.standings import game_table
-from arena.matches.boards import GameBoard
 from arena.matches.by_hand import Dropped, HandGame, Request, Silence, Standing, refusal
+from arena.matches.game_boards import GameBoard
 from arena.matches.replay import replay
 from pbt.envs.registry import spec
 from pbt.errors import PlayerError

@@ -26,7 +26,7 @@ from arena.league.matches import (
 )
 from arena.league.standings import game_table
 from arena.matches.batches import BatchTables
-from arena.matches.helper import WIRES, BatchPlayed, Order, PlayBatch, main, order_of
+from arena.matches.helper_process import WIRES, BatchPlayed, Order, PlayBatch, main, order_of
 from arena.matches.match_result import MatchResult
 from arena.matches.play import play_match, resume_match
 from arena.matches.report import match_report
@@ -254,7 +254,7 @@ def helpers() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-            if "arena.matches.helper" in " ".join(child.cmdline()):
+            if "arena.matches.helper_process" in " ".join(child.cmdline()):
                 found.append(child)
     return found
 
@@ -264,7 +264,7 @@ def test_any_number_of_processes_plays_the_same_match_and_leaves_none_behind(
     slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     player = scripted("random", slow_env.name)
-    monkeypatch.setattr("arena.matches.helpers.WORTH_HELP_S", 2.0)
+    monkeypatch.setattr("arena.matches.helper_group.WORTH_HELP_S", 2.0)
     seen: set[int] = set()
 
     def look(done: int, planned: int) -> None:
@@ -283,7 +283,7 @@ def test_a_helper_that_is_killed_or_hangs_costs_no_game(
     slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     player = scripted("random", slow_env.name)
-    monkeypatch.setattr("arena.matches.helpers.WORTH_HELP_S", 2.0)
+    monkeypatch.setattr("arena.matches.helper_group.WORTH_HELP_S", 2.0)
     hurt: dict[int, int] = {}
 
     def hurt_each(done: int, planned: int) -> None:

@@ -20,7 +20,7 @@ from arena.league.stored_history import list_events
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_populations
 from arena.league.writer import LeagueWriter
-from arena.training.checkpointing import Housekeeper
+from arena.training.checkpointing import Checkpointer
 from arena.training.sink import TrainingSink
 from pbt.checkpoint.files import Checkpoint, read_newest
 from pbt.config.schema import RunConfig
@@ -92,9 +92,9 @@ def test_the_leader_of_the_league_keeps_its_weights_over_a_resume(tmp_path: Path
     ):
         sink = TrainingSink(writer, metrics)
         sink.snapshots.extend(stored.record for stored in list_snapshots(league, "demo"))
-        keeper = Housekeeper("demo", config, engine, league, sink, store, tmp_path, 1)
-        keeper._needed.append(set())
-        keeper._remove_old_snapshots()
+        checkpointer = Checkpointer("demo", config, engine, league, sink, store, tmp_path, 1)
+        checkpointer._needed.append(set())
+        checkpointer._remove_old_snapshots()
     assert [name[0] for name in store.kept] == ["a", "b", "f"]
     league.close()
 
@@ -177,8 +177,8 @@ class Recorder:
         self.said.append(event.kind)
 
 
-def housekeeper(folder: Path, recorder: Any, config: RunConfig) -> Housekeeper:
-    return Housekeeper("demo", config, recorder, Mock(), recorder, recorder, folder, 0)
+def make_checkpointer(folder: Path, recorder: Any, config: RunConfig) -> Checkpointer:
+    return Checkpointer("demo", config, recorder, Mock(), recorder, recorder, folder, 0)
 
 
 CONFIG = RunConfig.model_validate(
@@ -194,29 +194,29 @@ def test_a_checkpoint_drains_cuts_and_writes_while_everything_rests(
         "arena.training.checkpointing.write_checkpoint",
         lambda folder, cut, keep: recorder.said.append("write") or folder / f"{cut.number}",
     )
-    housekeeper(tmp_path, recorder, CONFIG).checkpoint()
+    make_checkpointer(tmp_path, recorder, CONFIG).checkpoint()
     assert recorder.said == ["rest", "drain", "cut", "write", "needed", "go on", "checkpoint"]
 
 
 def test_a_checkpoint_holds_the_stored_config_not_the_processes_of_this_start(
     tmp_path: Path,
 ) -> None:
-    housekeeper(tmp_path, Recorder(), CONFIG).checkpoint()
+    make_checkpointer(tmp_path, Recorder(), CONFIG).checkpoint()
     assert read_newest(tmp_path)[0].state["config"] == CONFIG.model_dump(mode="json")
     assert CONFIG.runtime.placement == "auto"
 
 
 def test_an_engine_that_does_not_come_to_rest_puts_the_checkpoint_off(tmp_path: Path) -> None:
     recorder = Recorder(restless=True)
-    keeper = housekeeper(tmp_path, recorder, CONFIG)
+    checkpointer = make_checkpointer(tmp_path, recorder, CONFIG)
     now_s = time.monotonic() + 6.0
-    keeper.checkpoint_if_due(now_s)
+    checkpointer.checkpoint_if_due(now_s)
     assert (
         recorder.warning == "no checkpoint: worker-1 did not come to rest within 60 s"
         and list(tmp_path.iterdir()) == []
     )
     recorder._restless = False
-    keeper.checkpoint_if_due(now_s + 4.0)
+    checkpointer.checkpoint_if_due(now_s + 4.0)
     assert recorder.said == [], "tried again only when the next one is due"
-    keeper.checkpoint_if_due(now_s + 5.0)
+    checkpointer.checkpoint_if_due(now_s + 5.0)
     assert recorder.said[-1] == "checkpoint" and recorder.warning is None

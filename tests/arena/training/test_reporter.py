@@ -68,7 +68,7 @@ def test_a_look_tells_what_the_engine_says(
     tmp_path: Path, watching: StatusReporter, clock: Clock
 ) -> None:
     clock.now = 1001.0
-    assert watching.look() == read_status(tmp_path / "status.json")
+    assert watching.report() == read_status(tmp_path / "status.json")
     status = watching.read()
     assert (
         status.population,
@@ -94,9 +94,9 @@ def test_telemetry_is_kept_every_ten_seconds_and_at_the_end(
     path = tmp_path / "metrics" / TELEMETRY_FILE
     for _ in range(25):
         clock.now += 1.0
-        watching.look()
+        watching.report()
     assert len(path.read_bytes().splitlines()) == int(25 // TELEMETRY_EVERY_S)
-    watching.look("finished")
+    watching.report("finished")
     assert len(path.read_bytes().splitlines()) == int(25 // TELEMETRY_EVERY_S) + 1
 
 
@@ -105,7 +105,7 @@ def test_a_run_that_broke_leaves_what_was_seen_last_and_why(
 ) -> None:
     watching.give_up("failed: nothing was seen yet")
     assert read_status(tmp_path / "status.json") is None
-    watching.look()
+    watching.report()
     watching.give_up("failed: EnvError: raised")
     status = read_status(tmp_path / "status.json")
     assert (
@@ -126,7 +126,7 @@ def test_a_full_disk_stops_nothing_and_is_said_once(
     monkeypatch.setattr(logging.getLogger("arena"), "propagate", True)
     monkeypatch.setattr(logging.getLogger("arena"), "handlers", [])
     for _ in range(3):
-        watching.look()
+        watching.report()
     assert [record.getMessage() for record in caplog.records] == [
         "status and telemetry could not be written: [Errno 28] No space left on device"
     ]

@@ -12,7 +12,7 @@ from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.envs.contract import Role
 from pbt.hyperparams import Hyperparams
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
-from pbt.learning.gathering import BatchGatherer
+from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
 from pbt.learning.statistics import UpdateStats
 from pbt.models.policy_model import PolicyModel, build_model

@@ -23,9 +23,9 @@ from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import game_layouts, game_maker
-from pbt.transport.board import ProcessBoard, board_bytes
 from pbt.transport.fifo import attach_fifo, make_fifo
 from pbt.transport.memory import Region
+from pbt.transport.process_board import ProcessBoard, board_bytes
 from pbt.transport.slab import Slab, slab_bytes
 from pbt.transport.weights import PublishedWeights, published_bytes
 

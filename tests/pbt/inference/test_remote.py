@@ -21,7 +21,6 @@ from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.sampler import Sampler
 from pbt.sampling.slots import Partition
 from pbt.seeding import generator
-from pbt.transport.board import ProcessBoard
 from pbt.transport.fifo import Fifo, fifo_kinds, make_fifo
 from pbt.transport.messages import (
     ActionRequest,
@@ -32,6 +31,7 @@ from pbt.transport.messages import (
     SeatPlan,
     SlotFull,
 )
+from pbt.transport.process_board import ProcessBoard
 from pbt.transport.slab import Slab
 from tests.pbt.inference.serving import (
     FROZEN,

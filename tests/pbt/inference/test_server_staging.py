@@ -9,7 +9,7 @@ import torch
 
 from pbt.inference import policy_server
 from pbt.inference.policy_server import NetworkPolicy
-from pbt.learning import gathering
+from pbt.learning import background_gathering as gathering
 from pbt.models.policy_model import build_model
 from pbt.transport.slab import role_layout
 from pbt.transport.staging import CPU, Staging

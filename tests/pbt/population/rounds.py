@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict, replace
 
 from pbt.config.population import PbtConfig
-from pbt.population.decide import decide
-from pbt.population.rules import PbtRules
+from pbt.population.pbt_round import decide
+from pbt.population.pbt_rules import PbtRules
 from pbt.records import Against, Directive, MemberScore, RoundRecord
 
 RULES = PbtRules.from_config(PbtConfig(opponents="all"), "wins")

@@ -20,7 +20,7 @@ from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.controller import Controller
 from pbt.population.members import Member
 from pbt.population.memory import MemorySink, MemoryStore
-from pbt.population.rules import PbtRules
+from pbt.population.pbt_rules import PbtRules
 from pbt.records import Directive, GameKind, PlayerRef, SeatRecord
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 

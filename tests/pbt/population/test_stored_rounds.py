@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pbt.errors import EngineError
 from pbt.population.comparison import compare
-from pbt.population.decide import Decision, decide, rank, replay
-from pbt.population.rules import PbtRules
+from pbt.population.pbt_round import Decision, decide, rank, replay
+from pbt.population.pbt_rules import PbtRules
 from pbt.records import Against, MemberScore, RoundRecord
 from tests.pbt.population.rounds import (
     COMMON,

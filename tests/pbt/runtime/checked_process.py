@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
-from pbt.processes.settle import leave, settle
+from pbt.processes.tie_to_parent import leave, settle
 from pbt.runtime import process
 from pbt.runtime.learner_host import HostedLearner, LearnerHost
 from pbt.transport.messages import ActionRequest, ActionsReady

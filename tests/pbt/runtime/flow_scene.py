@@ -21,7 +21,7 @@ from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller
 from pbt.population.members import Member
 from pbt.population.memory import MemorySink, MemoryStore
-from pbt.population.rules import PbtRules
+from pbt.population.pbt_rules import PbtRules
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.control import (

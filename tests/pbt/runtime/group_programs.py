@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from pbt.processes.messages import Failed
-from pbt.processes.settle import leave, settle
+from pbt.processes.tie_to_parent import leave, settle
 from pbt.runtime import process
 from pbt.runtime.control import Assignment, GameError, Go, Pause, Quiet, Ready
 from pbt.runtime.process_group import start_child
-from pbt.transport.board import ProcessBoard, Row, board_bytes
 from pbt.transport.channel import Channel
 from pbt.transport.child import Child, hear
 from pbt.transport.fifo import attach_fifo, make_fifo
 from pbt.transport.memory import Region
 from pbt.transport.messages import JsonState
+from pbt.transport.process_board import ProcessBoard, Row, board_bytes
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PROGRAM = "tests.pbt.runtime.group_programs"

@@ -13,7 +13,7 @@ from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.placements import ProcessPlan, Shard
 from pbt.runtime.process_counters import ProcessCounters
 from pbt.runtime.process_group import ProcessGroup
-from pbt.transport.board import ProcessBoard
+from pbt.transport.process_board import ProcessBoard
 
 PLANS = (
     ProcessPlan("worker-0", (0,)),

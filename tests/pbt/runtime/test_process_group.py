@@ -17,9 +17,9 @@ from pbt.runtime import process_group
 from pbt.runtime.control import GameError, Go, Ready
 from pbt.runtime.placements import ProcessPlan, Shard
 from pbt.runtime.process_group import ProcessGroup
-from pbt.transport.board import PHASES, ProcessBoard, board_bytes
 from pbt.transport.fifo import fifo_kinds
 from pbt.transport.memory import Region
+from pbt.transport.process_board import PHASES, ProcessBoard, board_bytes
 from tests.pbt.runtime.group_programs import PROGRAM, REPOSITORY, assignment
 
 SILENT_AFTER_S = 2.0

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pbt.checkpoint.cut import cut_tensors, split_cut
 from pbt.checkpoint.files import Checkpoint, read_newest, write_checkpoint
 from pbt.checkpoint.resharding import merge_workers
+from pbt.checkpoint.state import cut_tensors, split_cut
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.population.memory import MemorySink, MemoryStore, NoControl

@@ -22,7 +22,6 @@ from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.sampler import Sampler
 from pbt.sampling.slots import Partition
-from pbt.transport.board import ProcessBoard, Row
 from pbt.transport.messages import (
     ActionRequest,
     ActionsReady,
@@ -33,6 +32,7 @@ from pbt.transport.messages import (
     SlotFull,
     WorkerMessage,
 )
+from pbt.transport.process_board import ProcessBoard, Row
 from pbt.transport.slab import Slab
 from tests.pbt.inference.serving import LAYOUT, MAKE_GAME, MEMBERS, Plane, load, model_of, plane
 

@@ -179,8 +179,8 @@ def leave_a_grandchild(fd: int) -> None:
 
 
 def stay_in_a_game(fd: int, size: int, processes: int, process: int) -> None:
-    from pbt.transport.board import ProcessBoard
     from pbt.transport.memory import Region
+    from pbt.transport.process_board import ProcessBoard
 
     row = ProcessBoard(processes, Region.attach(fd, size)).row(process)
     row.add("trained", 12)

@@ -18,7 +18,7 @@ import pytest
 
 from pbt.envs.doom import match_link
 from pbt.envs.doom.match import DoomMatch, make
-from pbt.envs.doom.ports import PORTS, take_port
+from pbt.envs.doom.network_ports import PORTS, take_port
 from pbt.errors import EnvCrash
 from pbt.native import doom_preload
 from tests.e2e.faults.processes import left_in_shared_memory, shared_memory_files
@@ -356,7 +356,7 @@ def test_a_port_of_somebody_elses_is_passed_over() -> None:
 
 def test_a_port_is_free_again_when_its_process_is_killed() -> None:
     code = (
-        "import time\nfrom pbt.envs.doom.ports import take_port\nport = "
+        "import time\nfrom pbt.envs.doom.network_ports import take_port\nport = "
         "take_port()\nprint(port.number, flush=True)\ntime.sleep(60)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from api.http.plain import MAX_DEPTH, plain
+from api.http.json_values import MAX_DEPTH, plain
 from tests.api.service import Service
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pbt.config.population import PbtConfig
 from pbt.errors import EngineError
-from pbt.population.decide import decide, next_due, rank, top_count
-from pbt.population.rules import PbtRules
+from pbt.population.pbt_round import decide, next_due, rank, top_count
+from pbt.population.pbt_rules import PbtRules
 from pbt.records import MemberScore
 from pbt.seeding import generator
 from tests.pbt.population.rounds import NAMES, RULES, START, make_scores, names, own_values

@@ -3,8 +3,8 @@
 import pytest
 
 from pbt.errors import EngineError
-from pbt.transport.board import COLUMNS, PHASES, ProcessBoard, board_bytes
 from pbt.transport.memory import Region
+from pbt.transport.process_board import COLUMNS, PHASES, ProcessBoard, board_bytes
 from tests.pbt.transport.programs import heard, start, tell
 
 

@@ -9,7 +9,7 @@ from fastapi import Header, Request
 from starlette.responses import Response
 
 from api.context import Context
-from api.http.written import json_bytes
+from api.http.json_response import json_bytes
 
 IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=1000)]
 KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller has it"}}

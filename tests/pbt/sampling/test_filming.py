@@ -15,7 +15,7 @@ from pbt.film import extra
 from pbt.film.folder import PARTIAL, FilmFolder, FilmName
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import GameKind, PlayerRef
-from pbt.sampling.recording import Recorder, check_recording
+from pbt.sampling.filming import Recorder, check_recording
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.seeding import uniform
@@ -170,7 +170,7 @@ WHERE = (
     "pbt.film.picture.Painter.paint",
     "pbt.film.camera.Camera.begins",
     "pbt.film.camera.Camera.ends",
-    "pbt.sampling.recording.FilmName",
+    "pbt.sampling.filming.FilmName",
 )
 
 
@@ -227,7 +227,7 @@ def test_a_folder_with_leftovers_that_cannot_be_removed_costs_no_worker(
 def test_a_film_that_is_larger_than_all_may_be_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pbt.sampling.recording.MB", 1)
+    monkeypatch.setattr("pbt.sampling.filming.MB", 1)
     play(tmp_path, 1, record_share=1.0, record_mb=20)
     assert filmed(tmp_path) == set()
     assert "it alone is larger than evaluation.record_mb = 20" in str(

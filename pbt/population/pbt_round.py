@@ -14,17 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from pbt.errors import EngineError
-from pbt.hyperparams import SHAPING_PREFIX
 from pbt.population.comparison import compare, standings
-from pbt.population.rules import PbtRules
+from pbt.population.mutation import in_order, mutate
+from pbt.population.pbt_rules import PbtRules
 from pbt.population.scores import Objective
 from pbt.records import Directive, MemberScore, RoundRecord
 from pbt.seeding import generator
 
-FIRST_VALUES = ("learning_rate", "entropy_coef", "adam_beta1")
 OBJECTIVE_WORDS: Mapping[Objective, str] = {"wins": "win rate", "return": "return"}
 
 
@@ -122,8 +119,8 @@ def decide(
     rng = generator(seed, "pbt", member, round)
     donor, reason = _donor(ranked, place, top, rules, rng.random())
     before = _plain(hyperparams[donor or member])
-    after = _mutate(before, rules, rng)
-    mutated = tuple(name for name in _in_order(before) if after[name] != before[name])
+    after = mutate(before, rules, rng)
+    mutated = tuple(name for name in in_order(before) if after[name] != before[name])
     changes = ", ".join(f"{name} {before[name]:.6g} -> {after[name]:.6g}" for name in mutated)
     mutation = f"mutates {changes}" if mutated else "nothing mutates"
     return Decision(donor, after, mutated, f"{standing}: {reason}; {mutation}")
@@ -236,56 +233,3 @@ def _checked(
 
 def _plain(values: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in values.items()}
-
-
-def _in_order(values: Mapping[str, float]) -> list[str]:
-    """Return the names in the order in which random numbers are drawn for them.
-
-    Raises: EngineError on a name without a mutation rule.
-    """
-    shaping = sorted(name for name in values if name.startswith(SHAPING_PREFIX))
-    first = [name for name in FIRST_VALUES if name in values]
-    if len(first) + len(shaping) != len(values):
-        raise EngineError(
-            f"hyperparams {sorted(values)}: expected {', '.join(FIRST_VALUES)} and "
-            f"{SHAPING_PREFIX}TERM only"
-        )
-    return first + shaping
-
-
-def _mutate(
-    values: Mapping[str, float], rules: PbtRules, rng: np.random.Generator
-) -> dict[str, float]:
-    after = {}
-    for name in _in_order(values):
-        happens, direction = rng.random() < rules.mutation_probability, rng.random()
-        after[name] = (
-            _scaled(name, values[name], direction < 0.5, rules) if happens else values[name]
-        )
-    return after
-
-
-def _scaled(name: str, value: float, up: bool, rules: PbtRules) -> float:
-    """Return the value times or divided by the factor, inside its bounds.
-
-    Zero means "switched off" and stays zero; a negative weight keeps its sign.
-    """
-    if value == 0.0:
-        return value
-    magnitude = 1.0 - value if name == "adam_beta1" else abs(value)
-    scaled = magnitude * rules.mutation_factor if up else magnitude / rules.mutation_factor
-    match name:
-        case "learning_rate":
-            return _clipped(scaled, rules.learning_rate_low, rules.learning_rate_high)
-        case "entropy_coef":
-            return _clipped(scaled, rules.entropy_coef_low, rules.entropy_coef_high)
-        case "adam_beta1":
-            return 1.0 - _clipped(
-                scaled, rules.one_minus_adam_beta1_low, rules.one_minus_adam_beta1_high
-            )
-        case _:
-            return math.copysign(_clipped(scaled, rules.shaping_low, rules.shaping_high), value)
-
-
-def _clipped(value: float, low: float, high: float) -> float:
-    return min(max(value, low), high)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arena.matches.batches import BatchTables
-from arena.matches.helper import WIRES, BatchPlayed, Order, PlayBatch, order_of
+from arena.matches.helper_process import WIRES, BatchPlayed, Order, PlayBatch, order_of
 from arena.matches.plan import MatchPlan
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
@@ -25,14 +25,14 @@ LOOK_AFTER_S, WORTH_HELP_S = 1.0, 10.0
 
 
 class Helper:
-    """A process that runs `arena.matches.helper`; it dies with this one.
+    """A process that runs `arena.matches.helper_process`; it dies with this one.
 
     batch  number of the batch that it plays now; None while it waits for one
     """
 
     def __init__(self, order: JsonState) -> None:
         self.batch: int | None = None
-        self._child = Child("helper", "arena.matches.helper", WIRES, Order(order))
+        self._child = Child("helper", "arena.matches.helper_process", WIRES, Order(order))
 
     @property
     def gone(self) -> str | None:

@@ -1,6 +1,7 @@
-"""A helper process of a match, which plays batches: `python -P -m arena.matches.helper DESCRIPTOR`.
+"""A helper process of a match plays batches of its games.
 
-`arena.matches.helpers` starts it and talks to it over a socket; DESCRIPTOR is the socket's number.
+`arena.matches.helper_group` starts it as `python -P -m arena.matches.helper_process DESCRIPTOR`
+and talks to it over the socket with that descriptor.
 """
 
 import socket
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pbt.processes.messages import Failed
-from pbt.processes.settle import leave, settle
+from pbt.processes.tie_to_parent import leave, settle
 from pbt.transport.channel import Channel, PeerGone
 from pbt.transport.child import Wires
 from pbt.transport.messages import GameEnd, JsonState
@@ -161,6 +162,6 @@ def main(descriptor: int) -> int:
 if __name__ == "__main__":
     settle(int(sys.argv[1]))
     # Imported by name: the message types of a module called __main__ would be other classes.
-    from arena.matches.helper import main as help_main
+    from arena.matches.helper_process import main as help_main
 
     leave(help_main(int(sys.argv[1])))

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from api.reconcile.reconciler import outcome
-from api.reconcile.rules import Disk, Facts, Ruling, backoff_s, decide, why_it_ended
+from api.reconcile.training_rules import Disk, Facts, Ruling, backoff_s, decide, why_it_ended
 from arena.league.operations import Kind
 from arena.league.supervised import Desired
 

@@ -9,10 +9,10 @@ import torch
 
 from pbt.envs.contract import Role
 from pbt.errors import EngineError
-from pbt.learning import gathering
+from pbt.learning import background_gathering as gathering
+from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.batch import Batch
 from pbt.learning.batcher import gather
-from pbt.learning.gathering import BatchGatherer
 from pbt.transport.slab import Slab, role_layout
 from pbt.transport.staging import CPU, Staging
 

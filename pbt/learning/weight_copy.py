@@ -1,0 +1,33 @@
+"""PBT's copy, its exploit step: one learner takes over what another one has learned.
+
+`pbt.population.pbt_round` decides which member copies which; the learner of the copying member
+calls `copy_weights` with the donor's stored state.
+"""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from pbt.learning.optimizer import FlatAdam
+from pbt.models.policy_model import PolicyModel
+from pbt.models.weights import MODEL_PREFIX
+
+# Names of the optimiser's tensors in a learner's state.
+ADAM_PREFIX = "adam."
+
+
+def copy_weights(model: PolicyModel, adam: FlatAdam, state: Mapping[str, Tensor]) -> None:
+    """Put weights, normaliser statistics and optimiser moments of a learner's state in place.
+
+    state  the donor's, with the shapes of this model; its clocks are left out
+    """
+    model.load_state_dict(_part(state, MODEL_PREFIX))
+    adam.load_state(_part(state, ADAM_PREFIX))
+
+
+def _part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in state.items()
+        if name.startswith(prefix)
+    }
