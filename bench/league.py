@@ -34,9 +34,9 @@ from sqlalchemy import func, select
 from arena.data.paths import league_path
 from arena.league.database import League, open_league
 from arena.league.populations import create_population, open_incarnation, set_state
+from arena.league.ratings import population_table, rate
 from arena.league.results import population_results
 from arena.league.schema import folded_results, folds, games
-from arena.league.standings import population_table, rate
 from arena.league.writer import LeagueWriter
 from arena.stats.cycles import cyclic_share, significant_cycles
 from bench.throughput import hardware

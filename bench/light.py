@@ -64,7 +64,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from arena.host import usable_cores
+from arena.machine import usable_cores
 from bench.peer_runs import in_turn, peer_trained, speed, trained
 from bench.peers import PEER, fastest, summary
 from bench.sample_factory import Figures, peer_versions, setting_options, setting_word

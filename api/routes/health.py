@@ -9,7 +9,7 @@ from api.context import Context, Here
 from api.http.json_response import written
 from api.http.problems import Problem
 from api.reconcile.reconciler import LATE_S
-from arena.host import versions
+from arena.machine import versions
 
 router = APIRouter(tags=["service"])
 

@@ -19,7 +19,7 @@ from arena.cli.rating_report import league_report
 from arena.data.paths import POPULATION_NAME
 from arena.league.matches import Match, MatchError, find_match
 from arena.league.paging import match_game_page, match_page
-from arena.league.standings import population_table
+from arena.league.ratings import population_table
 from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from pbt.errors import PlayerError
 

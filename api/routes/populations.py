@@ -24,10 +24,10 @@ from api.routes.bodies import (
 from api.routes.configs import checked, edited
 from api.routes.edits import Decided, config_table, edit_decided, effects, status_of
 from arena.data.logs import newest_records
-from arena.host import versions
 from arena.league.idempotency import Answer, Keyed
 from arena.league.population_requests import NewPopulation, create_supervised
 from arena.league.supervised import Supervised, get_supervised, list_supervised
+from arena.machine import versions
 from pbt.config.resume import diff_shapes, is_live
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError

@@ -15,8 +15,8 @@ from api.routes.bodies import PopulationName
 from api.routes.health import unready
 from api.routes.warnings import warnings
 from arena.data.status import PopulationView, ProcessRow, RunStatus, look
-from arena.host import memory_bytes, usable_cores, versions
 from arena.league.supervised import get_supervised, list_supervised
+from arena.machine import memory_bytes, usable_cores, versions
 from pbt.errors import PbtError
 
 router = APIRouter(prefix="/v1", tags=["service"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from arena import host
+from arena import machine
 from arena.cli.machine_checks import GIB, Finding
 from arena.data.paths import league_path
 from pbt.errors import PbtError
@@ -31,7 +31,7 @@ def check_data_folder(data: Path) -> Iterator[Finding]:
 
     It writes one temporary folder and removes it.
     """
-    place = host.existing_parent(data)
+    place = machine.existing_parent(data)
     if not place.is_dir():
         yield Finding(
             "data folder",
@@ -39,7 +39,7 @@ def check_data_folder(data: Path) -> Iterator[Finding]:
             f"{place} is a file; expected a folder; name another one with --data or $ARENA_DATA",
         )
         return
-    free = host.free_disk_bytes(data)
+    free = machine.free_disk_bytes(data)
     low = free < LOW_DISK_BYTES
     yield Finding(
         "disk",
@@ -47,7 +47,7 @@ def check_data_folder(data: Path) -> Iterator[Finding]:
         f"{free / GIB:.1f} GiB free at {place}"
         + ("; free more, checkpoints need space" if low else ""),
     )
-    kind = host.file_system(data)
+    kind = machine.file_system(data)
     if kind.startswith(NETWORK_FILE_SYSTEMS):
         yield Finding(
             "data folder",

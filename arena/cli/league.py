@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json
+from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName, tables_of
 from arena.cli.rating_table import TOP_ROWS
-from arena.cli.tables import EveryoneOption, GameOption, TableName, tables_of
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import psutil
 
-from arena import host
+from arena import machine
 
 GIB = 1 << 30
 LOW_MEMORY_BYTES = 2 * GIB
@@ -169,10 +169,10 @@ def check_doom(data: Path) -> Iterator[Finding]:
 
 
 def check_cores(data: Path) -> Iterator[Finding]:
-    quota = host.cpu_quota()
+    quota = machine.cpu_quota()
     share = f", the container grants {quota:.1f}" if quota is not None else ""
     load = psutil.getloadavg()[0]
-    cores = host.usable_cores()
+    cores = machine.usable_cores()
     used = f"a training uses {cores}" if cores > 1 else "a training uses it"
     text = f"{cores} usable of {psutil.cpu_count() or cores}{share}; {used}; load {load:.1f}"
     busy = load > cores + 0.5
@@ -184,7 +184,7 @@ def check_cores(data: Path) -> Iterator[Finding]:
 
 
 def check_memory(data: Path) -> Iterator[Finding]:
-    total, free = host.memory_bytes(), psutil.virtual_memory().available
+    total, free = machine.memory_bytes(), psutil.virtual_memory().available
     text = f"{total / GIB:.1f} GiB, {min(free, total) / GIB:.1f} GiB available"
     low = min(free, total) < LOW_MEMORY_BYTES
     yield Finding(

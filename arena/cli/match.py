@@ -29,9 +29,9 @@ from arena.cli.match_text import match_lines
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import data_dir, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
-from arena.host import usable_cores
 from arena.league.database import open_league, upgrade_league
 from arena.league.matches import MatchError
+from arena.machine import usable_cores
 from arena.matches.assertions import Assertion, holds, read_assertions
 from arena.matches.match_result import MatchResult
 from arena.matches.plan import check_meeting

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
+from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName, tables_of
 from arena.cli.rating_table import circle_lines, rating_text
-from arena.cli.tables import EveryoneOption, GameOption, TableName, tables_of
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
-from arena.league.standings import RatingTable, Standing, by_lower_bound
+from arena.league.ratings import RatingTable, Standing, by_lower_bound
 from arena.stats.intervals import wilson_interval
 from arena.stats.score import Tally
 from pbt.errors import ConfigError

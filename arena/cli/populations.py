@@ -12,7 +12,7 @@ from arena.data.paths import data_dir, league_path, population_paths
 from arena.league.database import League, open_league
 from arena.league.deletion import file_sizes
 from arena.league.frames import frames_text
-from arena.league.standings import best_standing, standings
+from arena.league.ratings import best_standing, standings
 from arena.league.summaries import PopulationSummary, list_populations
 
 

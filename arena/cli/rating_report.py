@@ -6,8 +6,7 @@ from typing import Any
 from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
 from arena.cli.return_table import returns_report
 from arena.league.database import League
-from arena.league.returns import return_standings
-from arena.league.standings import (
+from arena.league.ratings import (
     RatingTable,
     Standing,
     best_standing,
@@ -17,6 +16,7 @@ from arena.league.standings import (
     population_table,
     standings,
 )
+from arena.league.returns import return_standings
 from arena.stats.cycles import cyclic_share, significant_cycles
 
 

@@ -11,8 +11,7 @@ from typing import Any
 from arena.cli.output import print_table
 from arena.cli.return_table import print_returns
 from arena.league.database import League
-from arena.league.returns import return_standings
-from arena.league.standings import (
+from arena.league.ratings import (
     ANCHOR,
     RatingTable,
     Standing,
@@ -23,6 +22,7 @@ from arena.league.standings import (
     population_table,
     standings,
 )
+from arena.league.returns import return_standings
 from arena.stats.bradley_terry import BEST_MIN_GAMES, ELO_PER_NAT
 from arena.stats.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
 from arena.stats.intervals import wilson_interval

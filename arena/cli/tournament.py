@@ -23,7 +23,7 @@ from arena.cli.rating_table import print_standings
 from arena.data.paths import data_dir, data_text, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
-from arena.league.standings import RatingTable, match_table
+from arena.league.ratings import RatingTable, match_table
 from arena.matches.game_list import is_spoiled
 from arena.matches.match_result import MatchResult
 from arena.matches.tournament import (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from arena.guests.player import SeatTaken
 from arena.guests.program import FORFEIT_PREFIX, GuestProgram
 from arena.guests.protocol import Action, GuestFault
-from arena.host import usable_cores
+from arena.machine import usable_cores
 from pbt.envs.contract import Game
 from pbt.records import is_voided
 from pbt.sampling.rollout_worker import RolloutWorker

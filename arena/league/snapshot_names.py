@@ -10,9 +10,9 @@ from arena.data.paths import IMPORTED
 from arena.league.database import League
 from arena.league.frames import frames_text
 from arena.league.populations import find_population
+from arena.league.ratings import best_standing, standings
 from arena.league.returns import best_by_return, return_standings
 from arena.league.schema import PLAYER_KINDS, players
-from arena.league.standings import best_standing, standings
 from arena.league.stored_snapshots import (
     StoredSnapshot,
     imported_snapshots,

@@ -17,8 +17,8 @@ from typing import Self
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
+from arena.league.compaction import Folding
 from arena.league.database import League, immediate
-from arena.league.folding import Folding
 from arena.league.matches import Match
 from arena.league.populations import Incarnation
 from arena.league.store import Entry, RowStore, entry

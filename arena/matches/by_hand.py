@@ -12,8 +12,8 @@ from typing import Any
 from arena.guests.person import Person
 from arena.guests.protocol import GuestFault
 from arena.league.database import League
+from arena.league.finished_matches import store_played
 from arena.league.matches import PERSON_KEY
-from arena.league.played import store_played
 from arena.league.schema import match_game_key
 from arena.matches.game_boards import GameBoard
 from arena.matches.game_list import turn

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.league.database import League
+from arena.league.ratings import best_standing, standings
 from arena.league.retention import anchors, mark_weights_removed, plan_retention
-from arena.league.standings import best_standing, standings
 from arena.training.sink import TrainingSink
 from pbt.checkpoint.files import write_checkpoint
 from pbt.config.schema import RunConfig

@@ -3,7 +3,6 @@
 import os
 
 from arena.data.metrics import MetricsWriter
-from arena.host import versions
 from arena.league.database import League
 from arena.league.populations import (
     NOTHING_KNOWN,
@@ -15,6 +14,7 @@ from arena.league.populations import (
 )
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_populations
+from arena.machine import versions
 from arena.training.sink import TrainingSink
 from arena.training.start import Start
 from pbt.config.resume import HYPERPARAMETERS

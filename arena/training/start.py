@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from arena.data.paths import PopulationPaths
-from arena.host import usable_cores
 from arena.league.database import League
 from arena.league.summaries import list_populations
+from arena.machine import usable_cores
 from arena.training.membership import Membership, change_members, settled
 from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.load import config_from_table

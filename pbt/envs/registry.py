@@ -1,4 +1,4 @@
-"""Games by name.
+"""Games by name. A new built-in game is a module of its own and a row of BUILTIN.
 
 These are the built-in ones, OpenSpiel's ("openspiel:NAME"), those of installed packages
 (entry-point group "pbt_arena.envs") and, where allowed, a user's own file.

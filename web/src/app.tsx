@@ -1,6 +1,6 @@
 /**
  * The app draws the frame around every view: sections, the age of what is shown, the session; and
- * it chooses the view for an address.
+ * it chooses the view for an address. A new view is a file in `pages/` and a line of `view` here.
  */
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChild, ComponentChildren } from "preact";
@@ -21,7 +21,7 @@ import { Population } from "./pages/population/Population";
 import { Populations } from "./pages/Populations";
 import { SitDown } from "./pages/SitDown";
 import { System } from "./pages/System";
-import { parts, to } from "./router";
+import { parts, to } from "./address";
 import { Empty, Loading } from "./ui/state";
 import { useCurrentSeen } from "./ui/tabs";
 

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { logIn } from "./api/session";
 import { App } from "./app";
-import { followLinks, go, parts, to } from "./router";
+import { followLinks, go, parts, to } from "./address";
 import "./style/tokens.css";
 import "./style/page.css";
 import "./style/controls.css";

@@ -18,7 +18,7 @@ const HISTORY = {
 
 describe("addresses", () => {
   it("say what is shown, and say it back", async () => {
-    const { partsOf, to } = await import("../src/router");
+    const { partsOf, to } = await import("../src/address");
     expect(to(["populations", "a/b"], { key: ["x", "y&z"], all: true, none: "" })).toBe(
       "/app/populations/a%2Fb?key=x&key=y%26z&all=1",
     );

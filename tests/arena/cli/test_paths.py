@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from arena import host
+from arena import machine
 from arena.data.paths import (
     check_population_name,
     data_dir,
@@ -84,18 +84,18 @@ def test_cpu_quota_of_both_kinds_of_cgroup(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text + "\n")
-    assert host.cpu_quota(tmp_path) == cores
-    assert host.usable_cores() >= 1
+    assert machine.cpu_quota(tmp_path) == cores
+    assert machine.usable_cores() >= 1
 
 
 def test_memory_is_the_smaller_of_machine_and_cgroup(tmp_path: Path) -> None:
-    assert host.memory_bytes(tmp_path, lambda: 8) == 8
+    assert machine.memory_bytes(tmp_path, lambda: 8) == 8
     (tmp_path / "memory.max").write_text("5\n")
-    assert host.memory_bytes(tmp_path, lambda: 8) == 5
+    assert machine.memory_bytes(tmp_path, lambda: 8) == 5
     (tmp_path / "memory.max").write_text("max\n")
-    assert host.memory_bytes(tmp_path, lambda: 8) == 8
+    assert machine.memory_bytes(tmp_path, lambda: 8) == 8
 
 
 def test_disk_of_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
-    assert host.existing_parent(tmp_path / "a/b/c") == tmp_path
-    assert host.free_disk_bytes(tmp_path / "a/b/c") > 0
+    assert machine.existing_parent(tmp_path / "a/b/c") == tmp_path
+    assert machine.free_disk_bytes(tmp_path / "a/b/c") > 0

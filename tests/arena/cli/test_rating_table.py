@@ -4,7 +4,7 @@ import pytest
 
 from arena.cli.rating_report import standings_report
 from arena.cli.rating_table import best_text, leader, print_standings, why_no_best
-from arena.league.standings import (
+from arena.league.ratings import (
     RatingTable,
     Standing,
     best_standing,

@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 import pytest
 
+from arena.league.compaction import Folding
 from arena.league.database import League
-from arena.league.folding import Folding
 from arena.league.frames import frames_text
 from arena.league.game_rows import (
     GameFilter,
@@ -16,10 +16,10 @@ from arena.league.game_rows import (
 )
 from arena.league.matches import create_match
 from arena.league.populations import Incarnation, create_population, open_incarnation
+from arena.league.ratings import best_standing, population_table, standings
 from arena.league.retention import anchors, mark_anchor, mark_weights_removed
 from arena.league.schema import game_seats, games, rounds
 from arena.league.snapshot_names import find_snapshot, parse_frames
-from arena.league.standings import best_standing, population_table, standings
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_members
 from arena.league.verify import verify_rounds

@@ -13,7 +13,7 @@ from arena.league.database import League, open_league
 from arena.league.game_names import game_of_key
 from arena.league.matches import MatchError
 from arena.league.paging import match_page
-from arena.league.standings import game_table
+from arena.league.ratings import game_table
 from arena.matches.by_hand import Dropped, HandGame, Request, Silence, Standing, refusal
 from arena.matches.game_boards import GameBoard
 from arena.matches.replay import replay

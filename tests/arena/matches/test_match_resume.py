@@ -24,7 +24,7 @@ from arena.league.matches import (
     stored_games,
     unfinished_matches,
 )
-from arena.league.standings import game_table
+from arena.league.ratings import game_table
 from arena.matches.batches import BatchTables
 from arena.matches.helper_process import WIRES, BatchPlayed, Order, PlayBatch, main, order_of
 from arena.matches.match_result import MatchResult

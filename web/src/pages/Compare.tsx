@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { SELDOM_MS, useGet } from "../api/useGet";
 import { count, decimal, span } from "../format";
-import { query, setQuery, to } from "../router";
+import { query, setQuery, to } from "../address";
 import { Chart } from "../ui/Chart";
 import { Figure } from "../ui/Figure";
 import { type Line, pointsFor } from "../ui/lines";

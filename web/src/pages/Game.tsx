@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Got } from "../api/client";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
-import { to } from "../router";
+import { to } from "../address";
 import { Empty, Shown } from "../ui/state";
 import { Fact } from "../ui/value";
 import { Replay, result } from "./Replay";

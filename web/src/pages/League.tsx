@@ -1,7 +1,7 @@
 /** `League` is the page of ratings: of one population, or of all players of its game. */
 import { gameOf, type RatingReport, type WinMatrixReport } from "../api/reports";
 import { useGet } from "../api/useGet";
-import { query, setQuery, to } from "../router";
+import { query, setQuery, to } from "../address";
 import { Empty, Shown } from "../ui/state";
 import { Table } from "../ui/table";
 import { Circles } from "./Circles";

@@ -3,7 +3,7 @@ import type { Got } from "../api/client";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
 import { labelOf } from "../playerLabels";
-import { to } from "../router";
+import { to } from "../address";
 import { Downloads } from "../ui/Downloads";
 import { Pages, usePage } from "../ui/paging";
 import { Empty, Shown } from "../ui/state";

@@ -8,7 +8,7 @@ import type { MatchReport } from "../api/reports";
 import { session } from "../api/session";
 import { OFTEN_MS, useGet } from "../api/useGet";
 import { count, decimal, percent, when } from "../format";
-import { to } from "../router";
+import { to } from "../address";
 import { Chart } from "../ui/Chart";
 import { saveFile } from "../ui/Downloads";
 import { Figure } from "../ui/Figure";

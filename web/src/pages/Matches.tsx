@@ -6,7 +6,7 @@ import { session } from "../api/session";
 import { useGet } from "../api/useGet";
 import { percent, when } from "../format";
 import { labelOf } from "../playerLabels";
-import { query, setQuery, to } from "../router";
+import { query, setQuery, to } from "../address";
 import { Pages, usePage } from "../ui/paging";
 import { Empty, Shown } from "../ui/state";
 import { type Column, Table } from "../ui/table";

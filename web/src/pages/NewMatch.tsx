@@ -5,7 +5,7 @@
 import { useState } from "preact/hooks";
 import { gameOf, isRated, type RatingReport } from "../api/reports";
 import { useGet } from "../api/useGet";
-import { query, setQuery } from "../router";
+import { query, setQuery } from "../address";
 import { Shown } from "../ui/state";
 import { opponents } from "./opponents";
 import { MatchForm } from "./StartMatch";

@@ -5,7 +5,7 @@
 import { useState } from "preact/hooks";
 import { change, type Schemas, ServiceProblem } from "../api/client";
 import { useGet } from "../api/useGet";
-import { go, query, setQuery, to } from "../router";
+import { go, query, setQuery, to } from "../address";
 import { Field } from "../ui/Field";
 import { Shown } from "../ui/state";
 

@@ -4,7 +4,7 @@ import { change, type Got, ServiceProblem } from "../api/client";
 import { session } from "../api/session";
 import { useGet } from "../api/useGet";
 import { type Choice, choiceName, drops, outcome } from "../board";
-import { go, query, to } from "../router";
+import { go, query, to } from "../address";
 import { Board } from "../ui/Board";
 import { Confirm } from "../ui/Confirm";
 import { Moves } from "../ui/Moves";

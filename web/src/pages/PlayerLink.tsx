@@ -3,7 +3,7 @@
  * Other players have no such page.
  */
 import { short } from "../format";
-import { to } from "../router";
+import { to } from "../address";
 
 export function PlayerLink({ label, kind }: { label: string; kind?: string }) {
   const [population, player] = [label.slice(0, label.indexOf("/")), short(label)];

@@ -7,7 +7,7 @@ import type { Lineage, LineageStep, Pair, RatingReport, WinMatrixReport } from "
 import { isRated } from "../api/reports";
 import { type Query, useGet } from "../api/useGet";
 import { bytes, count, decimal, elo, percent, when } from "../format";
-import { to } from "../router";
+import { to } from "../address";
 import { Chart } from "../ui/Chart";
 import { Downloads } from "../ui/Downloads";
 import { Figure } from "../ui/Figure";

@@ -4,7 +4,7 @@ import { isRated, type RatingReport } from "../api/reports";
 import { session } from "../api/session";
 import { OFTEN_MS, type Query, SELDOM_MS, useGet } from "../api/useGet";
 import { count, decimal, duration, elo, short } from "../format";
-import { to } from "../router";
+import { to } from "../address";
 import { Pages, usePage } from "../ui/paging";
 import { useSpeed } from "../ui/speed";
 import { Empty, Shown, whyNot } from "../ui/state";

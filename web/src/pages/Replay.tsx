@@ -7,7 +7,7 @@ import type { Got } from "../api/client";
 import { useGet } from "../api/useGet";
 import { drops } from "../board";
 import { decimal } from "../format";
-import { query, setQuery, to } from "../router";
+import { query, setQuery, to } from "../address";
 import { Board } from "../ui/Board";
 import { Moves } from "../ui/Moves";
 import { Sides } from "../ui/Sides";

@@ -8,7 +8,7 @@ import { gameOf, isRated, type RatingReport } from "../api/reports";
 import { session } from "../api/session";
 import { useGet } from "../api/useGet";
 import { hasBoard } from "../board";
-import { go, query, setQuery, to } from "../router";
+import { go, query, setQuery, to } from "../address";
 import { useSending } from "../ui/sending";
 import { Empty, Failed, Shown } from "../ui/state";
 import { opponents } from "./opponents";

@@ -3,7 +3,7 @@ import { gameOf } from "../api/reports";
 import { session } from "../api/session";
 import { useGet } from "../api/useGet";
 import { hasBoard } from "../board";
-import { to } from "../router";
+import { to } from "../address";
 
 export function SitDownLink({
   population,

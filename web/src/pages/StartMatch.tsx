@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change } from "../api/client";
-import { go, to } from "../router";
+import { go, to } from "../address";
 import { useSending } from "../ui/sending";
 
 const GAMES = 400;

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { count, decimal } from "../format";
-import { note, noted } from "../router";
+import { note, noted } from "../address";
 import { dash } from "./colours";
 import { type Line, same, valueAt } from "./lines";
 import { join, MANY_LINES, optionsOf } from "./plot";

@@ -1,5 +1,5 @@
 /** Paging goes through a list that comes a page at a time. */
-import { query, setQuery } from "../router";
+import { query, setQuery } from "../address";
 
 /**
  * Returns the cursor of a list from the address, and a function that goes to another one.

@@ -4,7 +4,7 @@
 import { useMemo } from "preact/hooks";
 import { useGet } from "../../api/useGet";
 import { decimal } from "../../format";
-import { query, setQuery } from "../../router";
+import { query, setQuery } from "../../address";
 import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
 import { type Line, pointsFor } from "../../ui/lines";

@@ -2,7 +2,7 @@
 import type { Got } from "../../api/client";
 import { useGet } from "../../api/useGet";
 import { count, when } from "../../format";
-import { query, setQuery } from "../../router";
+import { query, setQuery } from "../../address";
 import { Downloads } from "../../ui/Downloads";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";

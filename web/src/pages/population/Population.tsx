@@ -1,7 +1,7 @@
 /** `Population` is the page of one population. Each of its tabs has a file in this folder. */
 import type { Got } from "../../api/client";
 import { OFTEN_MS, SELDOM_MS, useGet } from "../../api/useGet";
-import { to } from "../../router";
+import { to } from "../../address";
 import { Empty, Shown } from "../../ui/state";
 import { Tabs } from "../../ui/tabs";
 import { PopulationActions } from "../PopulationActions";

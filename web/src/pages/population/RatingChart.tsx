@@ -10,7 +10,7 @@ import {
   type WinMatrixReport,
 } from "../../api/reports";
 import { elo, percent } from "../../format";
-import { query, setQuery } from "../../router";
+import { query, setQuery } from "../../address";
 import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
 import type { Line } from "../../ui/lines";

@@ -1,6 +1,6 @@
 /**
- * The router keeps the address of the page. The address alone says what is shown, so a link or a
- * reload restores every view.
+ * The address of the page. It alone says what is shown, so a link or a reload restores every view;
+ * `app.tsx` chooses the view.
  */
 import { computed, signal } from "@preact/signals";
 

@@ -14,8 +14,8 @@ from arena.cli.rating_report import game_league_report, league_report
 from arena.cli.rating_table import game_title, print_game_league, print_league
 from arena.league.database import League
 from arena.league.populations import stored_config
+from arena.league.ratings import RatingTable, game_table, population_table
 from arena.league.results import rated_games
-from arena.league.standings import RatingTable, game_table, population_table
 from arena.league.summaries import list_populations
 from pbt.errors import ConfigError, PlayerError
 

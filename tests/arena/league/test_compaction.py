@@ -1,7 +1,7 @@
 """Old training games are folded into counts; the newest and all evaluation games stay."""
 
+from arena.league.compaction import Folding
 from arena.league.database import League
-from arena.league.folding import Folding
 from arena.league.game_rows import GameFilter, folded_through, population_games
 from arena.league.populations import Incarnation, open_incarnation
 from arena.league.schema import folded_results, folds
