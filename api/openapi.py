@@ -12,7 +12,6 @@ from fastapi.openapi.utils import get_openapi
 from api.http.guard import SAFE_METHODS, required_level
 from api.http.problems import MEDIA_TYPE, ProblemBody
 
-PUBLIC_REFUSALS = (400, 403)
 METHODS = ("get", "put", "post", "delete", "patch")
 
 

@@ -183,7 +183,7 @@ class RoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a person should be able to read later.
+    """One line of a training's history, stored in the league.
 
     kind  "copy", "mutate", "edit", "checkpoint", "resume", "warning" and others
     """

@@ -29,24 +29,24 @@ from pbt.errors import PbtError
 
 LOG_LINES = 20
 
-log = structlog.stdlib.get_logger("api.evaluations")
+log = structlog.stdlib.get_logger("api.matches")
 
 
 @dataclass
 class MatchJob:
-    """What this service knows of one evaluation beyond its row.
+    """What this service knows of one match request beyond its row.
 
     process     that plays it, None while there is none
     asked       when the process was asked to stop, in seconds of the monotonic clock
     retry_at    when it may be started again, on the same clock
-    told        modification time of its report file in ns, when that was read last
+    report_ns   modification time of its report file in ns, when that was read last
     progressed  there were new games since its process started
     """
 
     process: Trainer | None = None
     asked: float | None = None
     retry_at: float = 0.0
-    told: int = 0
+    report_ns: int = 0
     progressed: bool = False
 
 
@@ -175,9 +175,9 @@ class MatchJobs:
             written = path.stat().st_mtime_ns
         except OSError:
             return None
-        if written == table.told:
+        if written == table.report_ns:
             return None
-        table.told = written
+        table.report_ns = written
         report = _read(path)
         if report is None or report == row.report:
             return None

@@ -34,13 +34,14 @@ log = structlog.stdlib.get_logger("api.plays")
 
 
 class Play:
-    """One game, from its start to its end.
+    """One game that a person plays, from its start to its end.
 
-    asked     what its process was told (arena.matches.by_hand.Request);  said: the body of the
-              request for it, key: that of its repetitions
-    state     turn: the person's;  thinking: their last move is being answered;  dropped: it ended,
-              and nothing was stored
-    standing  how the game stands, as its process said last; None before that
+    asked     what its process was started with (`arena.matches.by_hand.Request`)
+    said      the body of the HTTP request, which a caller that retries sends again
+    key       the Idempotency-Key of that request, None without one
+    state     "turn": the person is to move; "thinking": their move is being answered; "dropped":
+              the game ended and nothing was stored
+    standing  how the game stands by the newest report of its process, None before the first
     message   why it failed or was dropped
     """
 
@@ -134,13 +135,14 @@ class Play:
                 )
 
     def wait_seen(self, timeout_s: float) -> None:
-        """Until it has begun or failed, at most so long."""
+        """Wait until the game has begun or failed, at most `timeout_s`."""
         with self._changed:
             self._changed.wait_for(lambda: self.state != "starting", timeout_s)
 
     def resign(self) -> None:
-        """End it: forfeited where the person had moved, else dropped. Raises: Problem while a
-        move is being answered.
+        """End the game: it is forfeited if the person has moved, else dropped.
+
+        Raises: Problem while a move is being answered.
         """
         if self.state == "starting":
             with self._changed:
@@ -162,7 +164,7 @@ class Play:
 
 
 class Plays:
-    """Those that run, and the newest of those that are over."""
+    """All games by hand that run, and the newest KEPT that are over."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings, self._plays = settings, dict[str, Play]()

@@ -1,6 +1,4 @@
-"""One training as a process tree: started on a leash, asked to stop, killed, and read after its
-end.
-"""
+"""A training's process, as the service starts it, asks it to stop, kills it and reads its end."""
 
 import os
 import subprocess
@@ -17,10 +15,10 @@ CGROUP_EVENTS = Path("/sys/fs/cgroup/memory.events")
 
 
 class Trainer:
-    """A child process that leads a session of its own; its standard input ends when this process
-    does, and then it saves and stops.
+    """A training in a session of its own, on a leash (`arena.programs.leash`).
 
-    Its own processes end with it (pbt.runtime.entry). Output of all of them goes to `log`.
+    When this process ends, its standard input ends, and it saves and stops. Its own processes end
+    with it (`pbt.processes.tie_to_parent`). The output of all of them goes to `log`.
     """
 
     def __init__(self, command: Sequence[str], log: Path) -> None:
@@ -62,19 +60,18 @@ class Trainer:
             kill_group(self.pid)
 
     def ran_out_of_memory(self) -> bool:
-        """Whether the kernel killed something of this control group for memory since it was
-        started.
-        """
+        """True when the kernel has killed a process of this cgroup for memory since the start."""
         return oom_kills() > self._oom_kills
 
     def output(self, lines: int) -> list[str]:
-        """The newest lines of this start."""
+        """The newest lines that it has printed since this start."""
         return tail(self.log, lines, self._offset)
 
 
 def identity(pid: int) -> str | None:
-    """Of a process, as no later one has it: pid, this boot, and when it was started. None when
-    there is no such process.
+    """Return an identity that no later process can share: pid, boot id and start time.
+
+    None when there is no such process.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
@@ -86,7 +83,7 @@ def identity(pid: int) -> str | None:
 
 
 def oom_kills(events: Path = CGROUP_EVENTS) -> int:
-    """So far in this control group; 0 where the kernel does not count."""
+    """Number of processes that the kernel killed for memory in this cgroup; 0 if not counted."""
     try:
         lines = events.read_text(encoding="ascii").splitlines()
     except OSError:

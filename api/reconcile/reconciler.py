@@ -19,7 +19,7 @@ from api.http.settings import Settings
 from api.reconcile.matches import MatchJobs
 from api.reconcile.strays import Strays
 from api.reconcile.training_rules import Disk, Facts, decide
-from api.reconcile.trainings import Around, TrainingJob
+from api.reconcile.trainings import ServiceFacts, TrainingJob
 from arena.league.database import League
 from arena.league.deletion import delete
 from arena.league.operations import (
@@ -167,7 +167,7 @@ class Supervisor:
         )
         place = sum(other.running for other in self._jobs.values()) < self._settings.max_running
         leaving = any(operation.kind in LEAVING for operation in operations)
-        facts, ended = job.look(row, Around(place, self.disk, leaving), grace_s)
+        facts, ended = job.look(row, ServiceFacts(place, self.disk, leaving), grace_s)
         self._stop_outside(facts, operations)
         if ended is not None:
             self._tell_end(row, ended, facts, operations)

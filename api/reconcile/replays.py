@@ -1,5 +1,6 @@
-"""Stored games played again for a page: each in a process of its own, a few at once, remembered,
-since they never change.
+"""Replays of stored games for the dashboard, each computed in a process of its own.
+
+A few run at the same time. Reports are cached, since a stored game never changes.
 """
 
 import subprocess
@@ -18,7 +19,7 @@ WRONG_INPUT = 2
 
 
 class Replays:
-    """By the league's number of the game."""
+    """Runs replays and caches each report by the number of its game in the league."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings, self._places = settings, threading.BoundedSemaphore(AT_ONCE)

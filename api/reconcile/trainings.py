@@ -50,8 +50,8 @@ def _stopped_by_another(row: Supervised) -> ObservedState:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """The facts about a population that only its surroundings know.
+class ServiceFacts:
+    """Facts about the service that a decision on one population needs.
 
     place    there is room among the populations that train
     disk     "ok", "soft" or "hard"
@@ -84,7 +84,7 @@ class TrainingJob:
         return self.trainer is not None
 
     def look(
-        self, row: Supervised, around: Around, grace_s: float
+        self, row: Supervised, around: ServiceFacts, grace_s: float
     ) -> tuple[Facts, ObservedState | None]:
         """The facts for `decide`; and, when its trainer has ended by itself, what that means."""
         now = time.monotonic()

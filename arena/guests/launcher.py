@@ -1,9 +1,9 @@
-"""Runs a guest and whatever it starts, and ends them all: `python -I -S launcher.py PARENT PROGRAM
-[ARGUMENT ...]`.
+"""Runs a guest, and kills it with all its descendants.
 
-When the program ends, when this process is told to (SIGTERM), or when the match that started it is
-gone, however it went, all that descends from here is killed, also what moved to a process group of
-its own or lost its parent. Standard streams are the program's alone.
+It is started as `python -I -S launcher.py PARENT PROGRAM [ARGUMENT ...]`. It kills them when the
+program ends, on SIGTERM, and when the match that started it dies in any way. Descendants that moved
+to another process group or lost their parent are killed, too. The standard streams belong to the
+program alone.
 """
 
 import ctypes

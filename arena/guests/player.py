@@ -72,7 +72,7 @@ class GuestPlayer:
         layout: RoleLayout,
         seats: int,
     ) -> None:
-        self._program, self._leaves, self._head_sizes = program, layout.leaves, layout.head_sizes
+        self._program, self._leaves = program, layout.leaves
         self._stops = np.cumsum(layout.head_sizes)[:-1]
         self._hello = line(
             hello(

@@ -1,5 +1,6 @@
-"""Running programs and asking them: no wait without a deadline, no line without a limit, nothing
-left behind.
+"""Guest processes: programs that are started, asked for moves by a deadline, and ended.
+
+Every wait has a deadline, every line a limit, and no process is left behind.
 """
 
 import os
@@ -30,9 +31,9 @@ _CHUNKS = 16
 
 
 class GuestProcess:
-    """One running program behind its launcher. It writes and reads only while it is asked, so a
-    program that says too much waits.
+    """One running program behind its launcher.
 
+    Its pipes are served only while it is asked, so a program that writes too much waits.
     Raises: GuestFault when the launcher cannot be started.
     """
 
@@ -173,7 +174,12 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
 
 @dataclass(frozen=True)
 class Question:
-    """said: the line that is to be answered within timeout_s."""
+    """A line that is sent to a guest, and the time it has to answer.
+
+    process    the guest
+    said       the line, with its end
+    timeout_s  of the answer
+    """
 
     process: GuestProcess
     said: bytes

@@ -1,4 +1,4 @@
-"""The beginning of an incarnation: its rows in the league, and the state that its engine loads."""
+"""Begins an incarnation: writes its rows into the league and loads the engine's state."""
 
 import os
 

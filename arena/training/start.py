@@ -1,4 +1,4 @@
-"""The beginning of a start of a population: its config, its checkpoint and its edits, checked."""
+"""Reads and checks what a training starts from: its config, its checkpoint and its edits."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The ports of `ports.py` in memory, for tests, benchmarks and experiments without a league."""
+"""The protocols of `interfaces.py` in memory, for tests and experiments without a league."""
 
 import hashlib
 from collections.abc import Mapping

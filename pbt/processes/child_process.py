@@ -1,4 +1,4 @@
-"""A process that was started here: its start, its end with all that it started, and its end told.
+"""A child process: it is started in a group of its own, killed with that group, and its end told.
 
 Everything that starts a program and outlives the call does it through this: the processes of a
 run, helpers of a match, Doom matches, guests, and what the service starts. Needs no torch.

@@ -17,7 +17,6 @@ from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn, ranking_fr
 from pbt.seeding import integer
 
 PLACES = 3
-GIVE_UP = PLACES
 
 
 class HideAndSeek:
