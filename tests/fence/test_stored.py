@@ -155,23 +155,23 @@ def check_resumed(name: str) -> None:
         assert row["frames"] >= FRAMES[name]
 
 
-def expected_facts(name: str, beside: Path) -> resumed.Facts:
+def expected_facts(name: str, folder: Path) -> resumed.Facts:
     """What 383d2e1 itself came to on this machine.
 
     Where it was never asked, what a second resume of the stored data comes to: equal bits again.
     """
     if (known := resumed.recorded(name)) is not None:
         return known
-    beside.mkdir()
-    record.unpack(beside)
-    with chdir(beside):
+    folder.mkdir()
+    record.unpack(folder)
+    with chdir(folder):
         return resumed.resume(name)
 
 
 def test_a_stored_training_goes_on_to_its_end(tmp_path: Path) -> None:
     rounds = answer("rounds verify kept")["rounds"]
     facts = resumed.resume("kept")
-    assert facts == expected_facts("kept", tmp_path / "beside")
+    assert facts == expected_facts("kept", tmp_path / "once more")
     check_resumed("kept")
     assert answer("rounds verify kept")["rounds"] == rounds + 3
     assert ("resume",) in rows("SELECT kind FROM events WHERE frames > 4000")
@@ -181,7 +181,7 @@ def test_a_stored_training_goes_on_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["push", "doom"])
 def test_stored_trainings_of_other_games_go_on_to_their_end(name: str, tmp_path: Path) -> None:
     facts = resumed.resume(name)
-    assert facts == expected_facts(name, tmp_path / "beside")
+    assert facts == expected_facts(name, tmp_path / "once more")
     check_resumed(name)
 
 
