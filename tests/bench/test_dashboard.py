@@ -2,6 +2,7 @@
 population, once. Its figures say nothing here.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ def test_every_view_and_interaction_has_its_figure(tmp_path: Path) -> None:
         pytest.skip(
             "no Chromium, or no dashboard built from web/ as it stands: python hatch_build.py"
         )
-    found = run(tmp_path / "data", members=18, points=60, repeats=2)
+    # In a thread of its own: the loop of tests/web may run in this one.
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(run, tmp_path / "data", members=18, points=60, repeats=2).result()
     assert list(found["views"]) == [view.name for view in views(18)]
     assert list(found["interactions"]) == [interaction.name for interaction in INTERACTIONS]
     figures = [*found["views"].values(), *found["interactions"].values()]
