@@ -5,7 +5,7 @@ that stops an engine: edits by which members join or leave, after which training
 """
 
 import signal
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 from arena.data.edits import Edits
@@ -55,11 +55,6 @@ class SignalControl:
         self._previous = {number: signal.signal(number, self._on_signal) for number in handled}
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)

@@ -1,7 +1,6 @@
 """The live display of a training: a table on a terminal, elsewhere a line now and then."""
 
 import time
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group
@@ -34,12 +33,7 @@ class Display:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         if self._live is not None:
             self._live.stop()
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pbt.envs.adapters.seating import EnvSeats, Scoreboard, declared_terms, possible_agents
+from pbt.envs.adapters.pettingzoo_game import PettingZooGame
 from pbt.envs.contract import Outcome, SeatTurn, env_error
 from pbt.errors import EnvError
 
 
-class PettingZooAEC:
+class PettingZooAEC(PettingZooGame):
     """A game over an AEC environment.
 
     Rewards are what `env.last()` reports: everything since the agent's own previous step. A reward
@@ -23,11 +23,8 @@ class PettingZooAEC:
     """
 
     def __init__(self, env: Any, name: str = "") -> None:
-        self._env = env
-        self._name = name or str(env)
-        agents = possible_agents(env, self._name)
-        self._seed: int | None = None
-        self._steps = 0
+        super().__init__(env, name)
+        agents = self._agents
         self._due: int | None = None
         try:
             env.reset(seed=0)
@@ -36,18 +33,8 @@ class PettingZooAEC:
             infos = dict(env.infos)
         except Exception as error:
             raise env_error(self._name, 0, 0, "-", error) from error
-        seating = EnvSeats(self._name, agents, observation_spaces, action_spaces, infos)
-        self.roles, self.seat_names, self.seat_roles = (
-            seating.roles,
-            seating.seat_names,
-            seating.seat_roles,
-        )
-        self.reward_terms = declared_terms(env)
-        self._agents = agents
-        self._seat_of = {agent: seat for seat, agent in enumerate(agents)}
-        self._readers, self._over_masks = seating.readers, seating.over_masks
-        self._decoders = [codec.decode for codec in seating.codecs]
-        self._score = Scoreboard(self._name, len(agents), self.reward_terms)
+        self._arrange(observation_spaces, action_spaces, infos)
+        self._seat_of = {agent: seat for seat, agent in enumerate(self._agents)}
         self._acted = [False] * len(agents)
 
     def reset(self, seed: int) -> list[SeatTurn]:
@@ -115,23 +102,6 @@ class PettingZooAEC:
             for seat in self._unfinished()
         )
         return turns
-
-    def _final(
-        self,
-        seat: int,
-        observation: Any,
-        rewards: list[float],
-        terminated: bool,
-        truncated: bool,
-        tics: int,
-        info: Mapping[str, Any],
-    ) -> SeatTurn:
-        if observation is not None:
-            observation, _ = self._readers[seat](observation, info)
-        self._score.end(seat, info, truncated and not terminated)
-        return SeatTurn(
-            seat, observation, self._over_masks[seat], rewards, terminated, truncated, tics
-        )
 
     def _unfinished(self) -> list[int]:
         """Seats whose agents were dropped without the closing step that AEC asks for."""

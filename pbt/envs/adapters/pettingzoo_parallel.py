@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pbt.envs.adapters.seating import EnvSeats, Scoreboard, declared_terms, possible_agents
+from pbt.envs.adapters.pettingzoo_game import PettingZooGame
 from pbt.envs.contract import Outcome, SeatTurn, env_error
 from pbt.errors import EnvError
 
 
-class PettingZooParallel:
+class PettingZooParallel(PettingZooGame):
     """A game over a parallel environment.
 
     An agent that ends is reported with its own last reward and observation while the others play
@@ -20,27 +20,15 @@ class PettingZooParallel:
     """
 
     def __init__(self, env: Any, name: str = "") -> None:
-        self._env = env
-        self._name = name or str(env)
-        self._agents = agents = possible_agents(env, self._name)
+        super().__init__(env, name)
+        agents = self._agents
         try:
             _, infos = env.reset(seed=0)
             observation_spaces = [env.observation_space(agent) for agent in agents]
             action_spaces = [env.action_space(agent) for agent in agents]
         except Exception as error:
             raise env_error(self._name, 0, 0, "-", error) from error
-        seating = EnvSeats(self._name, agents, observation_spaces, action_spaces, infos)
-        self.roles, self.seat_names, self.seat_roles = (
-            seating.roles,
-            seating.seat_names,
-            seating.seat_roles,
-        )
-        self.reward_terms = declared_terms(env)
-        self._readers, self._over_masks = seating.readers, seating.over_masks
-        self._decoders = [codec.decode for codec in seating.codecs]
-        self._score = Scoreboard(self._name, len(agents), self.reward_terms)
-        self._seed: int | None = None
-        self._steps = 0
+        self._arrange(observation_spaces, action_spaces, infos)
         self._due: set[int] = set()
 
     def reset(self, seed: int) -> list[SeatTurn]:
@@ -134,23 +122,6 @@ class PettingZooParallel:
             turns.append(SeatTurn(seat, observation, mask, terms, False, False, tics))
         self._due = due
         return turns
-
-    def _final(
-        self,
-        seat: int,
-        observation: Any,
-        rewards: list[float],
-        terminated: bool,
-        truncated: bool,
-        tics: int,
-        info: Mapping[str, Any],
-    ) -> SeatTurn:
-        if observation is not None:
-            observation, _ = self._readers[seat](observation, info)
-        self._score.end(seat, info, truncated and not terminated)
-        return SeatTurn(
-            seat, observation, self._over_masks[seat], rewards, terminated, truncated, tics
-        )
 
     def outcome(self) -> Outcome:
         """Declared places (`infos[agent]["place"]`), else the ranking of summed rewards."""
