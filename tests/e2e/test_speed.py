@@ -1,5 +1,6 @@
 """A guard against slow code: ratios of speeds within one interleaved run, since machines are
-shared. Bounds: half of what was measured, or less.
+shared. Bounds: half of what was measured, or less, on the slowest kind of machine (one without
+bfloat16, where training takes a larger part).
 """
 
 import statistics
@@ -72,7 +73,7 @@ def test_doom_is_learned_at_a_fair_part_of_the_speed_of_its_engine(engine: DoomG
 
     try:
         learned(2.0)
-        assert ratio(lambda: learned(3.0), lambda: played(1.0)) > 0.1
+        assert ratio(lambda: learned(3.0), lambda: played(1.0)) > 0.055
     finally:
         training.close()
 
