@@ -3,30 +3,39 @@
     git worktree add --detach /tmp/old v0.1.0
     python -m bench.against /tmp/old --config connect_four --json against.json
 
-A pair trains both trees, one after the other, in the order that the pair before had the other way
-round, as `arena train` does with league, metrics and checkpoints. Pairs go on until the 95 %
-interval of the ratio is narrow enough, or until `--most` pairs. The interval is Student's over the
-logarithms of the pairs' ratios. Every pair is written to the file at once, and the same call goes
-on from there. The other checkout needs its compiled libraries (`python hatch_build.py`).
-Run it from the repository's root on a machine with nothing else to do.
+A pair trains both trees at once, as `arena train` does with league, metrics and checkpoints, but
+only one of them runs at any moment: they take turns of `--turn` seconds, and the processes of the
+other one are stopped. So both meet the same machine, whose speed may change by a tenth within
+minutes. Pairs go on until the 95 % interval of the ratio is narrow enough, or until `--most` pairs.
+The interval is Student's over the logarithms of the pairs' ratios. Every pair is written to the
+file at once, and the same call goes on from there. The other checkout needs its compiled libraries
+(`python hatch_build.py`). Run it from the repository's root on a machine with nothing else to do.
 """
 
 import argparse
 import json
 import math
+import os
+import signal
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from scipy.stats import t as student
 
-from bench.peers import in_turn, speed, trained
+from bench.peer_runs import in_turn
+from bench.placements import speed, updates
 from bench.throughput import ROOT, hardware
 from pbt.config.load import find_config
 from pbt.files import write_whole
+from tests.e2e.faults import processes
+from tests.e2e.faults.recovery import start_growing
+from tests.e2e.faults.running import Run
 
 TREES = ("this", "other")
 CONFIDENCE = 0.95
@@ -50,17 +59,76 @@ def narrow(ratios: Sequence[float], half_width: float) -> bool:
     return max(high / middle, middle / low) - 1 <= half_width
 
 
+class Turns:
+    """The moments at which one training could run, on the clock of `time.time`."""
+
+    def __init__(self) -> None:
+        self._turns: list[tuple[float, float]] = []
+
+    def add(self, began_at: float, ended_at: float) -> None:
+        """Note a turn. Turns are noted in their order."""
+        self._turns.append((began_at, ended_at))
+
+    def ran_s(self, at: float) -> float:
+        """Seconds of turns up to a moment."""
+        return sum(max(0.0, min(end, at) - begin) for begin, end in self._turns if begin < at)
+
+
+class Training:
+    """A training of one tree that is stopped but for its turns."""
+
+    def __init__(self, folder: Path, tree: Path, options: argparse.Namespace) -> None:
+        config = find_config(options.config).read_text(encoding="utf-8")
+        self._run, self._turns = Run(folder, config, PYTHONPATH=str(tree)), Turns()
+        placement = f"runtime.placement={options.placement}"
+        self._run.start("stop_at_frames=1_000_000_000", placement, *options.settings)
+
+    def wait_until_it_trains(self) -> None:
+        """Until its frames grow; then it is stopped."""
+        start_growing(self._run)
+        self._signal(signal.SIGSTOP)
+
+    def turn(self, seconds: float) -> None:
+        """Let it run for a time."""
+        began_at = time.time()
+        self._signal(signal.SIGCONT)
+        time.sleep(seconds)
+        self._signal(signal.SIGSTOP)
+        self._turns.add(began_at, time.time())
+
+    def frames_per_s(self, warmup_s: float) -> float:
+        """Frames per second of turns, after the turns of the warm-up."""
+        points = [
+            {**point, "t": self._turns.ran_s(point["t"])}
+            for point in updates(self._run, 0.0, time.time())
+        ]
+        return speed([point for point in points if point["t"] >= warmup_s])
+
+    def close(self) -> None:
+        """End it, and remove what it wrote."""
+        self._signal(signal.SIGCONT)
+        self._run.close()
+        self._run.remove()
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in processes.of_run(self._run.mark, self._run.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
 def pair(number: int, trees: dict[str, Path], options: argparse.Namespace) -> dict[str, Any]:
     """Frames a second of both trees and their ratio. number: from 1; odd ones begin with this."""
-    rates: dict[str, float] = {}
-    for name in in_turn(TREES, number):
-        with tempfile.TemporaryDirectory(prefix=f"against-{name}-") as folder:
-            config = find_config(options.config)
-            variables = {"PYTHONPATH": str(trees[name])}
-            figures = trained(
-                Path(folder), config, options.placement, options.settings, 1, options, variables
-            )
-            rates[name] = speed(figures)
+    order = in_turn(TREES, number)
+    with tempfile.TemporaryDirectory(prefix="against-") as folder, ExitStack() as trainings:
+        by_name: dict[str, Training] = {}
+        for name in order:
+            by_name[name] = Training(Path(folder) / name, trees[name], options)
+            trainings.callback(by_name[name].close)
+            by_name[name].wait_until_it_trains()
+        for _ in range(math.ceil((options.warmup + options.seconds) / options.turn)):
+            for name in order:
+                by_name[name].turn(options.turn)
+        rates = {name: by_name[name].frames_per_s(options.warmup) for name in TREES}
     return {**rates, "ratio": rates["this"] / rates["other"]}
 
 
@@ -96,8 +164,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("other", type=Path, help="root of the other checkout")
     parser.add_argument("--config", default="connect_four")
     parser.add_argument("--placement", default="inline")
-    parser.add_argument("--seconds", type=float, default=20.0, help="measured in each training")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of turns, measured")
     parser.add_argument("--warmup", type=float, default=5.0)
+    parser.add_argument("--turn", type=float, default=0.5, help="seconds of one turn")
     parser.add_argument("--half-width", type=float, default=0.02, help="of the interval, relative")
     parser.add_argument("--most", type=int, default=60, help="pairs, at most")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
@@ -111,7 +180,7 @@ def main() -> int:
     trees = {"this": ROOT, "other": options.other.resolve()}
     if not (trees["other"] / "pbt/native/elu.so").exists():
         raise SystemExit(f"{trees['other']}: found no compiled libraries; run hatch_build.py there")
-    names = ("config", "placement", "seconds", "warmup", "settings")
+    names = ("config", "placement", "seconds", "warmup", "turn", "settings")
     plan = {**{name: getattr(options, name) for name in names}, **hardware()}
     pairs = earlier(options.json, plan)
     while len(pairs) < options.most and not narrow([p["ratio"] for p in pairs], options.half_width):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.against import earlier, interval, narrow, report
+from bench.against import Turns, earlier, interval, narrow, report
 
 
 def test_the_interval_covers_the_ratio_as_often_as_it_says() -> None:
@@ -33,3 +33,10 @@ def test_a_call_goes_on_from_its_file_and_refuses_another_plan(tmp_path: Path) -
     assert earlier(path, plan) == pairs
     with pytest.raises(SystemExit, match="another plan"):
         earlier(path, {**plan, "commit": "abd"})
+
+
+def test_time_passes_only_in_turns() -> None:
+    turns = Turns()
+    turns.add(10.0, 11.0)
+    turns.add(20.0, 22.0)
+    assert [turns.ran_s(at) for at in (9.0, 10.5, 15.0, 21.0, 30.0)] == [0.0, 0.5, 1.0, 2.0, 3.0]
