@@ -177,6 +177,8 @@ def parsed() -> argparse.Namespace:
 def main() -> int:
     """Returns 1 when this tree is slower: its whole interval lies below 1."""
     options = parsed()
+    # Without it SIGTERM ends this program at once, and its trainings go on.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     trees = {"this": ROOT, "other": options.other.resolve()}
     if not (trees["other"] / "pbt/native/elu.so").exists():
         raise SystemExit(f"{trees['other']}: found no compiled libraries; run hatch_build.py there")
