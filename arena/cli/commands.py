@@ -11,228 +11,139 @@ from dataclasses import dataclass
 class Command:
     """One row of the table.
 
-    name     as the user types it
-    target   "module:attribute"; the module is imported when the command is called
-    panel    the heading in `arena --help` under which the command stands
-    summary  one sentence for `arena --help`
-    example  one command line to copy
+    name       as the user types it
+    panel      the heading in `arena --help` under which the command stands
+    summary    one sentence for `arena --help`
+    arguments  what stands behind the name in the example
+    place      "module:attribute" in `arena.cli`; without it, both are the name
     """
 
     name: str
-    target: str
     panel: str
     summary: str
-    example: str
+    arguments: str = ""
+    place: str = ""
+
+    @property
+    def target(self) -> str:
+        """The "module:attribute" that is imported when the command is called."""
+        return f"arena.cli.{self.place or f'{self.name}:{self.name}'}"
+
+    @property
+    def example(self) -> str:
+        """One command line to copy."""
+        return f"arena {self.name} {self.arguments}".rstrip()
 
     @property
     def help(self) -> str:
         return f"{self.summary} [dim]{self.example}[/dim]"
 
 
-TRAIN, SERVE, COMPARE, LOOK, KEEP, SET_UP = (
-    "Train",
-    "Serve",
-    "Compare",
-    "Look",
-    "Keep house",
-    "Set up",
-)
+TRAIN, SERVE, COMPARE = "Train", "Serve", "Compare"
+LOOK, KEEP, SET_UP = "Look", "Keep house", "Set up"
 
 COMMANDS = (
     Command(
         "demo",
-        "arena.cli.train:demo",
         TRAIN,
         "Train a small population in minutes and show what it learned.",
-        "arena demo",
+        place="train:demo",
     ),
-    Command(
-        "train",
-        "arena.cli.train:train",
-        TRAIN,
-        "Train a population, or resume one.",
-        "arena train connect_four --name first",
-    ),
-    Command(
-        "stop",
-        "arena.cli.train:stop",
-        TRAIN,
-        "Ask a running training to save and stop.",
-        "arena stop first",
-    ),
-    Command(
-        "serve",
-        "arena.cli.serve:serve",
-        SERVE,
-        "Run the service: train and watch populations over REST.",
-        "arena serve",
-    ),
+    Command("train", TRAIN, "Train a population, or resume one.", "connect_four --name first"),
+    Command("stop", TRAIN, "Ask a running training to save and stop.", "first", "train:stop"),
+    Command("serve", SERVE, "Run the service: train and watch populations over REST."),
     Command(
         "population",
-        "arena.cli.population:app",
         SERVE,
         "Populations of the service: create, start, stop, edit.",
-        "arena population create connect_four --start",
+        "create connect_four --start",
+        "population:app",
     ),
     Command(
         "open",
-        "arena.cli.serve:open_page",
         SERVE,
         "Open the service's dashboard in a browser, logged in.",
-        "arena open",
+        place="serve:open_page",
     ),
-    Command(
-        "match",
-        "arena.cli.match:match",
-        COMPARE,
-        "Play players against each other.",
-        "arena match first@best random --games 400",
-    ),
+    Command("match", COMPARE, "Play players against each other.", "first@best random --games 400"),
     Command(
         "evaluate",
-        "arena.cli.evaluate:evaluate",
         COMPARE,
         "Measure the returns of one player over episodes.",
-        "arena evaluate first@best --episodes 100",
+        "first@best --episodes 100",
     ),
     Command(
         "compare",
-        "arena.cli.compare:command",
         COMPARE,
         "Find out which of two configs trains the stronger players, over seeds.",
-        "arena compare a.toml b.toml --seeds 3 --frames 1_000_000",
+        "a.toml b.toml --seeds 3 --frames 1_000_000",
+        "compare:command",
     ),
     Command(
-        "tournament",
-        "arena.cli.tournament:tournament",
-        COMPARE,
-        "Every player plays every other one.",
-        "arena tournament first@best oneply random",
+        "tournament", COMPARE, "Every player plays every other one.", "first@best oneply random"
     ),
-    Command(
-        "league",
-        "arena.cli.league:league",
-        COMPARE,
-        "Show the rating table.",
-        "arena league first",
-    ),
-    Command(
-        "matrix",
-        "arena.cli.matrix:matrix",
-        COMPARE,
-        "Show the score of every player against every other one.",
-        "arena matrix first",
-    ),
-    Command(
-        "status",
-        "arena.cli.status:status",
-        LOOK,
-        "Show every process of a running training.",
-        "arena status first",
-    ),
-    Command(
-        "populations",
-        "arena.cli.populations:populations",
-        LOOK,
-        "List what has been trained, and how large it is.",
-        "arena populations",
-    ),
+    Command("league", COMPARE, "Show the rating table.", "first"),
+    Command("matrix", COMPARE, "Show the score of every player against every other one.", "first"),
+    Command("status", LOOK, "Show every process of a running training.", "first"),
+    Command("populations", LOOK, "List what has been trained, and how large it is."),
     Command(
         "lineage",
-        "arena.cli.lineage:lineage",
         LOOK,
         "Show where a policy comes from; export its schedule of hyperparameters.",
-        "arena lineage first@best",
+        "first@best",
     ),
-    Command(
-        "replay",
-        "arena.cli.replay:replay",
-        LOOK,
-        "Show a stored game, move by move.",
-        "arena replay first:1234",
-    ),
+    Command("replay", LOOK, "Show a stored game, move by move.", "first:1234"),
     Command(
         "watch",
-        "arena.cli.watch:watch",
         LOOK,
         "Make a video of what players of Doom see.",
-        "arena watch duel@best duel/m1 --out duel.mp4",
+        "duel@best duel/m1 --out duel.mp4",
     ),
-    Command(
-        "films",
-        "arena.cli.films:films",
-        LOOK,
-        "List the games that were filmed during training.",
-        "arena films duel",
-    ),
-    Command(
-        "metrics",
-        "arena.cli.metrics:metrics",
-        LOOK,
-        "Show the training curves of a population.",
-        "arena metrics first --csv",
-    ),
-    Command(
-        "games",
-        "arena.cli.games:games",
-        LOOK,
-        "List the games of a population.",
-        "arena games first --csv",
-    ),
+    Command("films", LOOK, "List the games that were filmed during training.", "duel"),
+    Command("metrics", LOOK, "Show the training curves of a population.", "first --csv"),
+    Command("games", LOOK, "List the games of a population.", "first --csv"),
     Command(
         "rounds",
-        "arena.cli.rounds:app",
         LOOK,
         "List the PBT rounds, or verify them against the stored rows.",
-        "arena rounds verify first",
+        "verify first",
+        "rounds:app",
     ),
     Command(
         "anchor",
-        "arena.cli.retention:anchor",
         KEEP,
         "Keep the weights of a snapshot for ever.",
-        "arena anchor first/m2@1.2M",
+        "first/m2@1.2M",
+        "retention:anchor",
     ),
     Command(
         "export",
-        "arena.cli.exchange:export",
         KEEP,
         "Write a snapshot to a file, for other leagues.",
-        "arena export first@best --out b.safetensors",
+        "first@best --out b.safetensors",
+        "exchange:export",
     ),
     Command(
         "import",
-        "arena.cli.exchange:import_",
         KEEP,
         "Take in a snapshot of another league, as a player.",
-        "arena import b.safetensors",
+        "b.safetensors",
+        "exchange:import_",
     ),
-    Command(
-        "delete",
-        "arena.cli.retention:delete",
-        KEEP,
-        "Remove a population.",
-        "arena delete first --dry-run",
-    ),
+    Command("delete", KEEP, "Remove a population.", "first --dry-run", "retention:delete"),
     Command(
         "env",
-        "arena.cli.env:app",
         SET_UP,
         "List the games, or check one of your own.",
-        "arena env check ./my_game.py:make",
+        "check ./my_game.py:make",
+        "env:app",
     ),
     Command(
         "config",
-        "arena.cli.config:app",
         SET_UP,
         "Show what a config resolves to, or the schema of configs.",
-        "arena config show connect_four",
+        "show connect_four",
+        "config:app",
     ),
-    Command(
-        "doctor",
-        "arena.cli.doctor:doctor",
-        SET_UP,
-        "Check whether this machine is fit for training.",
-        "arena doctor",
-    ),
+    Command("doctor", SET_UP, "Check whether this machine is fit for training."),
 )

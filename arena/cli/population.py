@@ -33,6 +33,7 @@ WaitOption = Annotated[bool, typer.Option(help="Wait until the operation is done
 POLL_S = 0.3
 WAIT_TIMEOUT_S = 300.0
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
+_COLUMNS = ("name", "state", "wanted", ">frames", ">restarts", "message")
 
 
 @app.command(epilog="Example: arena population create connect_four --name first --start")
@@ -91,20 +92,17 @@ def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"populations": items})
         return
-    columns = ("name", "state", "wanted", ">frames", ">restarts", "message")
-    print_table(columns, [_cells(item) for item in items])
+    print_table(_COLUMNS, [_cells(item) for item in items])
 
 
 @app.command(epilog="Example: arena population status first")
 def status(name: NameArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
     """Show one population in detail."""
-    population = _get(data, name)
+    population = _call(data, "GET", name)
     if as_json:
         print_json(population)
         return
-    print_table(
-        ("name", "state", "wanted", ">frames", ">restarts", "message"), [_cells(population)]
-    )
+    print_table(_COLUMNS, [_cells(population)])
     members = [
         (m["name"], f"{m['frames']:,}", "-" if m["lag"] is None else f"{m['lag']:.2f}", m["state"])
         for m in population["status"]["members"]
@@ -126,57 +124,30 @@ def logs(
     as_json: JsonOption = False,
 ) -> None:
     """Print the newest output of the population's trainer."""
-    log = Client.find(data_dir(data)).call(
-        "GET", f"/v1/populations/{check_population_name(name)}/logs?lines={lines}"
-    )
+    log = _call(data, "GET", name, f"/logs?lines={lines}")
     if as_json:
         print_json(log)
     else:
         print("\n".join(log["lines"]))
 
 
-@app.command(epilog="Example: arena population start first")
-def start(
-    name: NameArgument,
-    wait: WaitOption = True,
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Train the population, from its newest checkpoint or from the first frame."""
-    _ask(data, name, "start", as_json, wait=wait)
+def _add_operation(kind: str, summary: str) -> None:
+    """Add the command that asks the service for one operation of a population."""
+
+    @app.command(kind, help=summary, epilog=f"Example: arena population {kind} first")
+    def operation(
+        name: NameArgument,
+        wait: WaitOption = True,
+        data: DataOption = None,
+        as_json: JsonOption = False,
+    ) -> None:
+        _ask(data, name, kind, as_json, wait=wait)
 
 
-@app.command(epilog="Example: arena population stop first")
-def stop(
-    name: NameArgument,
-    wait: WaitOption = True,
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Save the population and end its processes."""
-    _ask(data, name, "stop", as_json, wait=wait)
-
-
-@app.command(epilog="Example: arena population pause first")
-def pause(
-    name: NameArgument,
-    wait: WaitOption = True,
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Save the population and free the machine until the population is resumed."""
-    _ask(data, name, "pause", as_json, wait=wait)
-
-
-@app.command(epilog="Example: arena population resume first")
-def resume(
-    name: NameArgument,
-    wait: WaitOption = True,
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Go on training after a pause."""
-    _ask(data, name, "resume", as_json, wait=wait)
+_add_operation("start", "Train the population, from its newest checkpoint or from the first frame.")
+_add_operation("stop", "Save the population and end its processes.")
+_add_operation("pause", "Save the population and free the machine until the population is resumed.")
+_add_operation("resume", "Go on training after a pause.")
 
 
 @app.command(
@@ -200,9 +171,7 @@ def set_(
     A running training goes on with the new values; for some of them its processes start again.
     """
     body = {"set": dict(_assignment(word) for word in values)}
-    edited = Client.find(data_dir(data)).call(
-        "PATCH", f"/v1/populations/{check_population_name(name)}", body
-    )
+    edited = _call(data, "PATCH", name, body=body)
     if as_json:
         print_json(edited)
     else:
@@ -236,12 +205,7 @@ def join(
     body = {
         key: value for key, value in (("weights", weights), ("role", role)) if value is not None
     }
-    _tell_member(
-        Client.find(data_dir(data)).call(
-            "POST", f"/v1/populations/{check_population_name(name)}/members", body
-        ),
-        as_json,
-    )
+    _tell_member(_call(data, "POST", name, "/members", body), as_json)
 
 
 @app.command(epilog="Example: arena population leave first m1")
@@ -255,8 +219,8 @@ def leave(
 
     A last snapshot of it is kept. Its games and ratings stay.
     """
-    path = f"/v1/populations/{check_population_name(name)}/members/{quote(member, safe='')}"
-    _tell_member(Client.find(data_dir(data)).call("DELETE", path), as_json)
+    change = _call(data, "DELETE", name, f"/members/{quote(member, safe='')}")
+    _tell_member(change, as_json)
 
 
 def _tell_member(change: Any, as_json: bool) -> None:
@@ -288,8 +252,10 @@ def delete(
     _ask(data, name, "delete", as_json, wait=wait)
 
 
-def _get(data: Path | None, name: str) -> Any:
-    return Client.find(data_dir(data)).call("GET", f"/v1/populations/{check_population_name(name)}")
+def _call(data: Path | None, method: str, name: str, below: str = "", body: object = None) -> Any:
+    """Send a request about one population. below: the rest of the path, such as "/members"."""
+    client, path = Client.find(data_dir(data)), f"/v1/populations/{check_population_name(name)}"
+    return client.call(method, f"{path}{below}", body)
 
 
 def _ask(data: Path | None, name: str, kind: str, as_json: bool, *, wait: bool) -> None:
