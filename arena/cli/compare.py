@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.app import INTERRUPTED
-from arena.cli.match_options import SPOILED, progress_bar, say_spoiled
-from arena.cli.output import DataOption, JsonOption, print_json, say
+from arena.cli.match_options import exit_spoiled, progress_bar
+from arena.cli.output import DataOption, JsonOption, assignments, print_json, say
 from arena.cli.train import load_named
 from arena.data.paths import check_population_name, data_dir
 from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted
@@ -25,26 +25,10 @@ WORSE, UNDECIDED = 5, 6
 EXIT_CODES = {"better": 0, "worse": WORSE, "undecided": UNDECIDED}
 
 Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Override a value of both configs; may be repeated.",
-        show_default=False,
-    ),
+    list[str] | None, assignments("--set", "Override a value of both configs; may be repeated.")
 ]
-OverridesOfA = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set-a", metavar="KEY=VALUE", help="Override a value of A only.", show_default=False
-    ),
-]
-OverridesOfB = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set-b", metavar="KEY=VALUE", help="Override a value of B only.", show_default=False
-    ),
-]
+OverridesOfA = Annotated[list[str] | None, assignments("--set-a", "Override a value of A only.")]
+OverridesOfB = Annotated[list[str] | None, assignments("--set-b", "Override a value of B only.")]
 
 
 ConfigA = Annotated[
@@ -133,22 +117,13 @@ def command(
     except Interrupted:
         say("stopped; everything is kept, and the same command goes on")
         raise typer.Exit(INTERRUPTED) from None
-    _tell(outcome, as_json=as_json)
-    _exit(outcome)
-
-
-def _tell(outcome: ComparisonResult, *, as_json: bool) -> None:
     if as_json:
         print_json(outcome_json(outcome))
     else:
         print("\n".join(outcome_lines(outcome)))
-
-
-def _exit(outcome: ComparisonResult) -> None:
     planned = outcome.games * len(outcome.scores) ** 2
     if is_spoiled(outcome.errors, planned):
-        say_spoiled(outcome.errors, f"{planned} games")
-        raise typer.Exit(SPOILED)
+        exit_spoiled(outcome.errors, f"{planned} games")
     raise typer.Exit(EXIT_CODES[outcome.total.verdict])
 
 

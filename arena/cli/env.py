@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.output import JsonOption, print_json, print_table, say
+from arena.cli.output import JsonOption, assignments, print_json, print_table, say
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import names, spec
 from pbt.envs.testing.check import CheckReport, check_game
@@ -69,11 +69,8 @@ def check(
     ] = 20,
     options: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="An option of the game, as in a config's env.options; may be repeated.",
-            show_default=False,
+        assignments(
+            "--set", "An option of the game, as in a config's env.options; may be repeated."
         ),
     ] = None,
     as_json: JsonOption = False,

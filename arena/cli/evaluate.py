@@ -9,22 +9,21 @@ import typer
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import (
     NAMES,
-    SPOILED,
     EnvOption,
     GreedyOption,
     MoveTimeoutOption,
     OptionsOption,
     SeedOption,
+    exit_spoiled,
+    players_named,
     progress_bar,
-    say_spoiled,
 )
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.report import player_json
 from arena.matches.returns import DEFAULT_EPISODES, Returns, evaluate_player
-from arena.players.resolve import options_text, resolve_players
+from arena.players.resolve import options_text
 from arena.stats.intervals import mean_interval
-from pbt.config.load import options_from
 
 PlayerArgument = Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)]
 OthersArgument = Annotated[
@@ -54,14 +53,7 @@ def evaluate(
 
     In games of several seats `random` plays the other seats. Nothing is stored in the league.
     """
-    spec, players = resolve_players(
-        [player, *(others or ())],
-        data,
-        env,
-        options=options_from(options or ()),
-        allow_files=True,
-        move_timeout_s=move_timeout_s,
-    )
+    spec, players = players_named([player, *(others or ())], data, env, options, move_timeout_s)
     results: list[Returns] = []
     for resolved in players:
         with progress_bar(resolved.label) as on_progress:
@@ -187,5 +179,4 @@ def _exit(result: Returns) -> None:
     if result.interim:
         raise typer.Exit(INTERRUPTED)
     if result.spoiled:
-        say_spoiled(len(result.errors), f"{result.planned} episodes")
-        raise typer.Exit(SPOILED)
+        exit_spoiled(len(result.errors), f"{result.planned} episodes")

@@ -10,14 +10,14 @@ import typer
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import (
     NAMES,
-    SPOILED,
     EnvOption,
     GreedyOption,
     MoveTimeoutOption,
     OptionsOption,
     SeedOption,
+    exit_spoiled,
+    players_named,
     progress_bar,
-    say_spoiled,
 )
 from arena.cli.match_resume import (
     refuse_planned_options,
@@ -35,16 +35,10 @@ from arena.machine import usable_cores
 from arena.matches.assertions import Assertion, holds, read_assertions
 from arena.matches.match_result import MatchResult
 from arena.matches.plan import check_meeting
-from arena.matches.play import (
-    DEFAULT_GAMES,
-    DEFAULT_SPRT_GAMES,
-    check_test,
-    play_match,
-)
+from arena.matches.play import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, check_test, play_match
 from arena.matches.report import match_json
-from arena.players.resolve import ResolvedPlayer, resolve_players
+from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import Sprt
-from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
 
@@ -158,14 +152,7 @@ def match(
         assertions = read_assertions(asserted or (), tested=test is not None)
         if record:
             upgrade_league(league_path(data_dir(data)))
-        spec, resolved = resolve_players(
-            names,
-            data,
-            env,
-            options=options_from(options or ()),
-            allow_files=True,
-            move_timeout_s=move_timeout_s,
-        )
+        spec, resolved = players_named(names, data, env, options, move_timeout_s)
         check_meeting(spec, resolved)
         check_test(resolved, test is not None or bool(assertions))
         plan = {
@@ -176,7 +163,10 @@ def match(
             "concurrency": processes,
         }
         result = _play(spec, resolved, data, record=record, **plan)
-    _tell(result, assertions, data, as_json=as_json)
+    if as_json:
+        print_json(match_json(result, assertions))
+    else:
+        print("\n".join(match_lines(result, assertions, data)))
     _exit(result, assertions)
 
 
@@ -197,15 +187,6 @@ def _play(
         )
 
 
-def _tell(
-    result: MatchResult, assertions: Sequence[Assertion], data: Path | None, *, as_json: bool
-) -> None:
-    if as_json:
-        print_json(match_json(result, assertions))
-    else:
-        print("\n".join(match_lines(result, assertions, data)))
-
-
 def read_sprt(text: str) -> Sprt:
     """ "0,10" -> elo0 = 0 and elo1 = 10. Raises: MatchError."""
     try:
@@ -223,8 +204,7 @@ def _exit(result: MatchResult, assertions: Sequence[Assertion]) -> None:
     if result.interim:
         raise typer.Exit(INTERRUPTED)
     if result.spoiled:
-        say_spoiled(len(result.errors), f"{len(result.records)} games")
-        raise typer.Exit(SPOILED)
+        exit_spoiled(len(result.errors), f"{len(result.records)} games")
     judged = [holds(assertion, result.duel, result.test) for assertion in assertions]
     if False in judged:
         raise typer.Exit(FAILED)

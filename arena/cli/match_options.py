@@ -1,14 +1,18 @@
-"""What `arena match`, `evaluate`, `tournament` and `watch` share: options, exit code, progress."""
+"""What `arena match`, `evaluate`, `tournament` and `watch` share: options, players, progress."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, NoReturn
 
 import typer
 
-from arena.cli.output import say
+from arena.cli.output import assignments, say
 from arena.matches.game_list import Progress
+from arena.players.resolve import ResolvedPlayer, resolve_players
+from pbt.config.load import options_from
+from pbt.envs.contract import EnvSpec
 
 # The exit code when the game raised an error in too many games.
 SPOILED = 4
@@ -30,14 +34,10 @@ SeedOption = Annotated[
 ]
 OptionsOption = Annotated[
     list[str] | None,
-    typer.Option(
+    assignments(
         "--set",
-        metavar="KEY=VALUE",
-        help=(
-            "An option of the game that --env names, as in a config's env.options; may be "
-            "repeated. A trained player brings the options of its game."
-        ),
-        show_default=False,
+        "An option of the game that --env names, as in a config's env.options; may be "
+        "repeated. A trained player brings the options of its game.",
     ),
 ]
 MoveTimeoutOption = Annotated[
@@ -54,12 +54,31 @@ GreedyOption = Annotated[
 ]
 
 
-def say_spoiled(errors: int, of: str) -> None:
-    """Say that too many games raised an error. of: how many were planned, such as "400 games"."""
+def players_named(
+    names: Sequence[str],
+    data: Path | None,
+    env: str | None,
+    options: Sequence[str] | None,
+    move_timeout_s: float,
+) -> tuple[EnvSpec, list[ResolvedPlayer]]:
+    """The game and the players of a command line. options: as typed behind --set."""
+    return resolve_players(
+        names,
+        data,
+        env,
+        options=options_from(options or ()),
+        allow_files=True,
+        move_timeout_s=move_timeout_s,
+    )
+
+
+def exit_spoiled(errors: int, of: str) -> NoReturn:
+    """Too many games raised an error. of: how many were planned, such as "400 games"."""
     say(
         f"error: the game raised an error {errors} times in {of}, more than 1 %: do not trust the "
         "numbers; fix the game, or what ends its engines"
     )
+    raise typer.Exit(SPOILED)
 
 
 @contextmanager

@@ -27,13 +27,18 @@ DataOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
+
+
+def assignments(flag: str, text: str) -> Any:
+    """An option that takes KEY=VALUE, as often as it is given. text: what its help says."""
+    return typer.Option(flag, metavar="KEY=VALUE", help=text, show_default=False)
+
+
 SetOption = Annotated[
     list[str] | None,
-    typer.Option(
+    assignments(
         "--set",
-        metavar="KEY=VALUE",
-        help="Override a value of the config, e.g. --set learning.gamma=0.98; may be repeated.",
-        show_default=False,
+        "Override a value of the config, e.g. --set learning.gamma=0.98; may be repeated.",
     ),
 ]
 

@@ -9,13 +9,13 @@ import typer
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import (
     NAMES,
-    SPOILED,
     EnvOption,
     MoveTimeoutOption,
     OptionsOption,
     SeedOption,
+    exit_spoiled,
+    players_named,
     progress_bar,
-    say_spoiled,
 )
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.rating_report import standings_report
@@ -33,8 +33,6 @@ from arena.matches.tournament import (
     plan_tournament,
     play_tournament,
 )
-from arena.players.resolve import resolve_players
-from pbt.config.load import options_from
 
 PlayersArgument = Annotated[
     list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)
@@ -74,14 +72,7 @@ def tournament(
     1 % of the games raised an error; 130 Ctrl-C.
     """
     upgrade_league(league_path(data_dir(data)))
-    spec, resolved = resolve_players(
-        players,
-        data,
-        env,
-        options=options_from(options or ()),
-        allow_files=True,
-        move_timeout_s=move_timeout_s,
-    )
+    spec, resolved = players_named(players, data, env, options, move_timeout_s)
     fixtures = plan_tournament(spec, resolved, rounds, seed)
     with open_league(league_path(data_dir(data))) as league:
         with progress_bar(f"tournament of {len(resolved)}") as on_progress:
@@ -176,5 +167,4 @@ def _exit(played: Tournament) -> None:
         raise typer.Exit(INTERRUPTED)
     games = sum(len(result.records) for _, result in played.results)
     if is_spoiled(played.errors, games):
-        say_spoiled(played.errors, f"{games} games")
-        raise typer.Exit(SPOILED)
+        exit_spoiled(played.errors, f"{games} games")

@@ -16,12 +16,12 @@ from arena.cli.match_options import (
     MoveTimeoutOption,
     OptionsOption,
     SeedOption,
+    players_named,
 )
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.report import player_json
-from arena.players.resolve import ResolvedPlayer, resolve_players
-from pbt.config.load import options_from
+from arena.players.resolve import ResolvedPlayer
 from pbt.film.extra import require_video
 
 if TYPE_CHECKING:
@@ -86,14 +86,7 @@ def watch(
     require_video()
     from arena.matches.filming import film
 
-    spec, resolved = resolve_players(
-        players,
-        data,
-        env,
-        options=options_from(options or ()),
-        allow_files=True,
-        move_timeout_s=move_timeout_s,
-    )
+    spec, resolved = players_named(players, data, env, options, move_timeout_s)
     with _bar(" vs ".join(player.label for player in resolved)) as on_progress:
         result = film(
             resolved,
