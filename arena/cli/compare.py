@@ -121,6 +121,10 @@ def command(
         print_json(outcome_json(outcome))
     else:
         print("\n".join(outcome_lines(outcome)))
+    _exit(outcome)
+
+
+def _exit(outcome: ComparisonResult) -> None:
     planned = outcome.games * len(outcome.scores) ** 2
     if is_spoiled(outcome.errors, planned):
         exit_spoiled(outcome.errors, f"{planned} games")

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -90,13 +91,8 @@ def pair_reports(table: RatingTable) -> list[dict[str, Any]]:
 
 def _pair_report(tally: Tally) -> dict[str, float]:
     low, high = wilson_interval(tally.score, tally.games)
-    counts = {
-        "games": tally.games,
-        "wins": tally.wins,
-        "draws": tally.draws,
-        "losses": tally.losses,
-    }
-    return {**counts, "score": tally.score, "low": low, "high": high}
+    numbers = {"games": tally.games, **asdict(tally), "score": tally.score}
+    return {**numbers, "low": low, "high": high}
 
 
 def print_matrix(title: str, table: RatingTable, top: int) -> None:

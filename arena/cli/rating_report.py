@@ -1,6 +1,6 @@
 """The rating table for programs: one entry per player, and the circles that no rating explains."""
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
@@ -11,7 +11,6 @@ from arena.league.ratings import (
     Standing,
     best_standing,
     by_lower_bound,
-    game_table,
     is_provisional,
     population_table,
     standings,
@@ -34,17 +33,6 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
         "everyone": everyone,
         "best": best.player.name if best else None,
         **standings_report(table),
-    }
-
-
-def game_league_report(
-    league: League, env_name: str, env_options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The table of every player of a game."""
-    return {
-        "env": env_name,
-        "env_options": dict(env_options),
-        **standings_report(game_table(league, env_name, env_options)),
     }
 
 
@@ -81,9 +69,7 @@ def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
         "provisional": is_provisional(row),
         "weights_removed": is_weightless(row),
         "games": row.total.games,
-        "wins": row.total.wins,
-        "draws": row.total.draws,
-        "losses": row.total.losses,
+        **asdict(row.total),
         "score": row.total.score,
         "score_vs_best": direct.score if direct else None,
         "games_vs_best": direct.games if direct else 0,

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.cli.rating_report import game_league_report, league_report
-from arena.cli.rating_table import game_title, print_game_league, print_league
+from arena.cli.rating_report import league_report, standings_report
+from arena.cli.rating_table import print_league, print_standings
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.ratings import RatingTable, game_table, population_table
@@ -74,13 +74,14 @@ class GameTable:
 
     @property
     def title(self) -> str:
-        return game_title(self.env_name, self.env_options)
+        return f"game {self.env_name}" + (f" {dict(self.env_options)}" if self.env_options else "")
 
     def show(self, league: League, top: int) -> None:
-        print_game_league(league, self.env_name, self.env_options, top=top)
+        print_standings(self.title, self.table(league), top)
 
     def report(self, league: League) -> dict[str, Any]:
-        return game_league_report(league, self.env_name, self.env_options)
+        game = {"env": self.env_name, "env_options": dict(self.env_options)}
+        return {**game, **standings_report(self.table(league))}
 
     def table(self, league: League) -> RatingTable:
         return game_table(league, self.env_name, self.env_options)

@@ -4,9 +4,8 @@ Below the table stand the circles in which players beat each other: no rating ca
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import count
-from typing import Any
 
 from arena.cli.output import print_table
 from arena.cli.return_table import print_returns
@@ -17,7 +16,6 @@ from arena.league.ratings import (
     Standing,
     best_standing,
     by_lower_bound,
-    game_table,
     is_provisional,
     population_table,
     standings,
@@ -73,19 +71,6 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
             f"population {name}" + (" and all others of its game" if everyone else ""), table, top
         )
         print(best_text(name, table.rows if not everyone else standings(league, name)))
-
-
-def print_game_league(
-    league: League, env_name: str, env_options: Mapping[str, Any], *, top: int = TOP_ROWS
-) -> None:
-    """Print the table of every player of a game."""
-    print_standings(
-        game_title(env_name, env_options), game_table(league, env_name, env_options), top
-    )
-
-
-def game_title(env_name: str, env_options: Mapping[str, Any]) -> str:
-    return f"game {env_name}" + (f" {dict(env_options)}" if env_options else "")
 
 
 def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -137,25 +138,17 @@ def _report(played: Tournament, table: RatingTable) -> dict[str, Any]:
 def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
     """One match for `--json`; score, low and high are those of a."""
     stats = result.duel
-    counts = {
-        "games": stats.total.games,
-        "wins": stats.total.wins,
-        "draws": stats.total.draws,
-        "losses": stats.total.losses,
-    }
-    names = {
+    return {
         "match": result.match_id,
         "round": fixture.round,
         "seed": fixture.seed,
         "a": result.a.label,
         "b": result.b.label,
-    }
-    return {
-        **names,
         "score": stats.score,
         "low": stats.low,
         "high": stats.high,
-        **counts,
+        "games": stats.total.games,
+        **asdict(stats.total),
         "interim": result.interim,
     }
 

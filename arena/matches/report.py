@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from statistics import fmean, pstdev
 from typing import Any
 
@@ -24,9 +24,8 @@ from arena.matches.report_schema import (
 from arena.matches.verdict import distinct_games, halving_games, verdict, warnings
 from arena.players.resolve import RANDOM, ResolvedPlayer
 from arena.stats.bradley_terry import Rating
-from arena.stats.free_for_all import FreeForAll, Measure, PlayerPlaces
+from arena.stats.free_for_all import FreeForAll, PlayerPlaces
 from arena.stats.intervals import mean_interval
-from arena.stats.score import Tally
 from arena.stats.sprt import SequentialTest
 
 
@@ -116,31 +115,17 @@ def _common(result: MatchResult) -> Mapping[str, Any]:
 
 def _duel(result: MatchResult, asserted: Sequence[Assertion]) -> DuelReport:
     stats, test = result.duel, result.test
+    numbers = asdict(stats)
+    del numbers["total"], numbers["distinct"], numbers["left_out"]
     return DuelReport(
         **_common(result),
+        **numbers,
+        **asdict(stats.total),
         a=player_report(result.a),
         b=player_report(result.b),
-        score=stats.score,
-        low=stats.low,
-        high=stats.high,
-        interval=stats.interval,
-        elo=stats.elo,
-        elo_low=stats.elo_low,
-        elo_high=stats.elo_high,
-        nelo=stats.nelo,
-        nelo_low=stats.nelo_low,
-        nelo_high=stats.nelo_high,
-        los=stats.los,
         biased=test is not None and test.state != "continue",
-        wins=stats.total.wins,
-        draws=stats.total.draws,
-        losses=stats.total.losses,
         points=stats.total.wins + stats.total.draws / 2,
-        pair_counts=stats.pair_counts,
-        even_pairs=stats.even_pairs,
-        as_first=_tally(stats.as_first),
-        as_second=_tally(stats.as_second),
-        first_against_second=_tally(stats.first_against_second),
+        first_against_second=TallyReport(**asdict(stats.first_against_second)),
         returns=_returns(result.returns) if result.returns else None,
         stronger="a" if stats.low > 0.5 else "b" if stats.high < 0.5 else None,
         halving_games=halving_games(result),
@@ -151,19 +136,11 @@ def _duel(result: MatchResult, asserted: Sequence[Assertion]) -> DuelReport:
     )
 
 
-def _tally(tally: Tally) -> TallyReport:
-    return TallyReport(**asdict(tally))
-
-
 def _returns(returns: Sequence[tuple[float, float]]) -> ReturnsReport:
     own, other = zip(*returns, strict=True)
     leads = [a - b for a, b in returns]
     interval = mean_interval(leads)
-    lead = (
-        None
-        if interval is None
-        else MeasureReport(value=fmean(leads), low=interval[0], high=interval[1])
-    )
+    lead = _measured(fmean(leads), *interval) if interval is not None else None
     return ReturnsReport(mean_a=fmean(own), mean_b=fmean(other), mean_lead=fmean(leads), lead=lead)
 
 
@@ -195,23 +172,18 @@ def _table(result: MatchResult) -> TableReport:
 def _standing(
     row: PlayerPlaces[int], players: Sequence[ResolvedPlayer], rating: Rating[int]
 ) -> StandingReport:
-    worst = len(players)
-    rated = rating.elo is not None and rating.low is not None and rating.high is not None
+    worst, elo, low, high = len(players), rating.elo, rating.low, rating.high
     points = [
         (worst - place) / (worst - 1)
         for place in (row.mean_place.value, row.mean_place.high, row.mean_place.low)
     ]
     return StandingReport(
         player=player_report(players[row.player]),
-        mean_place=_measure(row.mean_place),
-        place_points=MeasureReport(value=points[0], low=points[1], high=points[2]),
-        first=_measure(row.first),
+        mean_place=_measured(*astuple(row.mean_place)),
+        place_points=_measured(*points),
+        first=_measured(*astuple(row.first)),
         places=row.places,
-        rating=MeasureReport.model_validate(
-            {"value": rating.elo, "low": rating.low, "high": rating.high}
-        )
-        if rated
-        else None,
+        rating=None if elo is None or low is None or high is None else _measured(elo, low, high),
     )
 
 
@@ -220,7 +192,7 @@ def _scores(table: FreeForAll[int]) -> tuple[tuple[MeasureReport | None, ...], .
     ends = zip(table.score.tolist(), table.low.tolist(), table.high.tolist(), strict=True)
     return tuple(
         tuple(
-            None if row == column else MeasureReport(value=cell[0], low=cell[1], high=cell[2])
+            None if row == column else _measured(*cell)
             for column, cell in enumerate(zip(*three, strict=True))
         )
         for row, three in enumerate(ends)
@@ -232,5 +204,5 @@ def anchor(result: MatchResult) -> ResolvedPlayer:
     return next((player for player in result.plan.players if player.ref.name == RANDOM), result.a)
 
 
-def _measure(measure: Measure) -> MeasureReport:
-    return MeasureReport(**asdict(measure))
+def _measured(value: float, low: float, high: float) -> MeasureReport:
+    return MeasureReport(value=value, low=low, high=high)
