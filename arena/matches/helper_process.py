@@ -110,20 +110,15 @@ def help_out(channel: Channel) -> None:
     players = [_player(values) for values in match["players"]]
     replayable, chance = match["measured"]
     env = spec(players[0].env_name, allow_files=True, measured=(replayable, chance))
-    game = env.make(**players[0].env_options)
-    try:
-        plan = plan_match(
-            env,
-            game,
-            players,
-            match["games"],
-            match["seed"],
-            greedy=match["greedy"],
-            batch=match["batch"],
-            plies=match["plies"],
-        )
-    finally:
-        game.close()
+    plan = plan_match(
+        env,
+        players,
+        match["games"],
+        match["seed"],
+        greedy=match["greedy"],
+        batch=match["batch"],
+        plies=match["plies"],
+    )
     with closing(BatchTables(env, plan)) as tables:
         for message in messages:
             tables.begin(message.wanted, message.tries)

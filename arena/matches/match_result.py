@@ -61,16 +61,6 @@ class MatchResult:
         return self.plan.players[1]
 
     @property
-    def planned(self) -> int:
-        """Number of games that were planned."""
-        return self.plan.games
-
-    @property
-    def paired(self) -> bool:
-        """Every seed was played in all seats."""
-        return self.plan.seating.paired
-
-    @property
     def duel(self) -> MatchStatistics:
         """The statistics of a match of two."""
         assert self.statistics is not None

@@ -227,7 +227,6 @@ class MatchPlan:
 
 def plan_match(
     env: EnvSpec,
-    game: Game,
     players: Sequence[ResolvedPlayer],
     games: int,
     seed: int,
@@ -238,17 +237,17 @@ def plan_match(
 ) -> MatchPlan:
     """The plan of a match.
 
-    game   one of `env`; only its description is read
     games  rounded up until every player has every seat equally often
     batch  games played together, rounded up to whole blocks
     plies  random plies at the beginning; None for what the players' configs ask for
-    Raises: as `seating_of`.
+    Raises: EnvOptionsError for options that the game does not take; and as `seating_of`.
     """
-    seating = seating_of(env, game, players)
+    with closing(make_game(env, players[0].env_options)) as game:
+        seating = seating_of(env, game, players)
+        if plies is None:
+            plies = opening_plies(players) if opens_at_random(env, game) else 0
     together = len(seating.sittings)
     planned = -(-games // together) * together
-    if plies is None:
-        plies = opening_plies(players) if opens_at_random(env, game) else 0
     batch = -(-batch // together) * together
     whole = env.replayable and all(player.program is None for player in players)
     return MatchPlan(

@@ -30,7 +30,7 @@ from arena.matches.match_result import MatchResult, match_result
 from arena.matches.plan import MatchPlan, plan_match
 from arena.matches.results import PlayedGames
 from arena.matches.tables import DEFAULT_TABLES
-from arena.players.resolve import ResolvedPlayer, make_game
+from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import Sprt
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import spec as find_spec
@@ -76,14 +76,8 @@ def play_match(
     SnapshotError for unusable weights, EnvError when a game keeps raising.
     """
     spec = env or find_spec(players[0].env_name)
-    plan = _plan(
-        spec,
-        players,
-        games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES),
-        seed,
-        greedy,
-        tables,
-    )
+    most = games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES)
+    plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables)
     check_test(players, sprt is not None)
     if league is None:
         return _play(spec, plan, sprt, None, None, concurrency, on_progress, on_look)
@@ -140,14 +134,14 @@ def resume_match(
             f"match {match.id} was played by an older version, which stored no plan to go on "
             "with; play it anew: arena match A B"
         )
-    plan = _plan(
+    plan = plan_match(
         env,
         players,
         planned,
         match.seed,
-        bool(settings["greedy"]),
-        int(settings["batch"]),
-        int(settings["opening_plies"]),
+        greedy=bool(settings["greedy"]),
+        batch=int(settings["batch"]),
+        plies=int(settings["opening_plies"]),
     )
     if plan.settings() != settings:
         raise MatchError(
@@ -168,20 +162,6 @@ def _stored_test(match: Match, test: Mapping[str, Any] | None) -> tuple[int, Spr
     parameters = dict(test)
     games = int(parameters.pop("games"))
     return games, Sprt(**parameters)
-
-
-def _plan(
-    env: EnvSpec,
-    players: Sequence[ResolvedPlayer],
-    games: int,
-    seed: int,
-    greedy: bool,
-    batch: int,
-    plies: int | None = None,
-) -> MatchPlan:
-    game = make_game(env, players[0].env_options)
-    with closing(game):
-        return plan_match(env, game, players, games, seed, greedy=greedy, batch=batch, plies=plies)
 
 
 def check_test(players: Sequence[ResolvedPlayer], tested: bool) -> None:

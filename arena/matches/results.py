@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from arena.matches.plan import MatchPlan
+from arena.matches.stored import game_from_seat, lone_games, lone_pairs
 from arena.stats.free_for_all import RankedGame
 from arena.stats.score import MatchGame
 from arena.stats.sprt import SequentialTest, Sprt
@@ -140,34 +141,14 @@ def duel_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[MatchGa
     """Games of a match of two, from the first player's side.
 
     The first player is found by its seat, since in a match of a player with itself both have one
-    name. In games of one seat the higher return wins, on each seed that both have played.
+    name.
     """
-    played = []
-    for index, record in games.items():
-        seating = plan.seating.sitting(index)
-        if plan.seating.alone:
-            other = games.get(index + 1)
-            if index % 2 == 0 and other is not None:
-                points = _points(record.seats[0].returns, other.seats[0].returns)
-                played.append(
-                    MatchGame(points, True, None, record.trajectory_hash + other.trajectory_hash)
-                )
-            continue
-        seat = seating.index(0)
-        # A smaller place is better.
-        played.append(
-            MatchGame(
-                _points(-record.seats[seat].place, -record.seats[1 - seat].place),
-                seat == 0,
-                record.pair,
-                record.trajectory_hash,
-            )
-        )
-    return played
-
-
-def _points(own: float, other: float) -> float:
-    return 0.5 if own == other else float(own > other)
+    if plan.seating.alone:
+        return lone_games(games)
+    return [
+        game_from_seat(record, plan.seating.sitting(index).index(0))
+        for index, record in games.items()
+    ]
 
 
 def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[RankedGame[int]]:
@@ -182,11 +163,5 @@ def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[Ranke
 
 def leads(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[tuple[float, float]]:
     """In games of one seat: the returns of both players on each seed that both have played."""
-    both = (
-        [(index, index + 1) for index in games if index % 2 == 0 and index + 1 in games]
-        if plan.seating.alone
-        else []
-    )
-    return [
-        (games[first].seats[0].returns, games[second].seats[0].returns) for first, second in both
-    ]
+    both = lone_pairs(games) if plan.seating.alone else []
+    return [(first.seats[0].returns, second.seats[0].returns) for first, second in both]

@@ -3,7 +3,7 @@
 Neither the players nor their game nor torch are needed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arena.league.database import League
@@ -35,9 +35,12 @@ def stored_duel(league: League, match: Match) -> StoredDuel | None:
     whole = {place: record for place, record in planned if not is_voided(record.end_reason)}
     alone = any(len(record.seats) == 1 for record in whole.values())
     games = (
-        _lone_games(whole)
+        lone_games(whole)
         if alone
-        else [_game(match, place, record) for place, record in sorted(whole.items())]
+        else [
+            game_from_seat(record, _first_seat(match, place, record))
+            for place, record in sorted(whole.items())
+        ]
     )
     if not games:
         return None
@@ -54,14 +57,17 @@ def _place(match: Match, record: GameRecord) -> int:
     return record.count % int(planned)
 
 
-def _game(match: Match, place: int, record: GameRecord) -> MatchGame:
-    """A game from the first player's side.
+def _first_seat(match: Match, place: int, record: GameRecord) -> int:
+    """The seat of the first player, who is found by name.
 
-    The first player is found by name; a player against itself changes seats from game to game.
+    A player against itself changes seats from game to game.
     """
     first, second = match.players
-    seated = [seat.player for seat in record.seats]
-    seat = place % 2 if first == second else seated.index(first)
+    return place % 2 if first == second else [seat.player for seat in record.seats].index(first)
+
+
+def game_from_seat(record: GameRecord, seat: int) -> MatchGame:
+    """A game of two seats, from the side of the player in `seat`. A smaller place is better."""
     return MatchGame(
         _points(record.seats[1 - seat].place, record.seats[seat].place),
         seat == 0,
@@ -70,17 +76,25 @@ def _game(match: Match, place: int, record: GameRecord) -> MatchGame:
     )
 
 
-def _lone_games(games: dict[int, GameRecord]) -> Sequence[MatchGame]:
-    """Games of one seat, compared in pairs: both players play each seed; the higher return wins."""
+def lone_pairs(games: Mapping[int, GameRecord]) -> list[tuple[GameRecord, GameRecord]]:
+    """Games of one seat by index: those of the first and the second player on each seed."""
+    return [
+        (games[index], games[index + 1])
+        for index in sorted(games)
+        if index % 2 == 0 and index + 1 in games
+    ]
+
+
+def lone_games(games: Mapping[int, GameRecord]) -> list[MatchGame]:
+    """Games of one seat, compared on each seed that both have played; the higher return wins."""
     return [
         MatchGame(
-            _points(games[place].seats[0].returns, other.seats[0].returns),
+            _points(own.seats[0].returns, other.seats[0].returns),
             True,
             None,
-            games[place].trajectory_hash + other.trajectory_hash,
+            own.trajectory_hash + other.trajectory_hash,
         )
-        for place in sorted(games)
-        if place % 2 == 0 and (other := games.get(place + 1)) is not None
+        for own, other in lone_pairs(games)
     ]
 
 

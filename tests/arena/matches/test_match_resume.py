@@ -126,7 +126,11 @@ def test_only_what_is_missing_is_played_where_nothing_repeats(league: League) ->
     )
     before = stored_games(league, newest_unfinished(league))
     went_on = resume_match(league, newest_unfinished(league), (ONEPLY, RANDOM), env)
-    assert (went_on.duel.total.games, went_on.paired, went_on.duel.interval) == (40, False, "games")
+    assert (went_on.duel.total.games, went_on.plan.seating.paired, went_on.duel.interval) == (
+        40,
+        False,
+        "games",
+    )
     assert set(cut.records) <= set(went_on.records)
     assert len(before) >= 20
     assert any("not replayable" in note for note in match_report(went_on).notes)

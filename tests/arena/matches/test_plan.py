@@ -20,11 +20,7 @@ def scripted(name: str, env: str) -> ResolvedPlayer:
 
 
 def planned(env: EnvSpec, *players: ResolvedPlayer, games: int = 12, batch: int = 64) -> MatchPlan:
-    game = env.make()
-    try:
-        return plan_match(env, game, players, games, 1, greedy=False, batch=batch)
-    finally:
-        game.close()
+    return plan_match(env, players, games, 1, greedy=False, batch=batch)
 
 
 def test_at_a_table_of_three_everybody_sits_everywhere_on_every_seed() -> None:

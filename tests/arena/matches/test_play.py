@@ -110,7 +110,7 @@ def test_games_with_chance_open_by_themselves() -> None:
 
 def test_odd_numbers_of_games_are_rounded_up_and_it_is_said() -> None:
     result = play_match(ONEPLY, RANDOM, games=9)
-    assert (result.planned, len(result.records)) == (10, 10)
+    assert (result.plan.games, len(result.records)) == (10, 10)
     assert any("9 games were asked for; 10 are planned" in note for note in result.notes)
 
 
@@ -289,7 +289,7 @@ def test_an_interrupt_before_the_first_pair_leaves_nothing_to_report() -> None:
 def test_fixed_roles_are_played_unpaired(data: Path) -> None:
     env, (seeker, hider) = resolve_players(["roles/m2", "roles/m0"], data)
     result = play_match(seeker, hider, games=7, env=env)
-    assert (result.paired, result.planned) == (False, 7)
+    assert (result.plan.seating.paired, result.plan.games) == (False, 7)
     assert [seat.player for seat in result.records[0].seats] == [hider.ref, seeker.ref]
     assert len({record.seed for record in result.records}) == 7
     assert result.duel.pair_counts is None
@@ -301,7 +301,7 @@ def test_scripted_players_swap_roles() -> None:
     result = play_match(
         scripted("random", "hide_and_seek"), scripted("random", "hide_and_seek"), games=10
     )
-    assert result.paired
+    assert result.plan.seating.paired
     assert result.duel.as_first.games == 5
 
 

@@ -21,10 +21,7 @@ STRONG = Sprt(0.0, 50.0)
 def match_plan(games: int) -> MatchPlan:
     env = spec("connect_four")
     players = [ResolvedPlayer(ref, ref.name, "connect_four", {}) for ref in (A, B)]
-    game = env.make()
-    plan = plan_match(env, game, players, games, 1, greedy=False, batch=64)
-    game.close()
-    return plan
+    return plan_match(env, players, games, 1, greedy=False, batch=64)
 
 
 def end(
