@@ -4,7 +4,7 @@ When it is run again it goes on, or shows the results that are stored.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class Verdict:
 
     opponent: str
     question: str
-    lines: tuple[str, ...]
+    lines: Sequence[str]
 
 
 def run_demo(
@@ -126,10 +126,7 @@ def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
     if stored.exists():
         kept = json.loads(stored.read_bytes())
         if kept["stop_at_frames"] == stop_at_frames:
-            return [
-                Verdict(entry["opponent"], entry["question"], tuple(entry["lines"]))
-                for entry in kept["verdicts"]
-            ]
+            return [Verdict(**entry) for entry in kept["verdicts"]]
     _, (best,) = resolve_players([f"{NAME}@best"], data)
     third = stop_at_frames // 3
     questions = {

@@ -142,19 +142,16 @@ def write_games_csv(games: Iterable[StoredGame], out: TextIO) -> None:
                 for seat in record.seats
             ),
         )
-        head = (
-            record.number,
-            game.incarnation,
-            record.kind,
-            *seats,
-            record.seed,
-            record.steps,
-            record.frames,
-            record.end_reason,
-        )
         writer.writerow(
             (
-                *head,
+                record.number,
+                game.incarnation,
+                record.kind,
+                *seats,
+                record.seed,
+                record.steps,
+                record.frames,
+                record.end_reason,
                 record.opening_plies,
                 int(record.greedy),
                 record.pair,

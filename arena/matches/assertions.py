@@ -72,11 +72,8 @@ def holds(
     """Whether the match meets the assertion; None for a sequential test that has not decided."""
     if assertion.quantity == SPRT_WORD:
         return None if test is None or test.state == "continue" else test.state == "accept H1"
-    measured, bound = (
-        getattr(statistics, "score" if assertion.quantity == "elo" else assertion.quantity),
-        assertion.bound,
-    )
-    if assertion.quantity == "elo":
+    quantity, bound = assertion.quantity, assertion.bound
+    if quantity == "elo":
         # The score is compared, because it exists also where Elo is infinite.
-        bound = 1 / (1 + 10 ** (-bound / 400))
-    return bool(_COMPARE[assertion.sign](measured, bound))
+        quantity, bound = "score", 1 / (1 + 10 ** (-bound / 400))
+    return bool(_COMPARE[assertion.sign](getattr(statistics, quantity), bound))

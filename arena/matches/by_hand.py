@@ -17,13 +17,13 @@ from arena.league.matches import PERSON_KEY
 from arena.league.schema import match_game_key
 from arena.matches.game_boards import GameBoard
 from arena.matches.game_list import turn
-from arena.matches.tables import FrozenTables, PlannedGame
+from arena.matches.tables import FrozenTables, planned_game
 from arena.players.resolve import ResolvedPlayer, resolve_players, scripted_names
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
 from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError, PlayerError
 from pbt.records import PlayerRef, is_voided
-from pbt.transport.messages import GameEnd, GamePlan
+from pbt.transport.messages import GameEnd
 
 Standing = dict[str, Any]
 Hear = Callable[[], Mapping[str, Any]]
@@ -146,14 +146,16 @@ class HandGame:
 
         Raises: Dropped, EnvError for a game that raises, SnapshotError for unusable weights.
         """
-        planned = iter([self._planned()])
+        seed = self._request.seed
+        game_plan = planned_game(self._sitting, 0, seed, ("person", seed), record_actions=True)
+        planned = iter([game_plan])
         spec, person = replace(self._spec, make=self._new_game), Person(self._choose)
         tables = FrozenTables(
             spec,
             self._told,
             self._players,
             1,
-            self._request.seed,
+            seed,
             lambda: next(planned, None),
             person,
         )
@@ -166,18 +168,6 @@ class HandGame:
         if is_voided(end.reason):
             raise EnvError(end.reason)
         self._say(self._standing("over", game, result=self._stored(end)))
-
-    def _planned(self) -> PlannedGame:
-        seed = self._request.seed
-        plan = GamePlan(
-            game_count=0,
-            kind="evaluation",
-            seed=seed,
-            seats=(),
-            noise=("person", seed),
-            record_actions=True,
-        )
-        return PlannedGame(self._sitting, plan)
 
     def _choose(self, legal: Sequence[int]) -> int:
         """The person's move; they are asked again until it is legal.

@@ -115,10 +115,8 @@ class Kept:
 
 def check(comparison: Comparison) -> EnvSpec:
     """The game of both. Raises: ConfigError when the two cannot be compared."""
-    source, (a, b) = (
-        f"comparison {comparison.name!r}",
-        (comparison.contestants[side].config for side in SIDES),
-    )
+    source = f"comparison {comparison.name!r}"
+    a, b = (comparison.contestants[side].config for side in SIDES)
     for side, seed in comparison.runs():
         check_population_name(comparison.population(side, seed))
     if (a.env.name, a.env.options) != (b.env.name, b.env.options):
@@ -163,10 +161,8 @@ def read_kept(comparison: Comparison) -> Kept:
     if comparison.path.exists():
         try:
             stored = json.loads(comparison.path.read_bytes())
-            plan, kept = (
-                stored["plan"],
-                Kept(dict(stored["meetings"]), list(stored.get("looks", []))),
-            )
+            plan = stored["plan"]
+            kept = Kept(dict(stored["meetings"]), list(stored.get("looks", [])))
         except (ValueError, KeyError) as error:
             raise PbtError(
                 f"{comparison.path}: damaged ({error!r}); remove it and train under another --name"

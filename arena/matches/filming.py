@@ -9,7 +9,7 @@ from typing import Any
 
 from arena.matches.game_list import PlannedGames, turn
 from arena.matches.plan import sittings
-from arena.matches.tables import FrozenTables, PlannedGame
+from arena.matches.tables import FrozenTables, PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer, make_game
 from arena.signals import SignalControl
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
@@ -20,7 +20,7 @@ from pbt.film.picture import Painter
 from pbt.film.video import VideoWriter
 from pbt.records import is_voided
 from pbt.seeding import integer
-from pbt.transport.messages import GameEnd, GamePlan
+from pbt.transport.messages import GameEnd
 
 Filming = Callable[[int, int, float], None]
 """Called after every step with (games played, games planned, seconds of video so far)."""
@@ -184,15 +184,8 @@ def _planned(
 ) -> PlannedGame:
     """Game `index` of the film. alone: every player has a game of its own on every seed."""
     game_seed = integer(seed, "film", index // len(seatings) if alone else index, bits=31)
-    plan = GamePlan(
-        game_count=index,
-        kind="evaluation",
-        seed=game_seed,
-        seats=(),
-        noise=("film", seed, index),
-        greedy=greedy,
-    )
-    return PlannedGame(seatings[index % len(seatings)], plan)
+    sitting = seatings[index % len(seatings)]
+    return planned_game(sitting, index, game_seed, ("film", seed, index), greedy=greedy)
 
 
 def check_place(path: Path, *, force: bool) -> None:

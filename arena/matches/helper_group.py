@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from arena.matches.batches import BatchTables
+from arena.matches.game_list import BatchTables
 from arena.matches.helper_process import WIRES, BatchPlayed, Order, PlayBatch, order_of
 from arena.matches.plan import MatchPlan
 from pbt.envs.contract import EnvSpec
@@ -78,7 +78,7 @@ class MatchHelpers:
     ) -> None:
         self._env, self._plan, self._missing, self._tries = env, plan, missing, tries
         self._waiting = deque(batch for batch in range(plan.batches) if missing(batch))
-        self._finished: set[int] = set()
+        self._finished: set[int | None] = set()
         self._tables: BatchTables | None = None
         self._own: int | None = None
         self._helpers: list[Helper] = []
@@ -107,7 +107,7 @@ class MatchHelpers:
             return ended
         tables.settle()
         if not tables.left:
-            self._finish(self._own)
+            self._finished.add(self._own)
             return ended
         own = tables.turn()
         self._played += sum(not is_voided(end.reason) for end in own)
@@ -135,11 +135,6 @@ class MatchHelpers:
             self._tables.begin(message.wanted, message.tries)
         return self._tables
 
-    def _finish(self, batch: int | None) -> None:
-        """Note that all games of a batch are played."""
-        if batch is not None:
-            self._finished.add(batch)
-
     def _order(self, batch: int) -> PlayBatch:
         """The message that asks for the missing games of a batch."""
         wanted = tuple(self._missing(batch))
@@ -152,7 +147,7 @@ class MatchHelpers:
             if isinstance(message, GameEnd):
                 ended.append(message)
             elif isinstance(message, BatchPlayed):
-                self._finish(message.batch)
+                self._finished.add(message.batch)
                 helper.batch = None
         self._played += sum(not is_voided(end.reason) for end in ended)
         if helper.gone is not None:

@@ -101,7 +101,7 @@ def help_out(channel: Channel) -> None:
 
     Raises: PeerGone then, and any error of a game or a player.
     """
-    from arena.matches.batches import BatchTables
+    from arena.matches.game_list import BatchTables
     from arena.matches.plan import plan_match
     from pbt.envs.registry import spec
 

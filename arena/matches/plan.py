@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from arena.matches.tables import PlannedGame
+from arena.matches.tables import PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.config.running import EvaluationConfig
 from pbt.envs.contract import EnvSpec, Game, opens_at_random
 from pbt.errors import PlayerError
 from pbt.seeding import integer
-from pbt.transport.messages import GamePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +200,17 @@ class MatchPlan:
         """
         block, position = divmod(index, len(self.seating.sittings))
         game_seed = integer(self.seed, "match", block if self.seating.paired else index, bits=31)
-        plan = GamePlan(
-            game_count=index,
-            kind="evaluation",
-            seed=game_seed,
-            seats=(),
-            noise=("match", self.seed, block, position),
+        return planned_game(
+            self.seating.sitting(index),
+            index,
+            game_seed,
+            ("match", self.seed, block, position),
             opening_plies=self.opening_plies,
             opening_seed=game_seed,
             record_actions=True,
             greedy=self.greedy,
             pair=block if self.seating.paired else None,
         )
-        return PlannedGame(self.seating.sitting(index), plan)
 
     def settings(self) -> dict[str, int | bool]:
         """The settings that are stored with a match, besides players, number and seed."""

@@ -190,7 +190,7 @@ def _play(
     """Play what is missing of a match, end its row, and return its result."""
     stored = stored_games(league, match) if league is not None and match is not None else []
     started_s = time.monotonic()
-    with _failing(league, match), _keeping(league, match) as keep:
+    with _recording(league, match) as keep:
         results = PlayedGames(plan, keep, stored, sprt)
         before = len(results.games)
         notes: list[str] = []
@@ -240,24 +240,22 @@ def _changed_games(plan: MatchPlan, results: PlayedGames) -> list[str]:
 
 
 @contextmanager
-def _failing(league: League | None, match: Match | None) -> Iterator[None]:
-    """Inside, an error that ends the match is recorded with it, unless it is the league's own."""
-    try:
-        yield
-    except (GuestError, EnvError, SnapshotError) as error:
-        if league is not None and match is not None:
-            fail_match(league, match, str(error).partition("\n")[0])
-        raise
+def _recording(
+    league: League | None, match: Match | None
+) -> Iterator[Callable[[GameRecord], None]]:
+    """Yield a function that stores a game in the league; it does nothing without a league.
 
-
-@contextmanager
-def _keeping(league: League | None, match: Match | None) -> Iterator[Callable[[GameRecord], None]]:
-    """A function that stores a game in the league; it does nothing without a league."""
+    Inside, an error that ends the match is recorded with it, unless it is the league's own.
+    """
     if league is None or match is None:
         yield lambda record: None
         return
-    with LeagueWriter(league, match) as writer:
-        yield writer.game
+    try:
+        with LeagueWriter(league, match) as writer:
+            yield writer.game
+    except (GuestError, EnvError, SnapshotError) as error:
+        fail_match(league, match, str(error).partition("\n")[0])
+        raise
 
 
 def _missing(plan: MatchPlan, results: PlayedGames, batch: int) -> list[int]:

@@ -201,21 +201,16 @@ class _Replayer:
             self._returns[seat] += terms[0]
         last, board = list(chosen)[-1] if chosen else None, self._board.position(turns)
         for seat, action in chosen.items():
-            decoded, square, whole = (
-                self._codecs[seat].decode(action),
-                self._board.square(action),
-                seat == last,
-            )
             self._moves.append(
                 Move(
                     step,
                     seat,
-                    decoded,
+                    self._codecs[seat].decode(action),
                     names[seat],
-                    square,
+                    self._board.square(action),
                     opening,
-                    rewards if whole else {},
-                    board if whole else None,
+                    rewards if seat == last else {},
+                    board if seat == last else None,
                 )
             )
 
@@ -223,13 +218,9 @@ class _Replayer:
         """How the replayed game differs from the stored one; one text for each difference."""
         record = self._record
         ranking, reason = self._ending()
-        places, returns = (
-            tuple(seat.place for seat in record.seats),
-            tuple(seat.returns for seat in record.seats),
-        )
         pairs = (
-            ("places", places, ranking),
-            ("returns", returns, tuple(self._returns)),
+            ("places", tuple(seat.place for seat in record.seats), ranking),
+            ("returns", tuple(seat.returns for seat in record.seats), tuple(self._returns)),
             ("decisions", record.steps, len(self._moves)),
             ("end", record.end_reason, reason),
         )

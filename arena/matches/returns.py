@@ -13,14 +13,14 @@ import numpy as np
 from arena.guests.player import GuestError
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.game_list import PlannedGames, Progress, is_spoiled, play_all
-from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame
+from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame, planned_game
 from arena.players.resolve import RANDOM, ResolvedPlayer, make_game
 from arena.stats.intervals import mean_interval
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import PlayerError
 from pbt.records import PlayerRef, SeatRecord, is_voided
 from pbt.seeding import integer
-from pbt.transport.messages import GameEnd, GamePlan
+from pbt.transport.messages import GameEnd
 
 DEFAULT_EPISODES = 100
 
@@ -199,12 +199,5 @@ def _planned(
     """Episode `index`. All seats that the player takes in turn are played on one seed."""
     own = seats[index % len(seats)]
     game_seed = integer(seed, "evaluate", index // len(seats), bits=31)
-    plan = GamePlan(
-        game_count=index,
-        kind="evaluation",
-        seed=game_seed,
-        seats=(),
-        noise=("evaluate", seed, index),
-        greedy=greedy,
-    )
-    return PlannedGame(tuple(0 if seat == own else 1 for seat in range(table_size)), plan)
+    sitting = tuple(0 if seat == own else 1 for seat in range(table_size))
+    return planned_game(sitting, index, game_seed, ("evaluate", seed, index), greedy=greedy)

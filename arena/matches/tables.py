@@ -5,7 +5,7 @@ game.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -38,6 +38,14 @@ class PlannedGame(NamedTuple):
 
     sitting: tuple[int, ...]
     plan: GamePlan
+
+
+def planned_game(
+    sitting: tuple[int, ...], index: int, seed: int, noise: tuple[int | str, ...], **more: Any
+) -> PlannedGame:
+    """A game between frozen players. more: further fields of its `GamePlan`."""
+    plan = GamePlan(game_count=index, kind="evaluation", seed=seed, seats=(), noise=noise, **more)
+    return PlannedGame(sitting, plan)
 
 
 class FrozenTables:

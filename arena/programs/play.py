@@ -70,11 +70,8 @@ class Lines:
 
 def main() -> int:
     """Returns the exit code. An error that a user can mend is one line on standard error."""
-    data, idle_s, request = (
-        Path(sys.argv[1]),
-        float(sys.argv[2]),
-        Request(**json.loads(sys.argv[3])),
-    )
+    data, idle_s = Path(sys.argv[1]), float(sys.argv[2])
+    request = Request(**json.loads(sys.argv[3]))
     out = _own_output()
     lines = Lines(sys.stdin.fileno(), idle_s)
 

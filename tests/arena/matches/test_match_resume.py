@@ -25,7 +25,7 @@ from arena.league.matches import (
     unfinished_matches,
 )
 from arena.league.ratings import game_table
-from arena.matches.batches import BatchTables
+from arena.matches.game_list import BatchTables
 from arena.matches.helper_process import WIRES, BatchPlayed, Order, PlayBatch, main, order_of
 from arena.matches.match_result import MatchResult
 from arena.matches.play import play_match, resume_match
