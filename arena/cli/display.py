@@ -51,10 +51,10 @@ class Display:
             time.monotonic() - self._lined >= LINE_EVERY_S or stage(progress) != self._stage
         ):
             self._lined, self._stage = time.monotonic(), stage(progress)
-            trouble = f"  TROUBLE: {progress.trouble}" * bool(
-                progress.trouble
-            ) + f"  {progress.restarts}" * bool(progress.restarts)
-            self._console.print(self._line(progress) + trouble, highlight=False, soft_wrap=True)
+            trouble = f"  TROUBLE: {progress.trouble}" if progress.trouble else ""
+            restarts = f"  {progress.restarts}" if progress.restarts else ""
+            line = self._line(progress) + trouble + restarts
+            self._console.print(line, highlight=False, soft_wrap=True)
 
     def _picture(self, progress: Progress) -> list[Table | Text | ProgressBar]:
         table = Table(
@@ -103,9 +103,8 @@ class Display:
 
 def stage(progress: Progress) -> tuple[bool, bool]:
     """(all members have trained, the closing evaluation is over)."""
-    return progress.share >= 1.0, progress.closing is not None and progress.closing[
-        0
-    ] >= progress.closing[1]
+    played, planned = progress.closing or (0, 1)
+    return progress.share >= 1.0, played >= planned
 
 
 def columns(ranked_by: Objective) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """`arena lineage`: the copies and mutations behind a policy, and its hyperparameter schedule."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -119,7 +118,7 @@ def _print(label: str, chain: Lineage) -> None:
             step.member,
             frames_text(step.member_frames),
             _words(step),
-            *_values(step, names),
+            *(f"{step.hyperparams[name]:.4g}{'*' * (name in step.changed)}" for name in names),
         )
         for step in chain.steps
     ]
@@ -161,7 +160,3 @@ def _donor(weights: Weights) -> str:
     return (
         f"{weights.member}@{frames_text(weights.frames)} ({(weights.snapshot or '')[:ID_DIGITS]})"
     )
-
-
-def _values(step: LineageStep, names: Sequence[str]) -> list[str]:
-    return [f"{step.hyperparams[name]:.4g}{'*' * (name in step.changed)}" for name in names]

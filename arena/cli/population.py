@@ -20,6 +20,7 @@ from arena.cli.output import (
     say,
 )
 from arena.cli.service_client import Client
+from arena.cli.train import NameOption
 from arena.data.paths import check_population_name, data_dir
 from pbt.errors import ConfigError, PbtError
 
@@ -41,12 +42,7 @@ def create(
     config: Annotated[
         str, typer.Argument(help="A config file (.toml) or the name of a shipped one.")
     ],
-    name: Annotated[
-        str | None,
-        typer.Option(
-            help="The population's name. Default: the name of the config.", show_default=False
-        ),
-    ] = None,
+    name: NameOption = None,
     start: Annotated[bool, typer.Option("--start", help="Start training it at once.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, but create nothing.")

@@ -90,6 +90,10 @@ class Comparison:
         }
         return {"configs": configs, "games": self.games}
 
+    def refused(self, problem: str) -> ConfigError:
+        """The error to raise when it cannot be made."""
+        return ConfigError(f"comparison {self.name!r}", [problem])
+
     def differences(self) -> dict[str, tuple[Any, Any]]:
         """Dotted key -> (A's value, B's value), where they differ."""
         a, b = (self.contestants[side].config for side in SIDES)
@@ -115,39 +119,29 @@ class Kept:
 
 def check(comparison: Comparison) -> EnvSpec:
     """The game of both. Raises: ConfigError when the two cannot be compared."""
-    source = f"comparison {comparison.name!r}"
     a, b = (comparison.contestants[side].config for side in SIDES)
     for side, seed in comparison.runs():
         check_population_name(comparison.population(side, seed))
     if (a.env.name, a.env.options) != (b.env.name, b.env.options):
-        raise ConfigError(
-            source,
-            [
-                f"env: A plays {a.env.name} {a.env.options}, B plays {b.env.name} "
-                f"{b.env.options}; expected one game"
-            ],
+        raise comparison.refused(
+            f"env: A plays {a.env.name} {a.env.options}, B plays {b.env.name} "
+            f"{b.env.options}; expected one game"
         )
     if a.model_dump(exclude={"seed", "description"}) == b.model_dump(
         exclude={"seed", "description"}
     ):
-        raise ConfigError(
-            source,
-            [
-                "A and B are the same configuration; change one of them, in its file or with "
-                "--set-a or --set-b"
-            ],
+        raise comparison.refused(
+            "A and B are the same configuration; change one of them, in its file or with "
+            "--set-a or --set-b"
         )
     spec = registry.spec(a.env.name, allow_files=True)
     game = spec.make(**a.env.options)
     seats = len(game.seat_roles)
     game.close()
     if seats > SEATS:
-        raise ConfigError(
-            source,
-            [
-                f"env.name: {a.env.name} has {seats} seats; comparisons are of games of one or two "
-                "seats"
-            ],
+        raise comparison.refused(
+            f"env.name: {a.env.name} has {seats} seats; comparisons are of games of one or two "
+            "seats"
         )
     return spec
 
@@ -181,12 +175,9 @@ def read_kept(comparison: Comparison) -> Kept:
         ).config.exists()
     ]
     if taken:
-        raise ConfigError(
-            f"comparison {comparison.name!r}",
-            [
-                f"population {taken[0]} exists already and belongs to no comparison; choose "
-                "another --name"
-            ],
+        raise comparison.refused(
+            f"population {taken[0]} exists already and belongs to no comparison; choose "
+            "another --name"
         )
     return Kept()
 

@@ -3,7 +3,6 @@
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.match_result import MatchResult
 from arena.stats.intervals import mean_interval
-from arena.stats.sprt import SequentialTest
 
 FEW_DISTINCT = 0.5
 _OPENINGS = "more opening plies (evaluation.opening_plies) would help"
@@ -18,19 +17,19 @@ def verdict(result: MatchResult) -> str:
         strength = (
             _at_least(test.sprt.elo0) if test.state == "accept H1" else _below(test.sprt.elo1)
         )
-        return (
-            f"{side_names(result)[0]} is {strength} (sequential test, {_unit(test)}"
-            f"{_doubt(result)})"
-        )
+        unit = "normalised Elo" if test.sprt.model == "normalised" else "Elo"
+        return f"{side_names(result)[0]} is {strength} (sequential test, {unit}{_doubt(result)})"
     if result.same_player:
         return _verdict_on_one(result)
     if result.plan.seating.alone:
         return _verdict_alone(result)
-    if stats.low > 0.5:
-        return f"{side_names(result)[0]} is stronger (95 %{_doubt(result)})"
-    if stats.high < 0.5:
-        return f"{side_names(result)[1]} is stronger (95 %{_doubt(result)})"
-    return _undecided(result)
+    winner = _ahead(side_names(result), stats.low, stats.high, 0.5)
+    return f"{winner} is stronger (95 %{_doubt(result)})" if winner else _undecided(result)
+
+
+def _ahead(names: tuple[str, str], low: float, high: float, even: float) -> str | None:
+    """The player on whose side of `even` the interval lies; None where the interval holds it."""
+    return names[0] if low > even else names[1] if high < even else None
 
 
 def _at_least(elo0: float) -> str:
@@ -67,16 +66,8 @@ def _verdict_alone(result: MatchResult) -> str:
     Winning more seeds and returning more in the mean are two questions; both are answered.
     """
     stats, names, interval = result.duel, side_names(result), _lead_interval(result)
-    winner = names[0] if stats.low > 0.5 else names[1] if stats.high < 0.5 else None
-    leader = (
-        None
-        if interval is None
-        else names[0]
-        if interval[0] > 0
-        else names[1]
-        if interval[1] < 0
-        else None
-    )
+    winner = _ahead(names, stats.low, stats.high, 0.5)
+    leader = None if interval is None else _ahead(names, *interval, 0.0)
     if winner is None and leader is None:
         return _undecided(result)
     if winner == leader:
@@ -109,10 +100,6 @@ def side_names(result: MatchResult) -> tuple[str, str]:
     """Names of the two players; equal names are told apart by "(first)" and "(second)"."""
     a, b = result.a.label, result.b.label
     return (a, b) if a != b else (f"{a} (first)", f"{b} (second)")
-
-
-def _unit(test: SequentialTest) -> str:
-    return "normalised Elo" if test.sprt.model == "normalised" else "Elo"
 
 
 def _table_verdict(result: MatchResult) -> str:
