@@ -128,16 +128,14 @@ def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
         if kept["stop_at_frames"] == stop_at_frames:
             return [Verdict(**entry) for entry in kept["verdicts"]]
     _, (best,) = resolve_players([f"{NAME}@best"], data)
-    third = stop_at_frames // 3
+    earlier = earlier_self(data, str(best.member), stop_at_frames // 3)
     questions = {
         "random": "Does it beat random play?",
         "oneply": (
             "Does it beat a player that wins or blocks whenever it can, and plays at "
             "random otherwise?"
         ),
-        earlier_self(
-            data, str(best.member), third
-        ): "Is it stronger than it was after a third of the training?",
+        earlier: "Is it stronger than it was after a third of the training?",
     }
     played = [
         Verdict(opponent, question, play(best.label, opponent, data, say))

@@ -82,14 +82,10 @@ def evaluate(
 def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]:
     """The report for people. first: the result that this one is compared with."""
     seats = f"{', '.join(result.seats)} in turn" if len(result.seats) > 1 else result.seats[0]
-    others = (
-        (
-            "; `random` in the "
-            f"{'other seat' if result.others == 1 else f'{result.others} other seats'}"
-        )
-        if result.others
-        else ""
-    )
+    others = ""
+    if result.others:
+        left = "other seat" if result.others == 1 else f"{result.others} other seats"
+        others = f"; `random` in the {left}"
     actions = ", greedy actions" if result.greedy else ""
     lines = [
         (
@@ -116,11 +112,9 @@ def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]
             f"Note     the game raised an error {len(result.errors)} times; those episodes were "
             f"played again; the first error: {result.errors[0]}"
         )
-    return (
-        [*lines, f"Interim  {len(result.returns)} of {result.planned} episodes"]
-        if result.interim
-        else lines
-    )
+    if result.interim:
+        lines.append(f"Interim  {len(result.returns)} of {result.planned} episodes")
+    return lines
 
 
 def _spread(values: Sequence[float]) -> str:

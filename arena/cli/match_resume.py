@@ -196,12 +196,6 @@ def telling_how_to_resume(
     try:
         yield begins
     except KeyboardInterrupt:
-        say(
-            "".join(
-                [
-                    "stopped before the first pair of games was complete",
-                    *(f"; go on with: {command}" for command in commands),
-                ]
-            )
-        )
+        go_on = "".join(f"; go on with: {command}" for command in commands)
+        say(f"stopped before the first pair of games was complete{go_on}")
         raise

@@ -109,11 +109,9 @@ def circle_lines(table: RatingTable) -> list[str]:
     if len(cycles) > TOP_CYCLES:
         lines.append(f"... and {len(cycles) - TOP_CYCLES} circles more: --json lists all.")
     if share.p >= CYCLE_LEVEL:
-        return (
-            [*lines, "No circles: ratings explain the results as well as chance allows."]
-            if not cycles
-            else lines
-        )
+        if not cycles:
+            lines.append("No circles: ratings explain the results as well as chance allows.")
+        return lines
     warning = (
         "; the order above says little, see `arena matrix`" if share.share > MUCH_IN_CIRCLES else ""
     )

@@ -55,14 +55,9 @@ def _lines(named: NamedGame, replayed: Replay) -> list[str]:
         chosen = plain_action(move.action) if move.name is None else move.name
         words = (
             f"{number}  {replayed.seat_names[move.seat]} {players[move.seat]}: "
-            f"{chosen}{' (opening)' * move.opening}"
+            f"{chosen}{' (opening)' * move.opening}{_rewards(move, replayed)}"
         )
-        lines += (
-            ["", words + _rewards(move, replayed)]
-            if move.board is not None
-            else [words + _rewards(move, replayed)]
-        )
-        lines += [move.board] if move.board is not None else []
+        lines += [words] if move.board is None else ["", words, move.board]
     seated = zip(replayed.seat_names, players, record.seats, strict=True)
     result = ", ".join(
         f"{name} {player} {_place(seat.place)} (return {seat.returns:.4g})"

@@ -113,14 +113,9 @@ def report_lines(name: str, report: dict[str, Any]) -> list[str]:
         f"{report['rounds']} rounds ({copies}), {report['scores']} scores from "
         f"{report['games_read']} game rows"
     )
-    folded = (
-        (
-            f"; {report['scores_folded']} scores cannot be recomputed, their games were folded "
-            "into counts"
-        )
-        if report["scores_folded"]
-        else ""
-    )
+    folded = ""
+    if lost := report["scores_folded"]:
+        folded = f"; {lost} scores cannot be recomputed, their games were folded into counts"
     verdict = (
         "all agree"
         if report["ok"]

@@ -39,14 +39,10 @@ class GameBoard:
         """
         if self._draw is None:
             return self._game.position() if isinstance(self._game, Readable) else None
-        seen_turn = next((turn for turn in turns if turn.observation is not None), None)
-        return (
-            None
-            if seen_turn is None
-            else self._draw(
-                self._observations[seen_turn.seat].arrays(seen_turn.observation), seen_turn.seat
-            )
-        )
+        for turn in turns:
+            if turn.observation is not None:
+                return self._draw(self._observations[turn.seat].arrays(turn.observation), turn.seat)
+        return None
 
     def square(self, action: tuple[int, ...]) -> Square | None:
         """Where the action stands on the board; None where actions name no squares."""

@@ -8,7 +8,6 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,10 +67,9 @@ def order_of(plan: "MatchPlan") -> JsonState:
 
 
 def _plain(player: "ResolvedPlayer") -> dict[str, Any]:
-    values = {field.name: getattr(player, field.name) for field in fields(player)}
     assert player.program is None
     return {
-        **values,
+        **vars(player),
         "ref": [player.ref.kind, player.ref.name],
         "env_options": dict(player.env_options),
         "config": None if player.config is None else player.config.model_dump_json(),

@@ -3,7 +3,6 @@
 In games of one seat it plays alone; at larger tables the other players act at random.
 """
 
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -40,7 +39,6 @@ class Returns:
     others   number of seats that `random` took
     errors   the reason of each try that the game spoiled by raising; such episodes were played
              again
-    seconds  time that the episodes took
     interim  Ctrl-C ended it before all planned episodes were played
     """
 
@@ -54,7 +52,6 @@ class Returns:
     seats: tuple[str, ...]
     others: int
     errors: tuple[str, ...]
-    seconds: float
     interim: bool
 
     @property
@@ -117,7 +114,7 @@ def evaluate_player(
     frozen_tables = FrozenTables(
         env, game, (player, random_player), min(tables, episodes), seed, game_list.next_game
     )
-    episodes_played, started = _Episodes(seats), time.monotonic()
+    episodes_played = _Episodes(seats)
     with closing(frozen_tables):
         complete = play_all(frozen_tables, game_list, episodes_played.take, on_progress)
     if not episodes_played.ends:
@@ -133,7 +130,6 @@ def evaluate_player(
         seats=tuple(game.seat_names[seat] for seat in seats),
         others=len(game.seat_names) - 1,
         errors=tuple(episodes_played.errors),
-        seconds=time.monotonic() - started,
         interim=not complete,
     )
 

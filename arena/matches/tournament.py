@@ -125,14 +125,8 @@ def play_tournament(
     results: list[tuple[Fixture, MatchResult]] = []
     for number, fixture in enumerate(fixtures):
         try:
-            result = _play(
-                league,
-                env,
-                fixture,
-                games,
-                concurrency,
-                _counted(on_progress, number, len(fixtures)),
-            )
+            counted = _counted(on_progress, number, len(fixtures))
+            result = _play(league, env, fixture, games, concurrency, counted)
         except KeyboardInterrupt:
             return Tournament(fixtures, results, interim=True)
         results.append((fixture, result))
