@@ -15,19 +15,19 @@ class Command:
     panel      the heading in `arena --help` under which the command stands
     summary    one sentence for `arena --help`
     arguments  what stands behind the name in the example
-    place      "module:attribute" in `arena.cli`; without it, both are the name
+    where      "module:attribute" in `arena.cli`; without it, both are the name
     """
 
     name: str
     panel: str
     summary: str
     arguments: str = ""
-    place: str = ""
+    where: str = ""
 
     @property
     def target(self) -> str:
         """The "module:attribute" that is imported when the command is called."""
-        return f"arena.cli.{self.place or f'{self.name}:{self.name}'}"
+        return f"arena.cli.{self.where or f'{self.name}:{self.name}'}"
 
     @property
     def example(self) -> str:
@@ -47,7 +47,7 @@ COMMANDS = (
         "demo",
         TRAIN,
         "Train a small population in minutes and show what it learned.",
-        place="train:demo",
+        where="train:demo",
     ),
     Command("train", TRAIN, "Train a population, or resume one.", "connect_four --name first"),
     Command("stop", TRAIN, "Ask a running training to save and stop.", "first", "train:stop"),
@@ -63,7 +63,7 @@ COMMANDS = (
         "open",
         SERVE,
         "Open the service's dashboard in a browser, logged in.",
-        place="serve:open_page",
+        where="serve:open_page",
     ),
     Command("match", COMPARE, "Play players against each other.", "first@best random --games 400"),
     Command(

@@ -73,7 +73,7 @@ def players_named(
 
 
 def exit_spoiled(errors: int, of: str) -> NoReturn:
-    """Too many games raised an error. of: how many were planned, such as "400 games"."""
+    """Say that too many games raised an error, and exit. of: how many were planned: "400 games"."""
     say(
         f"error: the game raised an error {errors} times in {of}, more than 1 %: do not trust the "
         "numbers; fix the game, or what ends its engines"
