@@ -6,7 +6,7 @@ fit uses all games, so the order of the games changes nothing.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -86,37 +86,17 @@ class PairCounts:
     number: NDArray[np.float64]
 
 
-def fit(
-    results: Iterable[PairResult[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS
+def fit_counts(
+    players: Sequence[P], counts: PairCounts, anchor: P | None, prior_draws: float = PRIOR_DRAWS
 ) -> list[Rating[P]]:
-    """Ratings of all players with games, best first, players without a rating last.
+    """Ratings of all players, best first, players without a rating last.
 
-    results      results of pairs; a pair may stand several times and in either order
     anchor       the player whose rating is 0. None: the largest group of players that games
                  connect is rated, and its mean is 0
     prior_draws  virtual draws per player, spread over its opponents as its games are. They keep
                  the rating of a 10-0 finite and weigh little against real games. For two players, 1
                  is Jeffreys' prior, half a win for each. 0 gives plain maximum likelihood, which
                  fails where a rating would be infinite
-    Raises: EngineError on negative or non-finite counts, on a player against itself, and when the
-    fit does not converge.
-    """
-    counts = _counts(results)
-    players: list[P] = list(dict.fromkeys(player for pair in counts for player in pair))
-    index = {player: i for i, player in enumerate(players)}
-    first = np.array([index[a] for a, _ in counts], dtype=np.intp)
-    second = np.array([index[b] for _, b in counts], dtype=np.intp)
-    score, number = (
-        np.array([value[k] for value in counts.values()], dtype=np.float64) for k in (0, 1)
-    )
-    return fit_counts(players, PairCounts(first, second, score, number), anchor, prior_draws)
-
-
-def fit_counts(
-    players: Sequence[P], counts: PairCounts, anchor: P | None, prior_draws: float = PRIOR_DRAWS
-) -> list[Rating[P]]:
-    """`fit` for counts that are already summed. Every player has met another one.
-
     Raises: EngineError when the fit does not converge.
     """
     first, second, score, number = counts.first, counts.second, counts.score, counts.number
@@ -127,9 +107,7 @@ def fit_counts(
             (np.ones(len(first)), (first, second)), shape=(len(players), len(players))
         )
         labels = connected_components(graph, directed=False)[1]
-        inside = labels == (
-            np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)]
-        )
+        inside = rated_group(labels, None if anchor is None else players.index(anchor))
         pairs = inside[first]
         virtual = prior_draws / 2 * (number / played[first] + number / played[second])
         near, place = np.flatnonzero(inside), np.cumsum(inside) - 1
@@ -142,60 +120,63 @@ def fit_counts(
         elo[near], error[near] = _fit(
             smooth, None if anchor is None else int(place[players.index(anchor)]), len(near)
         )
-    return by_rating(
-        [rating_of(player, elo[i], error[i], played[i]) for i, player in enumerate(players)]
+    return ratings(players, elo, error, played.tolist())
+
+
+def rated_group(labels: NDArray[np.int32], anchor: int | None) -> NDArray[np.bool_]:
+    """[players] whether a player is rated: the anchor's group, or without one the largest group.
+
+    labels  [players] the group of each player: games connect the players of a group
+    anchor  index of the anchor
+    """
+    rated: NDArray[np.bool_] = labels == (
+        np.argmax(np.bincount(labels)) if anchor is None else labels[anchor]
     )
-
-
-def by_rating(ratings: Iterable[Rating[P]]) -> list[Rating[P]]:
-    """Best first, players without a rating last."""
-    return sorted(
-        ratings,
-        key=lambda rating: (math.inf if rating.elo is None else -rating.elo, str(rating.player)),
-    )
-
-
-def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, float]]:
-    """(a, b) -> (points of a, games). Each pair stands once; pairs without games are left out."""
-    counts: dict[tuple[P, P], tuple[float, float]] = {}
-    for result in results:
-        parts = (result.wins, result.draws, result.losses)
-        if result.a == result.b or not all(math.isfinite(part) and part >= 0 for part in parts):
-            raise EngineError(
-                f"result {result}: expected two players and finite counts of at least 0"
-            )
-        number = math.fsum(parts)
-        if number == 0:
-            continue
-        score = result.wins + result.draws / 2
-        pair = (result.a, result.b)
-        if (result.b, result.a) in counts:
-            pair, score = (result.b, result.a), number - score
-        before = counts.get(pair, (0.0, 0.0))
-        counts[pair] = (before[0] + score, before[1] + number)
-    return counts
+    return rated
 
 
 def _fit(
     counts: PairCounts, anchor: int | None, players: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(elo, standard error), [players] each, by Newton's method. anchor: None makes the mean 0."""
+    """As `most_likely`."""
     first, second, score, number = counts.first, counts.second, counts.score, counts.number
-    free = np.flatnonzero(np.arange(players) != (anchor or 0))
-    strength = np.zeros(players)
-    if not len(free):
-        return strength, strength.copy()
 
     def likelihood(at: NDArray[np.float64]) -> float:
         gap = at[first] - at[second]
         return float(np.sum(score * log_expit(gap) + (number - score) * log_expit(-gap)))
 
-    value = likelihood(strength)
-    for _ in range(_STEPS):
-        win = expit(strength[first] - strength[second])
+    def slope(at: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        win = expit(at[first] - at[second])
         surplus = score - number * win
         gradient = np.bincount(first, surplus, players) - np.bincount(second, surplus, players)
-        information = _information(first, second, number * win * (1 - win), players)
+        return gradient, _information(first, second, number * win * (1 - win), players)
+
+    return most_likely(likelihood, slope, players, anchor, needed="a win and a loss")
+
+
+def most_likely(
+    likelihood: Callable[[NDArray[np.float64]], float],
+    slope: Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]],
+    players: int,
+    anchor: int | None,
+    *,
+    needed: str,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(elo, standard error), [players] each, of the most likely strengths, by Newton's method.
+
+    likelihood  the log-likelihood of strengths, [players] natural logarithms
+    slope       (gradient, negative Hessian) of the log-likelihood at these strengths
+    anchor      index of the player whose rating is 0; None makes the mean 0
+    needed      what every player needs without a prior, for the error
+    Raises: EngineError when the fit does not converge.
+    """
+    free = np.flatnonzero(np.arange(players) != (anchor or 0))
+    strength = np.zeros(players)
+    if not len(free):
+        return strength, strength.copy()
+    value = likelihood(strength)
+    for _ in range(_STEPS):
+        gradient, information = slope(strength)
         try:
             factor = cho_factor(information[np.ix_(free, free)])
         except np.linalg.LinAlgError:
@@ -205,17 +186,19 @@ def _fit(
         # With many games, rounding keeps the steps of players with few games from getting small.
         # The fit therefore also ends when a step no longer gains likelihood.
         if np.max(np.abs(step)) < _TOLERANCE or float(gradient @ step) < _DECREMENT:
-            return elo_and_error(
+            return _elo_and_error(
                 strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
             )
-        strength, value = gaining_step(likelihood, strength, value, step)
+        strength, value = _gaining_step(likelihood, strength, value, step)
+        if not math.isfinite(value):
+            break
     raise EngineError(
         f"ratings of {players} players did not converge; without a prior every player needs "
-        "a win and a loss"
+        f"{needed}"
     )
 
 
-def gaining_step(
+def _gaining_step(
     likelihood: Callable[[NDArray[np.float64]], float],
     strength: NDArray[np.float64],
     value: float,
@@ -250,7 +233,7 @@ def _information(
     return information
 
 
-def elo_and_error(
+def _elo_and_error(
     strength: NDArray[np.float64],
     covariance: NDArray[np.float64],
     free: NDArray[np.intp],
@@ -272,20 +255,27 @@ def elo_and_error(
     return strength * ELO_PER_NAT, np.sqrt(np.maximum(np.diag(whole), 0.0)) * ELO_PER_NAT
 
 
-def rating_of(player: P, elo: float, error: float, games: float) -> Rating[P]:
-    """The rating with its 95 % interval.
+def ratings(
+    players: Sequence[P],
+    elo: NDArray[np.float64],
+    error: NDArray[np.float64],
+    games: Sequence[float],
+) -> list[Rating[P]]:
+    """The ratings with their 95 % intervals, best first, players without a rating last.
 
-    player  the player
-    elo     nan for a player that no games connect to those rated
-    error   standard error of elo
-    games   sum of the player's results
+    elo    [players] nan for a player that no games connect to those rated
+    error  [players] standard errors of elo
+    games  [players] sum of the player's results
     """
-    if math.isnan(elo):
-        return Rating(player, None, None, None, float(games))
-    return Rating(
-        player,
-        float(elo),
-        float(elo - NORMAL_975 * error),
-        float(elo + NORMAL_975 * error),
-        float(games),
+    rated = [
+        Rating(player, None, None, None, float(played))
+        if math.isnan(value)
+        else Rating(player, value, value - half, value + half, float(played))
+        for player, value, half, played in zip(
+            players, elo.tolist(), (NORMAL_975 * error).tolist(), games, strict=True
+        )
+    ]
+    return sorted(
+        rated,
+        key=lambda rating: (math.inf if rating.elo is None else -rating.elo, str(rating.player)),
     )

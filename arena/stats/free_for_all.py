@@ -3,7 +3,6 @@
 Each number has a 95 % interval over blocks of games (`arena.stats.bootstrap`).
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
@@ -14,6 +13,7 @@ from scipy.stats import rankdata
 
 from arena.stats.bootstrap import mean_intervals
 from arena.stats.bradley_terry import P
+from arena.stats.score import whole_groups
 from pbt.errors import EngineError
 
 
@@ -96,7 +96,8 @@ def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]
     played by the same players.
     """
     players = _players(games)
-    blocks = _whole_blocks(games, len(players)) or [[game] for game in games]
+    numbered = ((game.block, game) for game in games)
+    blocks = whole_groups(numbered, len(players), "block") or [[game] for game in games]
     counted = np.array([len(block) for block in blocks], dtype=np.float64)
     n = len(players)
     place, first, before = (
@@ -159,19 +160,6 @@ def _standing(
         Measure(*(float(end[n + i]) for end in ends)),
         tuple(histogram.tolist()),
     )
-
-
-def _whole_blocks(games: Sequence[RankedGame[P]], size: int) -> list[list[RankedGame[P]]]:
-    by_block: dict[int, list[RankedGame[P]]] = defaultdict(list)
-    for game in games:
-        if game.block is not None:
-            by_block[game.block].append(game)
-    crowded = [block for block, its_games in by_block.items() if len(its_games) > size]
-    if crowded:
-        raise EngineError(
-            f"block {crowded[0]} has {len(by_block[crowded[0]])} games; expected {size}"
-        )
-    return [its_games for _, its_games in sorted(by_block.items()) if len(its_games) == size]
 
 
 def _scores(

@@ -6,7 +6,6 @@ and for two players both fits are equal. A tie counts as every order of the tied
 with an equal part of the game, so a draw of two players is half a win for both.
 """
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,25 +14,15 @@ from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from arena.stats.bradley_terry import (
-    PRIOR_DRAWS,
-    P,
-    Rating,
-    by_rating,
-    elo_and_error,
-    gaining_step,
-    rating_of,
-)
+from arena.stats.bradley_terry import PRIOR_DRAWS, P, Rating, most_likely, rated_group, ratings
 from pbt.errors import EngineError
 
 # Up to this many tied players m, all 2 ** m subsets of them are counted. More tied players are put
 # in a circle, and only the subsets of neighbours are counted.
 MAX_TIED = 10
-_TOLERANCE, _DECREMENT, _STEPS = 1e-10, 1e-16, 200
 # A set of players (indices, ascending) from which one was chosen -> how often that happened. These
 # sets are the denominators of the likelihood.
 _Sets = defaultdict[tuple[int, ...], float]
@@ -60,7 +49,7 @@ def fit_rankings(
     """Ratings of all players with games, best first, players without a rating last.
 
     rankings     results of games
-    anchor       as in `arena.stats.bradley_terry.fit`
+    anchor       as in `arena.stats.bradley_terry.fit_counts`
     prior_draws  virtual draws per player, spread over the players that it met as its games are
     Raises: EngineError on a game with fewer than two seats or with another number of places, and
     when the fit does not converge.
@@ -74,8 +63,7 @@ def fit_rankings(
         members = _membership(sets, len(players))
         labels = connected_components(members.T @ members, directed=False)[1]
         near = np.flatnonzero(
-            labels
-            == (np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)])
+            rated_group(labels, None if anchor is None else players.index(anchor))
         )
         # A set holds players of one component only.
         own = (
@@ -86,9 +74,7 @@ def fit_rankings(
         gains = np.array([chosen[int(i)] for i in near])
         pinned = None if anchor is None else int(np.searchsorted(near, players.index(anchor)))
         elo[near], error[near] = _fit(members[own][:, near], counts[own], gains, pinned)
-    return by_rating(
-        [rating_of(player, elo[i], error[i], played[player]) for i, player in enumerate(players)]
-    )
+    return ratings(players, elo, error, list(played.values()))
 
 
 def _terms(
@@ -159,40 +145,20 @@ def _membership(sets: _Sets, players: int) -> csr_array:
 def _fit(
     members: csr_array, counts: NDArray[np.float64], chosen: NDArray[np.float64], anchor: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(elo, standard error), [players] each, by Newton's method. anchor: None makes the mean 0."""
-    players = members.shape[1]
-    free = np.flatnonzero(np.arange(players) != (anchor or 0))
-    strength = np.zeros(players)
-    if not len(free):
-        return strength, strength.copy()
+    """As `most_likely`."""
 
     def likelihood(at: NDArray[np.float64]) -> float:
         return float(chosen @ at - counts @ np.log(members @ np.exp(at)))
 
-    value = likelihood(strength)
-    for _ in range(_STEPS):
-        weight = np.exp(strength)
+    def slope(at: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        weight = np.exp(at)
         share = (
             members.multiply(weight[None, :]).multiply((1 / (members @ weight))[:, None]).tocsr()
         )
         expected = share.T @ counts
         information = np.diag(expected) - (share.T @ share.multiply(counts[:, None])).toarray()
-        try:
-            factor = cho_factor(information[np.ix_(free, free)])
-        except np.linalg.LinAlgError:
-            break
-        step = np.zeros(players)
-        step[free] = cho_solve(factor, (chosen - expected)[free])
-        # With many games, rounding keeps the steps of players with few games from getting small.
-        # The fit therefore also ends when a step no longer gains likelihood.
-        if np.max(np.abs(step)) < _TOLERANCE or float((chosen - expected) @ step) < _DECREMENT:
-            return elo_and_error(
-                strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
-            )
-        strength, value = gaining_step(likelihood, strength, value, step)
-        if not math.isfinite(value):
-            break
-    raise EngineError(
-        f"ratings of {players} players did not converge; without a prior every player needs "
-        "another player above and below it"
+        return chosen - expected, information
+
+    return most_likely(
+        likelihood, slope, members.shape[1], anchor, needed="another player above and below it"
     )

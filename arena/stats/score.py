@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
@@ -18,6 +18,8 @@ from scipy.special import ndtr, stdtrit
 from arena.stats.bradley_terry import ELO_PER_NAT
 from arena.stats.intervals import wilson_interval, with_interval
 from pbt.errors import EngineError
+
+G = TypeVar("G")
 
 MIN_PAIRS = 10
 _UNSEEN_PAIRS = 0.25
@@ -148,7 +150,7 @@ def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
     """
     if not games:
         raise EngineError("a match without a finished game has no score; expected at least one")
-    pairs = _whole_pairs(games)
+    pairs = whole_groups(((game.pair, game) for game in games), 2, "pair")
     counted = [game for pair in pairs for game in pair] or list(games)
     total = tally(game.points for game in counted)
     sums = [round(2 * sum(game.points for game in pair)) for pair in pairs]
@@ -271,15 +273,22 @@ def elo_of_score(score: float) -> float | None:
     return ELO_PER_NAT * math.log(score / (1 - score)) if 0.0 < score < 1.0 else None
 
 
-def _whole_pairs(games: Sequence[MatchGame]) -> list[list[MatchGame]]:
-    by_pair: dict[int, list[MatchGame]] = defaultdict(list)
-    for game in games:
-        if game.pair is not None:
-            by_pair[game.pair].append(game)
-    crowded = [pair for pair, its_games in by_pair.items() if len(its_games) > 2]
-    if crowded:
-        raise EngineError(f"pair {crowded[0]} has {len(by_pair[crowded[0]])} games; expected 2")
-    return [its_games for _, its_games in sorted(by_pair.items()) if len(its_games) == 2]
+def whole_groups(games: Iterable[tuple[int | None, G]], size: int, name: str) -> list[list[G]]:
+    """The groups of games that are complete, by their numbers.
+
+    games  (number of its group, game); None for a game that belongs to no group
+    size   how many games a complete group has
+    name   what a group is called in an error
+    Raises: EngineError when a group has more games.
+    """
+    groups: dict[int, list[G]] = defaultdict(list)
+    for number, game in games:
+        if number is not None:
+            groups[number].append(game)
+    for number, group in groups.items():
+        if len(group) > size:
+            raise EngineError(f"{name} {number} has {len(group)} games; expected {size}")
+    return [group for _, group in sorted(groups.items()) if len(group) == size]
 
 
 def _by_points(sums: Sequence[int]) -> tuple[int, int, int, int, int]:

@@ -111,7 +111,7 @@ def win_matrix(
 def fit_matrix(
     matrix: WinMatrix[P], anchor: P | None, prior_draws: float = PRIOR_DRAWS
 ) -> list[Rating[P]]:
-    """`arena.stats.bradley_terry.fit` of a matrix."""
+    """The ratings of `arena.stats.bradley_terry.fit_counts`, from the results of a matrix."""
     games = matrix.games
     first, second = np.nonzero(np.triu(games, 1))
     counts = PairCounts(

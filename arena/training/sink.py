@@ -13,7 +13,8 @@ from arena.data.metrics import MetricsWriter
 from arena.league.database import League
 from arena.league.game_rows import newest_evaluations
 from arena.league.writer import LeagueWriter
-from arena.stats.bradley_terry import PairResult, Rating, fit
+from arena.stats.bradley_terry import PairResult, Rating
+from arena.stats.win_matrix import fit_matrix, win_matrix
 from pbt.matchmaking.seats import RANDOM
 from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecord, is_voided
 
@@ -75,7 +76,7 @@ class TrainingSink:
         ]
         return {
             rating.player.name: rating
-            for rating in fit(results, RANDOM)
+            for rating in fit_matrix(win_matrix(results), RANDOM)
             if rating.player.kind == "snapshot"
         }
 

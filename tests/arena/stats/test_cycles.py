@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import binomtest
 
-from arena.stats.bradley_terry import PairResult, fit
+from arena.stats.bradley_terry import PairResult
 from arena.stats.cycles import cyclic_share, significant_cycles, superior
 from arena.stats.win_matrix import WinMatrix, win_matrix
 from pbt.errors import EngineError
-from tests.arena.stats.test_bradley_terry import leagues
+from tests.arena.stats.test_bradley_terry import fit, leagues
 
 ROCK_PAPER_SCISSORS = [
     PairResult(a, b, 30.0, 0.0, 0.0)

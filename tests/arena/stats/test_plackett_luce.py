@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arena.stats.bradley_terry import ELO_PER_NAT, PairResult, Rating, fit
+from arena.stats.bradley_terry import ELO_PER_NAT, PairResult, Rating
 from arena.stats.plackett_luce import MAX_TIED, Ranking, fit_rankings
 from pbt.errors import EngineError
-from tests.arena.stats.test_bradley_terry import by_player
+from tests.arena.stats.test_bradley_terry import by_player, fit
 
 NAMES = ("random", "a", "b", "c", "d", "e")
 
@@ -119,7 +119,7 @@ def test_several_seats_for_one_player() -> None:
     games = [Ranking(("a", "a", "random"), places) for places in permutations((1, 2, 3))]
     assert by_player(fit_rankings(games, "random"))["a"][0] == pytest.approx(0, abs=1e-6)
     alone = fit_rankings([*games, Ranking(("b", "b"), (1, 2))], "random")
-    assert {rating.player: rating.connected for rating in alone} == {
+    assert {rating.player: (rating.elo is not None) for rating in alone} == {
         "a": True,
         "random": True,
         "b": False,
@@ -130,10 +130,10 @@ def test_players_no_chain_connects_have_no_rating_and_nonsense_is_refused() -> N
     apart = fit_rankings(
         [Ranking(("a", "random", "b"), (1, 2, 3)), Ranking(("c", "d", "e"), (1, 1, 2))], "random"
     )
-    assert {rating.player for rating in apart if rating.connected} == {"a", "b", "random"}
+    assert {rating.player for rating in apart if (rating.elo is not None)} == {"a", "b", "random"}
     assert fit_rankings([], "random") == []
     assert not any(
-        rating.connected for rating in fit_rankings([Ranking(("c", "d"), (1, 2))], "random")
+        (rating.elo is not None) for rating in fit_rankings([Ranking(("c", "d"), (1, 2))], "random")
     )
     for bad in (Ranking(("a",), (1,)), Ranking(("a", "b"), (1,))):
         with pytest.raises(EngineError, match="at least two players and a place for each"):
