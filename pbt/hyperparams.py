@@ -3,7 +3,7 @@
 `pbt.population.mutation` moves them at PBT's rounds, `pbt.population.schedules` as frames go by.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -40,12 +40,14 @@ class Hyperparams:
 
     @classmethod
     def from_flat(cls, values: Mapping[str, float]) -> Self:
-        shaping = {
-            name.removeprefix(SHAPING_PREFIX): value
-            for name, value in values.items()
-            if name.startswith(SHAPING_PREFIX)
-        }
+        shaping = {term: values[SHAPING_PREFIX + term] for term in shaping_terms(values)}
         return cls(values["learning_rate"], values["entropy_coef"], values["adam_beta1"], shaping)
+
+
+def shaping_terms(names: Iterable[str]) -> list[str]:
+    """The game's reward terms among the names of flat hyperparameters."""
+    shaping = (name for name in names if name.startswith(SHAPING_PREFIX))
+    return [name.removeprefix(SHAPING_PREFIX) for name in shaping]
 
 
 def initial_hyperparams(

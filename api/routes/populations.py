@@ -25,7 +25,8 @@ from api.routes.configs import checked, edited
 from api.routes.edits import Decided, config_table, edit_decided, effects, status_of
 from arena.data.logs import newest_records
 from arena.league.idempotency import Answer, Keyed
-from arena.league.population_requests import NewPopulation, create_supervised
+from arena.league.population_requests import create_supervised
+from arena.league.populations import NewPopulation
 from arena.league.supervised import Supervised, get_supervised, list_supervised
 from arena.machine import versions
 from pbt.config.resume import diff_shapes, is_live

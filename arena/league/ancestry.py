@@ -17,7 +17,7 @@ from arena.league.summaries import member_names
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import PlayerError
-from pbt.hyperparams import SHAPING_PREFIX, scheduled_hyperparams
+from pbt.hyperparams import scheduled_hyperparams, shaping_terms
 
 # These patterns match the texts of "edit" events as `arena.training.train` words them.
 _EDITED = re.compile(
@@ -160,31 +160,14 @@ def _reward_terms(
 ) -> tuple[str, ...]:
     """The names of the game's reward terms, as the member's rounds or else its config name them."""
     for decision in rounds.get(member, ()):
-        return tuple(
-            name.removeprefix(SHAPING_PREFIX)
-            for name in decision.directive.hyperparams
-            if name.startswith(SHAPING_PREFIX)
-        )
+        return tuple(shaping_terms(decision.directive.hyperparams))
     if member in taken_over:
-        return tuple(
-            sorted(
-                name.removeprefix(SHAPING_PREFIX)
-                for name in taken_over[member]
-                if name.startswith(SHAPING_PREFIX)
-            )
-        )
+        return tuple(sorted(shaping_terms(taken_over[member])))
     override = config.members.get(member)
     if override is None:
         return tuple(sorted(config.learning.shaping))
-    return tuple(
-        sorted(
-            {
-                *config.learning.shaping,
-                *override.shaping,
-                *(term for step in override.schedule for term in step.shaping),
-            }
-        )
-    )
+    scheduled = (term for step in override.schedule for term in step.shaping)
+    return tuple(sorted({*config.learning.shaping, *override.shaping, *scheduled}))
 
 
 def _schedule(config: RunConfig, member: str, terms: tuple[str, ...]) -> list[tuple[int, Values]]:

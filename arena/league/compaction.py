@@ -10,8 +10,9 @@ be recomputed.
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.league.database import immediate
-from arena.league.schema import MAX_NUMBER, TRAINING, folds, game_key, games, incarnations
+from arena.league.database import count_rows, immediate
+from arena.league.populations import starts_of
+from arena.league.schema import TRAINING, folds, games, keys_of_start
 
 KEEP_GAMES = 1_000_000
 CHUNK_GAMES = 5_000
@@ -60,12 +61,8 @@ class Folding:
         chunk_games: int = CHUNK_GAMES,
         period_games: int = PERIOD_GAMES,
     ) -> None:
-        self._population_id, self._keep_games, self._chunk_games, self._period_games = (
-            population_id,
-            keep_games,
-            chunk_games,
-            period_games,
-        )
+        self._population_id, self._keep_games = population_id, keep_games
+        self._chunk_games, self._period_games = chunk_games, period_games
         self._kept: int | None = None
 
     def added(self, training_games: int) -> None:
@@ -89,24 +86,16 @@ class Folding:
 
     def _count(self, connection: Connection) -> int:
         """How many training games are stored now. It is read once and then kept up to date."""
-        count = select(func.count()).select_from(games).where(games.c.kind == TRAINING)
         return sum(
-            int(connection.execute(count.where(games.c.id.between(first, last))).scalar_one())
+            count_rows(connection, games, games.c.kind == TRAINING, games.c.id.between(first, last))
             for first, last in self._ranges(connection, 0)
         )
 
     def _ranges(self, connection: Connection, behind: int) -> list[tuple[int, int]]:
         """Game keys (first, last possible) after `behind` of each incarnation, oldest first."""
-        ids = connection.execute(
-            select(incarnations.c.id)
-            .where(incarnations.c.population_id == self._population_id)
-            .order_by(incarnations.c.id)
-        ).scalars()
-        ranges = [
-            (max(game_key(incarnation_id, 0), behind + 1), game_key(incarnation_id, MAX_NUMBER))
-            for incarnation_id in ids
-        ]
-        return [(first, last) for first, last in ranges if first <= last]
+        starts = starts_of(connection, self._population_id)
+        ranges = [keys_of_start(start.id) for start in starts]
+        return [(max(first, behind + 1), last) for first, last in ranges if behind < last]
 
     def _fold_oldest(self, connection: Connection) -> int:
         """Folds the oldest chunk and returns how many games it held.
@@ -140,19 +129,15 @@ class Folding:
         )
         connection.execute(_DELETE_SEATS, keys)
         connection.execute(_DELETE_GAMES, keys)
-        values = {
-            "population_id": self._population_id,
-            "through_game_id": keys["last"],
-            "games": count,
-            "unscored_games": unscored,
-        }
+        row = insert(folds).values(
+            population_id=self._population_id,
+            through_game_id=keys["last"],
+            games=count,
+            unscored_games=unscored,
+        )
         added = {
             "through_game_id": keys["last"],
             "games": folds.c.games + count,
             "unscored_games": folds.c.unscored_games + unscored,
         }
-        connection.execute(
-            insert(folds)
-            .values(**values)
-            .on_conflict_do_update(index_elements=["population_id"], set_=added)
-        )
+        connection.execute(row.on_conflict_do_update(index_elements=["population_id"], set_=added))

@@ -8,12 +8,22 @@ more than a killed process does.
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self, cast
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    event,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
@@ -140,6 +150,40 @@ def immediate(connection: Connection) -> Iterator[None]:
         if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
             connection.exec_driver_sql("ROLLBACK")
         raise
+
+
+def insert_row(connection: Connection, table: Table, **values: Any) -> int:
+    """Inserts a row and returns its id."""
+    row = connection.execute(insert(table).values(**values))
+    assert row.inserted_primary_key is not None
+    return int(row.inserted_primary_key[0])
+
+
+def count_rows(connection: Connection, table: Table, *where: ColumnElement[bool]) -> int:
+    """How many rows of a table meet all conditions."""
+    counted = select(func.count()).select_from(table).where(*where)
+    return int(connection.execute(counted).scalar_one())
+
+
+def newest_rows(
+    league: League,
+    table: Table,
+    where: Iterable[ColumnElement[bool]],
+    before: int | None,
+    limit: int,
+) -> tuple[Sequence[Any], int | None]:
+    """(a page of a table's rows, newest first; the id before which the next page begins or None).
+
+    where   the conditions of the rows
+    before  only rows with smaller ids; None: from the newest
+    limit   most rows of a page
+    """
+    query = select(table).where(*where).order_by(table.c.id.desc()).limit(limit + 1)
+    if before is not None:
+        query = query.where(table.c.id < before)
+    with league.read() as connection:
+        rows = connection.execute(query).all()
+    return rows[:limit], rows[limit - 1].id if len(rows) > limit else None
 
 
 def open_league(path: Path, *, read_only: bool = False) -> League:

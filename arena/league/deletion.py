@@ -10,25 +10,24 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy import delete as delete_from
 
 from arena.data.lock import PopulationLock, holder
 from arena.data.paths import league_path, population_names, population_paths
-from arena.league.database import League, open_league
+from arena.league.database import League, count_rows, open_league
 from arena.league.game_rows import game_bytes
-from arena.league.populations import find_population, set_state
+from arena.league.populations import find_population, set_state, starts_of
 from arena.league.schema import (
     MEMBER,
     events,
     folded_results,
     folds,
-    game_key,
     game_seats,
     games,
     incarnations,
+    keys_of_start,
     members,
     players,
     populations,
@@ -172,12 +171,8 @@ def delete_population(league: League, name: str, *, dry_run: bool = False) -> De
     """
     with league.read() as connection:
         population_id = int(find_population(connection, name).id)
-        ids = list(
-            connection.execute(
-                select(incarnations.c.id).where(incarnations.c.population_id == population_id)
-            ).scalars()
-        )
-        deletion = _count(connection, population_id, ids)
+        ids = [start.id for start in starts_of(connection, population_id)]
+        deletion = _count(connection, ids)
     if dry_run:
         return deletion
     set_state(league, population_id, "deleting")
@@ -200,50 +195,29 @@ def delete_population(league: League, name: str, *, dry_run: bool = False) -> De
 
 def _delete_some_games(league: League, incarnation_id: int) -> bool:
     with league.write() as connection:
-        mine = (
-            games.c.id >= game_key(incarnation_id, 0),
-            games.c.id < game_key(incarnation_id + 1, 0),
+        first, last_possible = keys_of_start(incarnation_id)
+        oldest = (
+            select(games.c.id)
+            .where(games.c.id.between(first, last_possible))
+            .order_by(games.c.id)
+            .limit(DELETE_GAMES)
+            .subquery()
         )
-        last = connection.execute(
-            select(
-                func.max(
-                    select(games.c.id)
-                    .where(*mine)
-                    .order_by(games.c.id)
-                    .limit(DELETE_GAMES)
-                    .subquery()
-                    .c.id
-                )
-            )
-        ).scalar()
+        last = connection.execute(select(func.max(oldest.c.id))).scalar()
         if last is None:
             return False
-        first = game_key(incarnation_id, 0)
-        connection.execute(
-            delete_from(game_seats).where(
-                game_seats.c.game_id >= first, game_seats.c.game_id <= last
-            )
-        )
-        connection.execute(delete_from(games).where(games.c.id >= first, games.c.id <= last))
+        for table, key in ((game_seats, game_seats.c.game_id), (games, games.c.id)):
+            connection.execute(delete_from(table).where(key.between(first, last)))
         return True
 
 
-def _count(connection: Connection, population_id: int, incarnation_ids: Sequence[int]) -> Deletion:
-    def count(table: Any) -> int:
-        return int(
-            connection.execute(
-                select(func.count())
-                .select_from(table)
-                .where(table.c.incarnation_id.in_(incarnation_ids))
-            ).scalar_one()
-        )
-
-    mine = count(games)
+def _count(connection: Connection, incarnation_ids: Sequence[int]) -> Deletion:
+    counts = {
+        table.name: count_rows(connection, table, table.c.incarnation_id.in_(incarnation_ids))
+        for table in (games, snapshots, rounds, events)
+    }
     return Deletion(
-        mine,
-        count(snapshots),
-        count(rounds),
-        count(events),
-        len(incarnation_ids),
-        game_bytes(connection, mine),
+        **counts,
+        incarnations=len(incarnation_ids),
+        size_bytes=game_bytes(connection, counts["games"]),
     )

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import func, select
@@ -14,11 +14,10 @@ from arena.league.game_rows import (
     StoredGame,
     folded_through,
     population_games,
-    read_seats,
+    read_games,
 )
-from arena.league.populations import stored_config
-from arena.league.rows import to_game
-from arena.league.schema import games, incarnations, match_game_key, matches, populations
+from arena.league.populations import find_population
+from arena.league.schema import games, incarnations, keys_of_match, matches, populations
 from arena.league.stored_snapshots import named_snapshots
 from pbt.errors import PlayerError
 from pbt.records import GameRecord, PlayerRef
@@ -61,41 +60,27 @@ def find_game(league: League, text: str) -> NamedGame:
 def game_of_key(league: League, key: int) -> tuple[NamedGame, StoredGame]:
     """The game with this key of the league. Raises: PlayerError when there is none."""
     with league.read() as connection:
-        row = connection.execute(select(games).where(games.c.id == key)).first()
-        if row is None:
+        found = read_games(connection, select(games).where(games.c.id == key))
+        if not found:
             raise PlayerError(
                 f"game {key}: the league has no such game; old training games are folded "
                 "into counts"
             )
-        seats = read_seats(connection, [key])
-        played = (
-            populations.c.env_name,
-            populations.c.env_options,
-            populations.c.name,
-            incarnations.c.number,
-        )
+        stored = found[0][1]
         of_start = (
-            select(*played)
+            select(populations, incarnations.c.number)
             .join(incarnations, incarnations.c.population_id == populations.c.id)
-            .where(incarnations.c.id == row.incarnation_id)
+            .join(games, games.c.incarnation_id == incarnations.c.id)
+            .where(games.c.id == key)
         )
-        of_match = select(matches.c.env_name, matches.c.env_options).where(
-            matches.c.id == row.match_id
-        )
-        source = connection.execute(of_start if row.match_id is None else of_match).one()
-    record, population = to_game(row, seats[key]), source.name if row.match_id is None else None
-    name = (
-        f"match:{row.match_id}:{row.number}" if population is None else f"{population}:{row.number}"
-    )
-    named = NamedGame(
-        name,
-        source.env_name,
-        json.loads(source.env_options),
-        record,
-        _labels(league, record, population),
-    )
-    start = None if population is None else source.number
-    return named, StoredGame(record, start, row.match_id, bool(row.superseded), row.committed_at)
+        of_match = select(matches).where(matches.c.id == stored.match_id)
+        source = connection.execute(of_start if stored.match_id is None else of_match).one()
+    number = stored.record.number
+    if stored.match_id is not None:
+        name = f"match:{stored.match_id}:{number}"
+        return _named(league, name, source, stored.record), stored
+    named = _named(league, f"{source.name}:{number}", source, stored.record, source.name)
+    return named, replace(stored, incarnation=source.number)
 
 
 def no_actions(named: NamedGame) -> str | None:
@@ -114,7 +99,9 @@ def no_actions(named: NamedGame) -> str | None:
 
 
 def _of_population(league: League, population: str, number: int) -> NamedGame:
-    env = stored_config(league, population)["env"]
+    with league.read() as connection:
+        source = find_population(connection, population)
+    name = f"{population}:{number}"
     stored = next(
         iter(population_games(league, population, GameFilter(first=number, last=number))), None
     )
@@ -125,47 +112,37 @@ def _of_population(league: League, population: str, number: int) -> NamedGame:
             if folded
             else "no such game; `arena games` lists the newest"
         )
-        raise PlayerError(f"game {population}:{number}: {why}")
-    return NamedGame(
-        f"{population}:{number}",
-        env["name"],
-        env["options"],
-        stored.record,
-        _labels(league, stored.record, population),
-    )
+        raise PlayerError(f"game {name}: {why}")
+    return _named(league, name, source, stored.record, population)
 
 
 def _of_match(league: League, match_id: int, number: int | None) -> NamedGame:
-    mine = (games.c.id >= match_game_key(match_id, 0), games.c.id < match_game_key(match_id + 1, 0))
+    mine = games.c.id.between(*keys_of_match(match_id))
     with league.read() as connection:
         match = connection.execute(select(matches).where(matches.c.id == match_id)).first()
         first, last = connection.execute(
-            select(func.min(games.c.number), func.max(games.c.number)).where(*mine)
+            select(func.min(games.c.number), func.max(games.c.number)).where(mine)
         ).one()
-        row = (
-            connection.execute(select(games).where(*mine, games.c.number == number)).first()
-            if number is not None
-            else None
-        )
-        seats = read_seats(connection, [row.id]) if row is not None else {}
+        found = read_games(connection, select(games).where(mine, games.c.number == number))
     if match is None:
         raise PlayerError(f"match {match_id}: the league has no such match")
-    if row is None:
+    name = f"match:{match_id}" if number is None else f"match:{match_id}:{number}"
+    if not found:
         range_of_games = (
             "none of its games is stored"
             if first is None
             else f"its games are match:{match_id}:{first} to match:{match_id}:{last}"
         )
-        name = f"match:{match_id}" if number is None else f"match:{match_id}:{number}"
         raise PlayerError(f"game {name}: {range_of_games}")
-    record = to_game(row, seats[row.id])
-    return NamedGame(
-        f"match:{match_id}:{number}",
-        match.env_name,
-        json.loads(match.env_options),
-        record,
-        _labels(league, record, None),
-    )
+    return _named(league, name, match, found[0][1].record)
+
+
+def _named(
+    league: League, name: str, source: Any, record: GameRecord, population: str | None = None
+) -> NamedGame:
+    """A game with its name. source: the row of its match, or of its population."""
+    options = json.loads(source.env_options)
+    return NamedGame(name, source.env_name, options, record, _labels(league, record, population))
 
 
 def _labels(league: League, record: GameRecord, population: str | None) -> dict[PlayerRef, str]:

@@ -1,16 +1,16 @@
 """Stored games, read page by page, so that no reader holds a view of the league for long."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, select, text
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, exists, func, select, text
 
-from arena.league.database import League
-from arena.league.populations import find_population
+from arena.league.database import League, count_rows
+from arena.league.populations import find_population, starts_of
 from arena.league.rows import to_game
 from arena.league.schema import (
     EVALUATION,
@@ -22,6 +22,7 @@ from arena.league.schema import (
     game_seats,
     games,
     incarnations,
+    keys_of_start,
     players,
 )
 from pbt.population.scores import Detail, Objective, score_games
@@ -83,21 +84,14 @@ def population_games(
     """
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
-        starts = connection.execute(
-            select(incarnations.c.id, incarnations.c.number)
-            .where(incarnations.c.population_id == population_id)
-            .order_by(incarnations.c.number)
-        ).all()
+        starts = starts_of(connection, population_id)
         where = conditions(connection, population_id, wanted)
     if where is None:
         return
     for start in starts:
-        last = (
-            game_key(start.id + 1, 0) - 1
-            if wanted.last is None
-            else game_key(start.id, wanted.last)
-        )
-        yield from _pages(league, game_key(start.id, wanted.first), last, where, start.number)
+        first = game_key(start.id, wanted.first)
+        last = game_key(start.id, MAX_NUMBER if wanted.last is None else wanted.last)
+        yield from games_between(league, first, last, where, start.number)
 
 
 def newest_evaluations(league: League, population: str, count: int) -> list[GameRecord]:
@@ -106,29 +100,19 @@ def newest_evaluations(league: League, population: str, count: int) -> list[Game
     Superseded and voided games are left out.
     """
     with league.read() as connection:
-        population_id = int(find_population(connection, population).id)
-        mine = (
-            select(incarnations.c.id)
-            .where(incarnations.c.population_id == population_id)
-            .order_by(incarnations.c.number.desc())
-        )
-        starts = list(connection.execute(mine).scalars())
+        starts = starts_of(connection, find_population(connection, population).id)
     newest: list[GameRecord] = []
-    for start in starts:
-        behind = game_key(start + 1, 0)
+    for start in reversed(starts):
+        first, last = keys_of_start(start.id)
         while len(newest) < count:
+            older = select(games).where(games.c.id.between(first, last), _EVALUATIONS, *_COUNTED)
+            page = older.order_by(games.c.id.desc()).limit(min(PAGE_GAMES, count - len(newest)))
             with league.read() as connection:
-                older = select(games).where(
-                    games.c.id >= game_key(start, 0), games.c.id < behind, _EVALUATIONS, *_COUNTED
-                )
-                rows = connection.execute(
-                    older.order_by(games.c.id.desc()).limit(min(PAGE_GAMES, count - len(newest)))
-                ).all()
-                seats = read_seats(connection, [row.id for row in rows])
-            if not rows:
+                stored = read_games(connection, page)
+            if not stored:
                 break
-            newest += [to_game(row, seats[row.id]) for row in rows]
-            behind = rows[-1].id
+            newest += [game.record for _, game in stored]
+            last = stored[-1][0] - 1
     return newest[::-1]
 
 
@@ -223,42 +207,63 @@ def _plain_conditions(kind: GameKind | None, voided: bool, superseded: bool) -> 
     )
 
 
-def _pages(
+def games_between(
     league: League,
     first: int,
     last: int,
-    where: Sequence[ColumnElement[bool]],
-    incarnation: int | None,
+    where: Conditions = (),
+    incarnation: int | None = None,
 ) -> Iterator[StoredGame]:
     """The games with keys from first to last, inclusive; each page is one short transaction."""
     while True:
+        page = (
+            select(games)
+            .where(games.c.id.between(first, last), *where)
+            .order_by(games.c.id)
+            .limit(PAGE_GAMES)
+        )
         with league.read() as connection:
-            page = (
-                select(games)
-                .where(games.c.id >= first, games.c.id <= last, *where)
-                .order_by(games.c.id)
-                .limit(PAGE_GAMES)
-            )
-            rows = connection.execute(page).all()
-            seats = read_seats(connection, [row.id for row in rows])
-        for row in rows:
-            yield StoredGame(
+            stored = read_games(connection, page, incarnation)
+        for _, game in stored:
+            yield game
+        if len(stored) < PAGE_GAMES:
+            return
+        first = stored[-1][0] + 1
+
+
+def read_games(
+    connection: Connection,
+    query: Select[Any],
+    incarnation: int | None = None,
+    parameters: Mapping[str, int] | None = None,
+) -> list[tuple[int, StoredGame]]:
+    """(key, game) of the rows of `games` that a query reads.
+
+    incarnation  number of the population's start that played them, None in a match
+    parameters   those of the query
+    """
+    rows = connection.execute(query, parameters or {}).all()
+    seats = _read_seats(connection, [row.id for row in rows])
+    return [
+        (
+            row.id,
+            StoredGame(
                 to_game(row, seats[row.id]),
                 incarnation,
                 row.match_id,
                 bool(row.superseded),
                 row.committed_at,
-            )
-        if len(rows) < PAGE_GAMES:
-            return
-        first = rows[-1].id + 1
+            ),
+        )
+        for row in rows
+    ]
 
 
-def read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, list[Any]]:
+def _read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, list[Any]]:
     """Game -> rows of its seats, in order.
 
     A row is (game, kind of the player, name of the player, the other fields of a SeatRecord).
-    game_ids: keys of games, ascending.
+    game_ids: keys of games.
     """
     rows = connection.execute(_SEATS, {"game_ids": game_ids}).all() if game_ids else ()
     return {game_id: list(seats) for game_id, seats in groupby(rows, key=itemgetter(0))}
@@ -279,7 +284,7 @@ _SEATS = (
 
 def game_bytes(connection: Connection, count: int) -> int:
     """About how many bytes `count` games take, by their part of all game rows in the file."""
-    all_games = int(connection.execute(select(func.count()).select_from(games)).scalar_one())
+    all_games = count_rows(connection, games)
     used = connection.exec_driver_sql(
         "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM "
         "pragma_page_size)"

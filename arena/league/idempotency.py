@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.league.database import League
+from arena.league.rows import from_row
 from arena.league.schema import answers
 from pbt.errors import PbtError
 
@@ -87,16 +88,14 @@ def stored_answer(league: League, keyed: Keyed | None) -> Answer | None:
 
 
 def _stored(connection: Connection, keyed: Keyed | None, now: float) -> Answer | None:
-    stored = (
-        None
-        if keyed is None
-        else connection.execute(select(answers).where(answers.c.key == keyed.key)).first()
-    )
-    if keyed is None or stored is None or stored.created_at <= now - KEPT_S:
+    if keyed is None:
+        return None
+    stored = connection.execute(select(answers).where(answers.c.key == keyed.key)).first()
+    if stored is None or stored.created_at <= now - KEPT_S:
         return None
     if stored.request_sha256 != keyed.sha256:
         raise ReusedKeyError(
             "this Idempotency-Key came with another request before; expected a new key with a "
             "new request"
         )
-    return Answer(stored.status, stored.location, stored.body)
+    return from_row(Answer, stored)

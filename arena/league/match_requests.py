@@ -7,14 +7,15 @@ request an "evaluation". Each function takes one short transaction.
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, insert, select, update
+import msgspec
+from sqlalchemy import Connection, select, update
 
-from arena.league.database import League
+from arena.league.database import League, insert_row, newest_rows
 from arena.league.idempotency import Answer, Keyed, answer_once
-from arena.league.rows import to_json
+from arena.league.rows import from_row, to_json
 from arena.league.schema import evaluations
 from arena.league.service_events import tell
 from pbt.errors import PlayerError
@@ -85,16 +86,17 @@ def ask_for_match(
     """Stores a request. Raises: ReusedKeyError."""
 
     def act(connection: Connection) -> Answer:
-        values = {
-            "request": _to_text(request),
-            "cancelled": 0,
-            "state": "PENDING",
-            "message": "waits for its turn",
-            "restarts": 0,
-        }
-        row = connection.execute(insert(evaluations).values(**values, created_at=time.time()))
-        assert row.inserted_primary_key is not None
-        made = _evaluation(connection, int(row.inserted_primary_key[0]))
+        made_id = insert_row(
+            connection,
+            evaluations,
+            request=to_json(asdict(request)),
+            cancelled=0,
+            state="PENDING",
+            message="waits for its turn",
+            restarts=0,
+            created_at=time.time(),
+        )
+        made = _evaluation(connection, made_id)
         _tell(connection, made)
         return render(made)
 
@@ -203,16 +205,9 @@ def match_request_page(
     league: League, state: MatchRequestState | None, before: int | None, limit: int
 ) -> tuple[list[MatchRequest], int | None]:
     """(a page of requests, newest first; the number before which the next page begins or None)."""
-    query = select(evaluations).order_by(evaluations.c.id.desc()).limit(limit + 1)
-    if state is not None:
-        query = query.where(evaluations.c.state == state)
-    if before is not None:
-        query = query.where(evaluations.c.id < before)
-    with league.read() as connection:
-        rows = connection.execute(query).all()
-    return [_to_evaluation(row) for row in rows[:limit]], rows[limit - 1].id if len(
-        rows
-    ) > limit else None
+    where = [] if state is None else [evaluations.c.state == state]
+    rows, next_before = newest_rows(league, evaluations, where, before, limit)
+    return [_to_evaluation(row) for row in rows], next_before
 
 
 def _evaluation(connection: Connection, evaluation_id: int) -> MatchRequest:
@@ -222,33 +217,14 @@ def _evaluation(connection: Connection, evaluation_id: int) -> MatchRequest:
     return _to_evaluation(row)
 
 
-def _to_text(request: RequestedMatch) -> str:
-    names = ("players", "env", "games", "seed", "greedy", "sprt")
-    return to_json({name: getattr(request, name) for name in names})
-
-
 def _to_evaluation(row: Any) -> MatchRequest:
-    stored = json.loads(row.request)
-    sprt = None if stored["sprt"] is None else (stored["sprt"][0], stored["sprt"][1])
-    request = RequestedMatch(
-        tuple(stored["players"]),
-        stored["env"],
-        stored["games"],
-        stored["seed"],
-        stored["greedy"],
-        sprt,
+    return from_row(
+        MatchRequest,
+        row,
+        request=_REQUEST.decode(row.request),
+        cancelled=bool(row.cancelled),
+        report=None if row.report is None else json.loads(row.report),
     )
-    report = None if row.report is None else json.loads(row.report)
-    ends = row.created_at, row.finished_at
-    return MatchRequest(
-        row.id,
-        request,
-        bool(row.cancelled),
-        row.state,
-        row.message,
-        row.restarts,
-        row.process,
-        row.match_id,
-        report,
-        *ends,
-    )
+
+
+_REQUEST = msgspec.json.Decoder(RequestedMatch)

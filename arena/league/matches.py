@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select, update
 
-from arena.league.database import League
-from arena.league.game_rows import PAGE_GAMES, read_seats
-from arena.league.rows import to_game, to_json
-from arena.league.schema import games, match_game_key, matches
+from arena.league.database import League, insert_row
+from arena.league.game_rows import games_between
+from arena.league.rows import from_row, to_json
+from arena.league.schema import games, keys_of_match, matches
 from pbt.errors import HeldError, PbtError
 from pbt.records import GameRecord, PlayerRef
 
@@ -91,19 +91,18 @@ def insert_match(
 ) -> Match:
     """As `create_match`, in the caller's transaction."""
     created_at = time.time()
-    values = {
-        "env_name": env_name,
-        "env_options": to_json(env_options),
-        "players": to_json([[player.kind, player.name] for player in players]),
-        "games": games,
-        "seed": seed,
-        "settings": to_json(settings),
-        "created_at": created_at,
-        "finished_at": finished_at,
-    }
-    row = connection.execute(insert(matches).values(**values))
-    assert row.inserted_primary_key is not None
-    match_id = int(row.inserted_primary_key[0])
+    match_id = insert_row(
+        connection,
+        matches,
+        env_name=env_name,
+        env_options=to_json(env_options),
+        players=_players_text(players),
+        games=games,
+        seed=seed,
+        settings=to_json(settings),
+        created_at=created_at,
+        finished_at=finished_at,
+    )
     return Match(
         match_id,
         env_name,
@@ -117,6 +116,10 @@ def insert_match(
     )
 
 
+def _players_text(players: Sequence[PlayerRef]) -> str:
+    return to_json([[player.kind, player.name] for player in players])
+
+
 def finish_match(league: League, match: Match, counted: int) -> Match:
     """Stores the end of a match.
 
@@ -124,14 +127,14 @@ def finish_match(league: League, match: Match, counted: int) -> Match:
              test ended the match, become superseded
     """
     finished_at = time.time()
-    first, behind = match_game_key(match.id, 0), match_game_key(match.id + 1, 0)
     with league.write() as connection:
         connection.execute(
             update(matches)
             .where(matches.c.id == match.id)
             .values(finished_at=finished_at, games=counted)
         )
-        late = games.c.id.between(first, behind - 1) & (games.c.count % match.games >= counted)
+        mine = games.c.id.between(*keys_of_match(match.id))
+        late = mine & (games.c.count % match.games >= counted)
         connection.execute(update(games).where(late).values(superseded=1))
     return replace(match, finished_at=finished_at, games=counted)
 
@@ -163,18 +166,12 @@ def find_match(league: League, match_id: int) -> Match:
 
 
 def to_match(row: Any) -> Match:
-    players = tuple(PlayerRef(kind, name) for kind, name in json.loads(row.players))
-    options, settings = json.loads(row.env_options), json.loads(row.settings)
-    return Match(
-        row.id,
-        row.env_name,
-        options,
-        players,
-        row.games,
-        row.seed,
-        settings,
-        row.created_at,
-        row.finished_at,
+    return from_row(
+        Match,
+        row,
+        env_options=json.loads(row.env_options),
+        players=tuple(PlayerRef(kind, name) for kind, name in json.loads(row.players)),
+        settings=json.loads(row.settings),
     )
 
 
@@ -189,11 +186,10 @@ def matches_between(
 
     Finished ones come first, then in the order they began.
     """
-    names = to_json([[player.kind, player.name] for player in players])
     same = (
         matches.c.env_name == env_name,
         matches.c.env_options == to_json(env_options),
-        matches.c.players == names,
+        matches.c.players == _players_text(players),
         matches.c.seed == seed,
     )
     with league.read() as connection:
@@ -257,22 +253,8 @@ def newest_unfinished(league: League) -> Match:
 
 def stored_games(league: League, match: Match) -> list[GameRecord]:
     """The committed games of a match, by number. Voided ones are included."""
-    stored: list[GameRecord] = []
-    first, behind = match_game_key(match.id, 0), match_game_key(match.id + 1, 0)
-    while True:
-        with league.read() as connection:
-            page = (
-                select(games)
-                .where(games.c.id >= first, games.c.id < behind)
-                .order_by(games.c.id)
-                .limit(PAGE_GAMES)
-            )
-            rows = connection.execute(page).all()
-            seats = read_seats(connection, [row.id for row in rows])
-        stored += [to_game(row, seats[row.id]) for row in rows]
-        if len(rows) < PAGE_GAMES:
-            return stored
-        first = rows[-1].id + 1
+    stored = games_between(league, *keys_of_match(match.id))
+    return [game.record for game in stored]
 
 
 @contextmanager

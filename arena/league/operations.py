@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select, update
 
-from arena.league.database import League
+from arena.league.database import League, insert_row
 from arena.league.idempotency import Answer, Keyed, answer_once
+from arena.league.populations import find_population
 from arena.league.schema import operations
 from arena.league.service_events import tell
 from arena.league.supervised import (
@@ -21,7 +22,6 @@ from arena.league.supervised import (
     Desired,
     Supervised,
     find_supervised,
-    population_id_of,
     put_supervised,
     refuse_revision,
 )
@@ -111,12 +111,15 @@ def _begin(
         .where(*earlier)
         .values(state="STOPPED", finished_at=now, problem=f"{kind} was asked for instead")
     )
-    row = connection.execute(
-        insert(operations).values(
-            population=before.name, kind=kind, grace_s=grace_s, state="PENDING", created_at=now
-        )
+    operation_id = insert_row(
+        connection,
+        operations,
+        population=before.name,
+        kind=kind,
+        grace_s=grace_s,
+        state="PENDING",
+        created_at=now,
     )
-    assert row.inserted_primary_key is not None
     state, message = (
         (before.state, before.message)
         if before.state not in ENDED
@@ -124,14 +127,14 @@ def _begin(
     )
     put_supervised(
         connection,
-        population_id_of(connection, before.name),
+        find_population(connection, before.name).id,
         WANTED[kind],
         state,
         message,
         desired_at=now,
         revision=before.revision + 1,
     )
-    return _operation(connection, int(row.inserted_primary_key[0]))
+    return _operation(connection, operation_id)
 
 
 def _shortened(connection: Connection, operation: Operation, grace_s: float | None) -> Operation:

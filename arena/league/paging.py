@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, select, text
+from sqlalchemy import Connection, Select, bindparam, select, text
 
-from arena.league.database import League
-from arena.league.game_rows import Conditions, GameFilter, StoredGame, conditions, read_seats
+from arena.league.database import League, newest_rows
+from arena.league.game_rows import Conditions, GameFilter, StoredGame, conditions, read_games
 from arena.league.matches import Match, to_match
-from arena.league.populations import find_population
-from arena.league.rows import to_game
-from arena.league.schema import MAX_NUMBER, game_key, games, incarnations, match_game_key, matches
+from arena.league.populations import find_population, starts_of
+from arena.league.schema import games, keys_of_match, keys_of_start, matches
 
 # The newest rated game of each start and each match: it changes with added games, new starts (which
 # supersede games), ended matches and deletions.
@@ -63,67 +62,40 @@ def population_game_page(
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         where = conditions(connection, population_id, wanted)
-        newest_first = connection.execute(_STARTS, {"population_id": population_id}).all()
-        for start in newest_first if where is not None else ():
-            first, behind = game_key(start.id, 0), game_key(start.id + 1, 0)
-            if before is not None:
-                behind = min(behind, before)
-            rows = connection.execute(
-                _newest(where or ()),
-                {"first": first, "behind": behind, "most": limit + 1 - len(newest)},
-            ).all()
-            seats = read_seats(connection, sorted(row.id for row in rows))
-            newest += [
-                (
-                    row.id,
-                    StoredGame(
-                        to_game(row, seats[row.id]),
-                        start.number,
-                        None,
-                        bool(row.superseded),
-                        row.committed_at,
-                    ),
-                )
-                for row in rows
-            ]
+        for start in reversed(starts_of(connection, population_id)) if where is not None else ():
+            keys, most = keys_of_start(start.id), limit + 1 - len(newest)
+            newest += _newest(connection, keys, before, most, where or (), start.number)
             if len(newest) > limit:
                 break
     return _page(newest, limit)
 
 
-_STARTS = (
-    select(incarnations.c.id, incarnations.c.number)
-    .where(incarnations.c.population_id == bindparam("population_id"))
-    .order_by(incarnations.c.number.desc())
-)
+def match_game_page(league: League, match_id: int, before: int | None, limit: int) -> GamePage:
+    """A page of a match's games, as `population_game_page`; empty where there is no such match."""
+    with league.read() as connection:
+        newest = _newest(connection, keys_of_match(match_id), before, limit + 1)
+    return _page(newest, limit)
+
+
+def _newest(
+    connection: Connection,
+    keys: tuple[int, int],
+    before: int | None,
+    most: int,
+    where: Conditions = (),
+    incarnation: int | None = None,
+) -> list[tuple[int, StoredGame]]:
+    """(key, game) of the newest `most` games in a range of keys, newest first."""
+    first, last = keys
+    bounds = {"first": first, "last": last if before is None else min(last, before - 1)}
+    return read_games(connection, _newest_first(where), incarnation, {**bounds, "most": most})
 
 
 @lru_cache(maxsize=32)
-def _newest(where: Conditions) -> Select[Any]:
-    """The newest `most` games with keys from `first` to before `behind`."""
-    mine = games.c.id >= bindparam("first"), games.c.id < bindparam("behind")
-    return select(games).where(*mine, *where).order_by(games.c.id.desc()).limit(bindparam("most"))
-
-
-def match_game_page(league: League, match_id: int, before: int | None, limit: int) -> GamePage:
-    """A page of a match's games, as `population_game_page`; empty where there is no such match."""
-    first, last = match_game_key(match_id, 0), match_game_key(match_id, MAX_NUMBER)
-    with league.read() as connection:
-        mine = select(games).where(games.c.id >= first, games.c.id <= last)
-        if before is not None:
-            mine = mine.where(games.c.id < before)
-        rows = connection.execute(mine.order_by(games.c.id.desc()).limit(limit + 1)).all()
-        seats = read_seats(connection, sorted(row.id for row in rows))
-    newest = [
-        (
-            row.id,
-            StoredGame(
-                to_game(row, seats[row.id]), None, match_id, bool(row.superseded), row.committed_at
-            ),
-        )
-        for row in rows
-    ]
-    return _page(newest, limit)
+def _newest_first(where: Conditions) -> Select[Any]:
+    """The newest `most` games with keys from `first` to `last`."""
+    mine = games.c.id.between(bindparam("first"), bindparam("last"))
+    return select(games).where(mine, *where).order_by(games.c.id.desc()).limit(bindparam("most"))
 
 
 def _page(newest: list[tuple[int, StoredGame]], limit: int) -> GamePage:
@@ -136,17 +108,11 @@ def match_page(
     league: League, env_name: str | None, *, finished: bool | None, before: int | None, limit: int
 ) -> tuple[list[Match], int | None]:
     """(a page of matches, newest first; the number before which the next page begins or None)."""
-    query = select(matches).order_by(matches.c.id.desc()).limit(limit + 1)
+    where = []
     if env_name is not None:
-        query = query.where(matches.c.env_name == env_name)
+        where.append(matches.c.env_name == env_name)
     if finished is not None:
-        query = query.where(
-            matches.c.finished_at.is_not(None) if finished else matches.c.finished_at.is_(None)
-        )
-    if before is not None:
-        query = query.where(matches.c.id < before)
-    with league.read() as connection:
-        rows = connection.execute(query).all()
-    return [to_match(row) for row in rows[:limit]], rows[limit - 1].id if len(
-        rows
-    ) > limit else None
+        ended = matches.c.finished_at
+        where.append(ended.is_not(None) if finished else ended.is_(None))
+    rows, next_before = newest_rows(league, matches, where, before, limit)
+    return [to_match(row) for row in rows], next_before

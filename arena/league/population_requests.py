@@ -3,45 +3,24 @@
 Each takes effect in one short transaction, together with its answer.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection, select, update
 
 from arena.league.database import League
 from arena.league.idempotency import Answer, Keyed, answer_once
 from arena.league.operations import OPEN
-from arena.league.populations import insert_population
+from arena.league.populations import NewPopulation, find_population, insert_population, is_taken
 from arena.league.rows import to_json
-from arena.league.schema import operations, populations, snapshots, supervised
+from arena.league.schema import operations, snapshots, supervised
 from arena.league.service_events import tell
 from arena.league.supervised import (
     ConflictError,
     Supervised,
     find_supervised,
-    population_id_of,
     put_supervised,
     refuse_revision,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class NewPopulation:
-    """The fields of a new population, as `arena.league.populations.create_population` takes them.
-
-    name          name of the population
-    env           registered name of the game
-    config        the resolved config
-    versions      package -> version
-    member_roles  (member, role) in order
-    """
-
-    name: str
-    env: str
-    config: Mapping[str, Any]
-    versions: Mapping[str, str]
-    member_roles: Sequence[tuple[str, str]]
 
 
 def create_supervised(
@@ -59,9 +38,7 @@ def create_supervised(
 
     def act(connection: Connection) -> Answer:
         _refuse_taken(connection, new.name)
-        population_id = insert_population(
-            connection, new.name, new.env, new.config, new.versions, new.member_roles
-        )
+        population_id = insert_population(connection, new)
         put_supervised(
             connection,
             population_id,
@@ -76,7 +53,7 @@ def create_supervised(
 
 
 def _refuse_taken(connection: Connection, name: str) -> None:
-    if connection.execute(select(populations.c.id).where(populations.c.name == name)).first():
+    if is_taken(connection, name):
         raise ConflictError(f"population {name!r} exists already; choose another name")
     removing = (
         operations.c.population == name,
@@ -110,7 +87,7 @@ def edit(
         refuse_revision(before, if_revision)
         if before.desired == "deleted":
             raise ConflictError(f"population {name!r} is being deleted")
-        population_id = population_id_of(connection, name)
+        population_id = find_population(connection, name).id
         put_supervised(
             connection,
             population_id,
@@ -119,7 +96,9 @@ def edit(
             before.message,
             revision=before.revision + 1,
         )
-        _store_overrides(connection, population_id, [*before.overrides, *overrides])
+        mine = supervised.c.population_id == population_id
+        all_edits = to_json([*before.overrides, *overrides])
+        connection.execute(update(supervised).where(mine).values(overrides=all_edits))
         if anchor is not None:
             marked = update(snapshots).where(snapshots.c.snapshot_id == anchor)
             connection.execute(marked.values(is_anchor=1))
@@ -127,8 +106,3 @@ def edit(
         return render(find_supervised(connection, name))
 
     return answer_once(league, keyed, act)
-
-
-def _store_overrides(connection: Connection, population_id: int, overrides: Sequence[str]) -> None:
-    mine = supervised.c.population_id == population_id
-    connection.execute(update(supervised).where(mine).values(overrides=to_json(overrides)))

@@ -10,9 +10,10 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from arena.league.database import League
+from arena.league.database import League, insert_row
 from arena.league.rows import to_json
 from arena.league.schema import (
+    MAX_NUMBER,
     events,
     game_key,
     games,
@@ -65,6 +66,24 @@ class CheckpointRows:
 NOTHING_KNOWN = CheckpointRows(0, 0, frozenset())
 
 
+@dataclass(frozen=True, slots=True)
+class NewPopulation:
+    """The fields of a new population, as `create_population` takes them.
+
+    name          name of the population
+    env           registered name of the game
+    config        the resolved config
+    versions      package -> version
+    member_roles  (member, role) in order
+    """
+
+    name: str
+    env: str
+    config: Mapping[str, Any]
+    versions: Mapping[str, str]
+    member_roles: Sequence[tuple[str, str]]
+
+
 def create_population(
     league: League,
     name: str,
@@ -87,42 +106,50 @@ def create_population(
             "64, the first a letter or digit"
         )
     with league.write() as connection:
-        if connection.execute(select(populations.c.id).where(populations.c.name == name)).first():
+        if is_taken(connection, name):
             raise PlayerError(
                 f"population {name!r} exists already; resume it with `arena train --resume "
                 f"{name}`, or choose another --name"
             )
-        return insert_population(connection, name, env, config, versions, member_roles)
+        new = NewPopulation(name, env, config, versions, member_roles)
+        return insert_population(connection, new)
 
 
-def insert_population(
-    connection: Connection,
-    name: str,
-    env: str,
-    config: Mapping[str, Any],
-    versions: Mapping[str, str],
-    member_roles: Sequence[tuple[str, str]],
-) -> int:
+def is_taken(connection: Connection, name: str) -> bool:
+    """Whether a population has this name."""
+    return connection.execute(_NAMED, {"name": name}).first() is not None
+
+
+def insert_population(connection: Connection, new: NewPopulation) -> int:
     """As `create_population`, in the caller's transaction and without a check of the name."""
-    values = {
-        "name": name,
-        "env_name": env,
-        "env_options": to_json(config.get("env", {}).get("options", {})),
-        "config": to_json(config),
-        "versions": to_json(versions),
-    }
-    row = connection.execute(
-        insert(populations).values(**values, state="created", created_at=time.time())
+    population_id = insert_row(
+        connection,
+        populations,
+        name=new.name,
+        env_name=new.env,
+        env_options=to_json(new.config.get("env", {}).get("options", {})),
+        config=to_json(new.config),
+        versions=to_json(new.versions),
+        state="created",
+        created_at=time.time(),
     )
-    assert row.inserted_primary_key is not None
-    population_id = int(row.inserted_primary_key[0])
-    if member_roles:
-        rows = [
-            {"population_id": population_id, "name": member, "role": role, "position": i}
-            for i, (member, role) in enumerate(member_roles)
-        ]
-        connection.execute(insert(members), rows)
+    _insert_members(connection, population_id, new.member_roles)
     return population_id
+
+
+def _insert_members(
+    connection: Connection,
+    population_id: int,
+    member_roles: Sequence[tuple[str, str]],
+    first: int = 0,
+) -> None:
+    """Inserts members. first: the position of the first of them."""
+    rows = [
+        {"population_id": population_id, "name": name, "role": role, "position": position}
+        for position, (name, role) in enumerate(member_roles, start=first)
+    ]
+    if rows:
+        connection.execute(insert(members), rows)
 
 
 def add_members(league: League, population: str, member_roles: Sequence[tuple[str, str]]) -> None:
@@ -138,12 +165,7 @@ def add_members(league: League, population: str, member_roles: Sequence[tuple[st
             ).scalars()
         )
         new = [(name, role) for name, role in member_roles if name not in stored]
-        for position, (name, role) in enumerate(new, start=len(stored)):
-            connection.execute(
-                insert(members).values(
-                    population_id=population_id, name=name, role=role, position=position
-                )
-            )
+        _insert_members(connection, population_id, new, first=len(stored))
 
 
 def open_incarnation(
@@ -166,10 +188,7 @@ def open_incarnation(
                  which does not say: then those stand that came before the next game ended
     """
     with league.write() as connection:
-        starts = select(incarnations.c.id, incarnations.c.number).where(
-            incarnations.c.population_id == population_id
-        )
-        older = connection.execute(starts.order_by(incarnations.c.number)).all()
+        older = starts_of(connection, population_id)
         ids = [row.id for row in older]
         _supersede(connection, ids, last_game, last_rounds or {})
         if known is None:
@@ -177,20 +196,20 @@ def open_incarnation(
         else:
             _supersede_unknown(connection, population_id, ids, known)
         number = older[-1].number + 1 if older else 1
-        values = {
-            "population_id": population_id,
-            "number": number,
-            "pid": pid,
-            "started_at": time.time(),
-            "first_game": last_game + 1,
-            "from_checkpoint": from_checkpoint,
-        }
-        row = connection.execute(insert(incarnations).values(**values))
+        incarnation_id = insert_row(
+            connection,
+            incarnations,
+            population_id=population_id,
+            number=number,
+            pid=pid,
+            started_at=time.time(),
+            first_game=last_game + 1,
+            from_checkpoint=from_checkpoint,
+        )
         connection.execute(
             update(populations).where(populations.c.id == population_id).values(state="running")
         )
-        assert row.inserted_primary_key is not None
-        return Incarnation(int(row.inserted_primary_key[0]), population_id, number, last_game + 1)
+        return Incarnation(incarnation_id, population_id, number, last_game + 1)
 
 
 def _supersede(
@@ -200,18 +219,14 @@ def _supersede(
     last_rounds: Mapping[str, int],
 ) -> None:
     for incarnation_id in incarnation_ids:
-        first, end = game_key(incarnation_id, last_game + 1), game_key(incarnation_id + 1, 0)
+        first, last = game_key(incarnation_id, last_game + 1), game_key(incarnation_id, MAX_NUMBER)
         connection.execute(
-            update(games).where(games.c.id >= first, games.c.id < end).values(superseded=1)
+            update(games).where(games.c.id.between(first, last)).values(superseded=1)
         )
         with_rounds = (
-            connection.execute(
-                select(rounds.c.member).where(rounds.c.incarnation_id == incarnation_id).distinct()
-            )
-            .scalars()
-            .all()
+            select(rounds.c.member).where(rounds.c.incarnation_id == incarnation_id).distinct()
         )
-        for member in with_rounds:
+        for member in connection.execute(with_rounds).scalars().all():
             late = (
                 rounds.c.incarnation_id == incarnation_id,
                 rounds.c.member == member,
@@ -286,6 +301,18 @@ def find_population(connection: Connection, name: str) -> Any:
         else "there are none yet; train one with `arena train`"
     )
     raise PlayerError(f"no population {name!r} in this league; {choices}")
+
+
+_STARTS = (
+    select(incarnations)
+    .where(incarnations.c.population_id == bindparam("population_id"))
+    .order_by(incarnations.c.number)
+)
+
+
+def starts_of(connection: Connection, population_id: int) -> Sequence[Any]:
+    """The rows of a population's starts, oldest first."""
+    return connection.execute(_STARTS, {"population_id": population_id}).all()
 
 
 def stored_config(league: League, name: str) -> dict[str, Any]:

@@ -11,19 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, select, text
 
-from arena.league.database import League
+from arena.league.database import League, count_rows
 from arena.league.matches import settings_of_games
 from arena.league.pair_totals import CHOSEN, Source
 from arena.league.populations import find_population
 from arena.league.rows import to_json, to_player
 from arena.league.schema import (
-    MAX_NUMBER,
-    game_key,
     game_seats,
     incarnations,
-    match_game_key,
+    keys_of_match,
+    keys_of_start,
     matches,
     players,
     populations,
@@ -81,7 +80,7 @@ def population_results(league: League, population: str, *, everyone: bool = Fals
             connection,
             [
                 *_of_populations(connection, [row.id]),
-                *(_games_of_match(match.id) for match in among),
+                *(Source(keys_of_match(match.id)) for match in among),
             ],
         )
 
@@ -95,7 +94,9 @@ def game_results(league: League, env_name: str, env_options: Mapping[str, Any]) 
 def match_results(league: League, match_ids: Sequence[int]) -> Results:
     """The results of these matches alone."""
     with league.read() as connection:
-        return _results(league, connection, [_games_of_match(match_id) for match_id in match_ids])
+        return _results(
+            league, connection, [Source(keys_of_match(match_id)) for match_id in match_ids]
+        )
 
 
 def rated_games(league: League) -> list[tuple[str, dict[str, Any]]]:
@@ -112,8 +113,11 @@ def rated_games(league: League) -> list[tuple[str, dict[str, Any]]]:
 def _everything(connection: Connection, env_name: str, env_options: str) -> list[Source]:
     same = (populations.c.env_name == env_name, populations.c.env_options == env_options)
     ids = list(connection.execute(select(populations.c.id).where(*same)).scalars())
-    counted = [match.id for match in _counted_matches(connection, env_name, env_options)]
-    return [*_of_populations(connection, ids), *map(_games_of_match, counted)]
+    counted = _counted_matches(connection, env_name, env_options)
+    return [
+        *_of_populations(connection, ids),
+        *(Source(keys_of_match(match.id)) for match in counted),
+    ]
 
 
 def _of_populations(connection: Connection, population_ids: Sequence[int]) -> list[Source]:
@@ -132,15 +136,11 @@ def _of_populations(connection: Connection, population_ids: Sequence[int]) -> li
     newest = {row.population_id: row.id for row in starts}
     return [
         Source(
-            (game_key(row.id, 0), game_key(row.id, MAX_NUMBER)),
+            keys_of_start(row.id),
             None if row.state == "deleting" else (row.id, newest[row.population_id]),
         )
         for row in starts
     ]
-
-
-def _games_of_match(match_id: int) -> Source:
-    return Source((match_game_key(match_id, 0), match_game_key(match_id, MAX_NUMBER)))
 
 
 def _counted_matches(connection: Connection, env_name: str, env_options: str) -> list[Any]:
@@ -201,11 +201,7 @@ def _compared(ranking: Ranking[PlayerRef]) -> list[PairResult[PlayerRef]]:
 def _seats(connection: Connection, scope: Mapping[str, Any]) -> int:
     """How many seats the games of a scope have; all have equally many."""
     one = connection.execute(text(f"SELECT g.id {CHOSEN} LIMIT 1"), scope).scalar()
-    return int(
-        connection.execute(
-            select(func.count()).select_from(game_seats).where(game_seats.c.game_id == one)
-        ).scalar_one()
-    )
+    return count_rows(connection, game_seats, game_seats.c.game_id == one)
 
 
 def _rankings(

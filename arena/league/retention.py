@@ -5,13 +5,13 @@ A snapshot's row stays when its weights are removed from the disk.
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from typing import Protocol
 
 from sqlalchemy import ColumnElement, select, update
 
 from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.schema import snapshots
+from pbt.records import SnapshotRecord
 
 CHUNK = 500
 
@@ -54,18 +54,8 @@ def mark_weights_removed(
             connection.execute(update(snapshots).where(chosen, *whose).values(weights_removed=1))
 
 
-class RetainedSnapshot(Protocol):
-    """The fields of a SnapshotRecord that the plan reads."""
-
-    @property
-    def snapshot_id(self) -> str: ...
-
-    @property
-    def member(self) -> str: ...
-
-
 def plan_retention(
-    snapshots: Sequence[RetainedSnapshot],
+    snapshots: Sequence[SnapshotRecord],
     keep_newest: int,
     thinned_every: int,
     keep_ids: Collection[str],

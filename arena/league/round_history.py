@@ -8,7 +8,7 @@ edited (an "edit" event of that start) may differ once.
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, func, select
 
@@ -21,12 +21,15 @@ from arena.league.stored_snapshots import list_snapshots
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
-from pbt.hyperparams import SHAPING_PREFIX, initial_hyperparams
+from pbt.hyperparams import initial_hyperparams, shaping_terms
 from pbt.population.pbt_rules import EARLIER_RULES, PbtRules
 from pbt.population.scores import as_objective
 
 Edits = Mapping[int, Collection[str]]
 """Number of a start -> dotted keys of the config that were edited at it."""
+
+
+Problems = Iterator[tuple[StoredRound, str]]
 
 
 def history_problems(
@@ -99,30 +102,21 @@ def _edits(league: League, population: str) -> Edits:
     return edits
 
 
-def _numbering(rounds: Sequence[StoredRound]) -> list[tuple[StoredRound, str]]:
+def _numbering(rounds: Sequence[StoredRound]) -> Problems:
     expected: dict[str, int] = {}
-    problems = []
     for stored in rounds:
         member, number = stored.record.member, stored.record.round
         if number != expected.get(member, 1):
-            problems.append(
-                (
-                    stored,
-                    (
-                        f"number: expected round {expected.get(member, 1)} of {member} here; a "
-                        "round is missing or out of order"
-                    ),
-                )
+            yield (
+                stored,
+                f"number: expected round {expected.get(member, 1)} of {member} here; a "
+                "round is missing or out of order",
             )
         expected[member] = number + 1
-    return problems
 
 
-def _rules(
-    rounds: Sequence[StoredRound], config: RunConfig, edits: Edits
-) -> list[tuple[StoredRound, str]]:
+def _rules(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> Problems:
     """Problems of rules and seeds. After an edit, the next round says which value holds."""
-    problems = []
     expected: dict[str, object] = {}
     start = 0
     for stored in rounds:
@@ -131,19 +125,20 @@ def _rules(
             expected = _configured(config, rules)
         edited = _newly_edited(edits, start, stored.incarnation, "pbt.")
         expected.update({name: rules[name] for name in rules if _config_key(name) in edited})
-        differing = [
-            name for name in sorted({*expected, *rules}) if rules.get(name) != expected.get(name)
-        ]
-        problems += [
-            (stored, f"rules.{name}: stored {rules.get(name)!r}, in force {expected.get(name)!r}")
-            for name in differing
-        ]
+        for name in _differing(rules, expected):
+            stands, holds = rules.get(name), expected.get(name)
+            yield stored, f"rules.{name}: stored {stands!r}, in force {holds!r}"
         if stored.record.seed != config.seed:
-            problems.append(
-                (stored, f"seed: stored {stored.record.seed}, the population's is {config.seed}")
+            yield (
+                stored,
+                f"seed: stored {stored.record.seed}, the population's is {config.seed}",
             )
         start = max(start, stored.incarnation)
-    return problems
+
+
+def _differing(stored: Mapping[str, object], expected: Mapping[str, object]) -> list[str]:
+    """The names, sorted, whose values differ."""
+    return [name for name in sorted({*stored, *expected}) if stored.get(name) != expected.get(name)]
 
 
 def _newly_edited(edits: Edits, start: int, incarnation: int, section: str) -> set[str]:
@@ -171,63 +166,30 @@ def _configured(config: RunConfig, rules: Mapping[str, object]) -> dict[str, obj
         return {}
 
 
-def _values(
-    rounds: Sequence[StoredRound], config: RunConfig, edits: Edits
-) -> list[tuple[StoredRound, str]]:
+def _values(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> Problems:
     """Problems of members' values, which must be those of the last directive or of the start."""
-    problems = []
     in_force: dict[str, dict[str, float]] = {}
     start = 0
     for stored in rounds:
         edited = _newly_edited(edits, start, stored.incarnation, "learning.")
         for member, values in stored.record.hyperparams.items():
-            terms = tuple(
-                name.removeprefix(SHAPING_PREFIX)
-                for name in values
-                if name.startswith(SHAPING_PREFIX)
-            )
             expected = in_force.setdefault(
-                member, initial_hyperparams(config, member, terms).flat()
+                member, initial_hyperparams(config, member, tuple(shaping_terms(values))).flat()
             )
             expected.update({name: values[name] for name in values if name in edited})
-            differing = [
-                name
-                for name in sorted({*values, *expected})
-                if values.get(name) != expected.get(name)
-            ]
-            problems += [
-                (
-                    stored,
-                    (
-                        f"{name} of {member}: stored {values.get(name)!r}, in force "
-                        f"{expected.get(name)!r}"
-                    ),
-                )
-                for name in differing
-            ]
+            for name in _differing(values, expected):
+                stands, holds = values.get(name), expected.get(name)
+                yield stored, f"{name} of {member}: stored {stands!r}, in force {holds!r}"
         in_force[stored.record.member] = dict(stored.record.directive.hyperparams)
         start = max(start, stored.incarnation)
-    return problems
 
 
-def _copies(
-    rounds: Sequence[StoredRound], makers: Mapping[str, str]
-) -> list[tuple[StoredRound, str]]:
-    problems = []
+def _copies(rounds: Sequence[StoredRound], makers: Mapping[str, str]) -> Problems:
     for stored in rounds:
-        directive = stored.record.directive
-        if (
-            directive.copy_snapshot is not None
-            and makers.get(directive.copy_snapshot) != directive.copy_from
-        ):
-            maker = makers.get(directive.copy_snapshot, "no member")
-            problems.append(
-                (
-                    stored,
-                    (
-                        f"copied snapshot {directive.copy_snapshot[:12]}: made by {maker}, "
-                        f"expected {directive.copy_from}"
-                    ),
-                )
+        copied, source = stored.record.directive.copy_snapshot, stored.record.directive.copy_from
+        if copied is not None and makers.get(copied) != source:
+            maker = makers.get(copied, "no member")
+            yield (
+                stored,
+                f"copied snapshot {copied[:12]}: made by {maker}, expected {source}",
             )
-    return problems

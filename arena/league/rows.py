@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from sqlalchemy import Table
@@ -17,78 +17,40 @@ from sqlalchemy.dialects.sqlite import insert
 from arena.league.schema import EVALUATION, MAX_NUMBER, PLAYER_KINDS, TRAINING
 from pbt.errors import EngineError
 from pbt.records import (
-    Against,
     Directive,
-    Event,
     GameRecord,
     MemberScore,
     PlayerRef,
     RoundRecord,
     SeatRecord,
-    SnapshotRecord,
     is_voided,
 )
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Row = tuple[Any, ...]
 
-GAME_COLUMNS = (
-    "id",
-    "incarnation_id",
-    "match_id",
-    "environment",
-    "count",
-    "number",
-    "kind",
-    "seed",
-    "steps",
-    "frames",
-    "end_reason",
-    "voided",
-    "superseded",
-    "greedy",
-    "opening_plies",
-    "pair",
-    "committed_at",
-    "trajectory_hash",
-    "actions",
-)
-SEAT_COLUMNS = (
-    "game_id",
-    "seat",
-    "player_id",
-    "generation",
-    "version_start",
-    "version_end",
-    "place",
-    "returns",
-    "points",
-)
+R = TypeVar("R", bound="DataclassInstance")
 
 
 @cache
-def insert_sql(table: Table, columns: Sequence[str], unless: Sequence[str]) -> str:
-    """An INSERT with one `?` per column that skips rows whose key exists already.
+def insert_sql(table: Table, unless: Sequence[str]) -> str:
+    """An INSERT with one `?` per column of a table that skips rows whose key exists already.
 
     A repeated commit therefore changes nothing. The text is for `exec_driver_sql` with tuples,
     which takes half the processor time of SQLAlchemy's construct with dictionaries.
 
-    columns  the columns, in the table's order
-    unless   the columns of the key
+    unless  the columns of the key
     """
     statement = insert(table).on_conflict_do_nothing(index_elements=list(unless))
-    compiled = statement.compile(dialect=sqlite.dialect(), column_keys=list(columns))
-    if tuple(compiled.positiontup or ()) != tuple(columns):
-        raise EngineError(
-            f"columns of {table.name}: given {columns}, compiled {compiled.positiontup}; "
-            "list them in the table's order"
-        )
-    return str(compiled)
+    return str(statement.compile(dialect=sqlite.dialect(), column_keys=table.c.keys()))
 
 
 def game_row(
     key: int, incarnation_id: int | None, match_id: int | None, game: GameRecord, committed_at: int
 ) -> Row:
-    """A game's row, in the order of GAME_COLUMNS.
+    """A game's row, in the order of the table's columns.
 
     Raises: EngineError on a number that does not fit into a key, and on a trajectory hash that is
     not hexadecimal.
@@ -126,7 +88,7 @@ def game_row(
 
 
 def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
-    """A seat's row, in the order of SEAT_COLUMNS."""
+    """A seat's row, in the order of the table's columns."""
     return (
         key,
         seat,
@@ -141,7 +103,7 @@ def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
 
 
 def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
-    """The record of a whole row of `games` and its seats, as `read_seats` returns them.
+    """The record of a whole row of `games` and its seats, as `arena.league.game_rows` reads them.
 
     The columns are unpacked by position: access by name takes twice as long, and games are many.
     """
@@ -189,79 +151,36 @@ def to_player(kind: int, name: str) -> PlayerRef:
     return PlayerRef(PLAYER_KINDS[kind], name)
 
 
+def from_row(record: type[R], row: Any, **converted: Any) -> R:
+    """A record from the columns of the same names, except for the values that are given here."""
+    values = {**row._mapping, **converted}
+    return record(**{name: values[name] for name in record.__dataclass_fields__})
+
+
 def round_values(record: RoundRecord) -> dict[str, Any]:
-    return {
-        "member": record.member,
-        "round": record.round,
-        "frames": record.frames,
-        "scores": to_json([asdict(score) for score in record.scores]),
-        "hyperparams": to_json(
-            {member: dict(values) for member, values in record.hyperparams.items()}
-        ),
-        "rules": to_json(dict(record.rules)),
-        "seed": record.seed,
-        "verdict": record.verdict,
-        "directive": to_json(
-            {
-                "member": record.directive.member,
-                "round": record.directive.round,
-                "copy_from": record.directive.copy_from,
-                "copy_snapshot": record.directive.copy_snapshot,
-                "hyperparams": dict(record.directive.hyperparams),
-                "mutated": list(record.directive.mutated),
-            }
-        ),
-    }
+    values = asdict(record)
+    as_json = ("scores", "hyperparams", "rules", "directive")
+    return {**values, **{name: to_json(values[name]) for name in as_json}}
 
 
 def to_round(row: Any) -> RoundRecord:
-    return RoundRecord(
-        member=row.member,
-        round=row.round,
-        frames=row.frames,
-        scores=tuple(_to_score(score) for score in json.loads(row.scores)),
+    return from_row(
+        RoundRecord,
+        row,
+        scores=_SCORES.decode(row.scores),
         hyperparams=json.loads(row.hyperparams),
         rules=json.loads(row.rules),
-        seed=row.seed,
-        verdict=row.verdict,
         directive=to_directive(row.directive),
     )
 
 
+# Scores of earlier versions hold no games by opponent.
+_SCORES = msgspec.json.Decoder(tuple[MemberScore, ...])
 _DIRECTIVE = msgspec.json.Decoder(Directive)
 
 
 def to_directive(stored: str) -> Directive:
     return _DIRECTIVE.decode(stored)
-
-
-def _to_score(stored: dict[str, Any]) -> MemberScore:
-    """A stored score as a record. Rows of earlier versions hold no games by opponent."""
-    return MemberScore(
-        **{**stored, "against": tuple(Against(**part) for part in stored.get("against", ()))}
-    )
-
-
-def snapshot_values(record: SnapshotRecord) -> dict[str, Any]:
-    return asdict(record)
-
-
-def to_snapshot(row: Any) -> SnapshotRecord:
-    return SnapshotRecord(
-        row.snapshot_id,
-        row.member,
-        row.role,
-        row.generation,
-        row.version,
-        row.frames,
-        row.reason,
-        row.parent_id,
-        row.size_bytes,
-    )
-
-
-def event_values(event: Event) -> dict[str, Any]:
-    return {"kind": event.kind, "member": event.member, "frames": event.frames, "text": event.text}
 
 
 def to_json(value: Mapping[str, Any] | Sequence[Any]) -> str:

@@ -55,6 +55,16 @@ def match_game_key(match_id: int, number: int) -> int:
     return _MATCH_FLAG | match_id << NUMBER_BITS | number
 
 
+def keys_of_start(incarnation_id: int) -> tuple[int, int]:
+    """The first and the last possible key of an incarnation's games."""
+    return game_key(incarnation_id, 0), game_key(incarnation_id, MAX_NUMBER)
+
+
+def keys_of_match(match_id: int) -> tuple[int, int]:
+    """The first and the last possible key of a match's games."""
+    return match_game_key(match_id, 0), match_game_key(match_id, MAX_NUMBER)
+
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from arena.league.database import League
-from arena.league.rows import to_json
+from arena.league.rows import from_row, to_json
 from arena.league.schema import event_cursors, events, incarnations, populations, service_events
 
 EVENTS_KEPT = 100_000
@@ -81,10 +81,7 @@ def events_after(
         if population is not None:
             query = query.where(service_events.c.population == population)
         rows = connection.execute(query).all()
-    page = [
-        ServiceEvent(row.id, row.topic, row.population, json.loads(row.payload), row.created_at)
-        for row in rows
-    ]
+    page = [from_row(ServiceEvent, row, payload=json.loads(row.payload)) for row in rows]
     return page, page[-1].id if len(page) == limit else max(newest, after)
 
 

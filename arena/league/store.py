@@ -4,26 +4,17 @@ Storing a batch again changes nothing.
 """
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.league.matches import Match
+from arena.league.database import League
+from arena.league.matches import Match, insert_match
 from arena.league.populations import Incarnation
-from arena.league.rows import (
-    GAME_COLUMNS,
-    SEAT_COLUMNS,
-    Row,
-    event_values,
-    game_row,
-    insert_sql,
-    round_values,
-    seat_row,
-    snapshot_values,
-)
+from arena.league.rows import Row, game_row, insert_sql, round_values, seat_row
 from arena.league.schema import (
     MEMBER,
     PLAYER_KINDS,
@@ -63,9 +54,9 @@ def entry(record: RoundRecord | SnapshotRecord | Event, position: int) -> Entry:
         case RoundRecord():
             return Entry("rounds", round_values(record))
         case SnapshotRecord():
-            return Entry("snapshots", snapshot_values(record))
+            return Entry("snapshots", asdict(record))
         case Event():
-            return Entry("events", {**event_values(record), "position": position})
+            return Entry("events", {**asdict(record), "position": position})
 
 
 class RowStore:
@@ -105,14 +96,10 @@ class RowStore:
             else:
                 self._write_entry(connection, item, now)
         if game_rows:
-            added = connection.exec_driver_sql(
-                insert_sql(games, GAME_COLUMNS, ("id",)), game_rows
-            ).rowcount
+            added = connection.exec_driver_sql(insert_sql(games, ("id",)), game_rows).rowcount
             if added != len(game_rows):
                 _refuse_other_games(connection, game_rows)
-            connection.exec_driver_sql(
-                insert_sql(game_seats, SEAT_COLUMNS, ("game_id", "seat")), seat_rows
-            )
+            connection.exec_driver_sql(insert_sql(game_seats, ("game_id", "seat")), seat_rows)
 
     def _add_game(
         self,
@@ -206,7 +193,8 @@ def _refuse_other_games(connection: Connection, rows: Sequence[Row]) -> None:
         games.c.seed,
         games.c.trajectory_hash,
     )
-    places = [GAME_COLUMNS.index(column.name) for column in compared]
+    names = games.c.keys()
+    places = [names.index(column.name) for column in compared]
     for row in rows:
         stored = connection.execute(select(*compared).where(games.c.id == row[0])).one()
         if tuple(stored) != tuple(row[place] for place in places):
@@ -215,3 +203,31 @@ def _refuse_other_games(connection: Connection, rows: Sequence[Row]) -> None:
                 f"game number {number} was given twice: stored from environment "
                 f"{stored.environment}, seed {stored.seed}; expected another number"
             )
+
+
+def store_played(
+    league: League,
+    env_name: str,
+    env_options: Mapping[str, Any],
+    players: Sequence[PlayerRef],
+    seed: int,
+    settings: Mapping[str, Any],
+    records: Sequence[GameRecord],
+) -> Match:
+    """Stores a match, its games and its end in one transaction.
+
+    It serves matches that are stored after their end, such as a person's session.
+    """
+    with league.write() as connection:
+        match = insert_match(
+            connection,
+            env_name,
+            env_options,
+            players,
+            len(records),
+            seed,
+            settings,
+            finished_at=time.time(),
+        )
+        RowStore(match).write(connection, records)
+    return match

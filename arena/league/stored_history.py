@@ -12,7 +12,7 @@ from sqlalchemy import BindParameter, Select, Table, bindparam, select
 from arena.league.database import League
 from arena.league.lineage import RoundDecision
 from arena.league.populations import find_population
-from arena.league.rows import to_directive, to_round
+from arena.league.rows import from_row, to_directive, to_round
 from arena.league.schema import events, incarnations, rounds
 from pbt.records import Event, RoundRecord
 
@@ -89,12 +89,7 @@ def list_events(
     """
     rows = _of_population(league, population, events, superseded=superseded, newest=limit)
     return [
-        StoredEvent(
-            Event(row.kind, row.member, row.frames, row.text),
-            row.incarnation,
-            bool(row.superseded),
-            row.created_at,
-        )
+        StoredEvent(from_row(Event, row), row.incarnation, bool(row.superseded), row.created_at)
         for row in rows
     ]
 

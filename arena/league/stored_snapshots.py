@@ -14,7 +14,7 @@ from arena.data.paths import IMPORTED
 from arena.league.database import League
 from arena.league.frames import frames_text
 from arena.league.populations import find_population
-from arena.league.rows import to_snapshot
+from arena.league.rows import from_row
 from arena.league.schema import populations, snapshots
 from pbt.records import SnapshotRecord
 
@@ -89,7 +89,8 @@ def _snapshot_query() -> Select[Any]:
 
 def to_stored_snapshot(row: Any) -> StoredSnapshot:
     flags = bool(row.is_anchor), bool(row.weights_removed), bool(row.superseded)
-    return StoredSnapshot(to_snapshot(row), row.population, *flags, row.after_game, row.created_at)
+    record = from_row(SnapshotRecord, row)
+    return StoredSnapshot(record, row.population, *flags, row.after_game, row.created_at)
 
 
 def imported_snapshots(league: League) -> list[StoredSnapshot]:

@@ -9,15 +9,15 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Connection, Select, bindparam, func, select
 
-from arena.league.database import League
+from arena.league.database import League, count_rows
 from arena.league.game_rows import game_bytes
-from arena.league.populations import find_population
-from arena.league.rows import to_directive
+from arena.league.populations import find_population, starts_of
+from arena.league.rows import from_row, to_directive
 from arena.league.schema import (
-    NUMBER_BITS,
-    game_key,
+    MAX_NUMBER,
     games,
     incarnations,
+    keys_of_start,
     members,
     populations,
     rounds,
@@ -89,14 +89,9 @@ def list_populations(league: League) -> list[PopulationSummary]:
 
 
 def _summary(connection: Connection, row: Any) -> PopulationSummary:
-    starts = _starts(connection, row.id)
+    starts = starts_of(connection, row.id)
     ids = [start.id for start in starts]
-    stored = connection.execute(
-        select(func.count()).select_from(games).where(games.c.incarnation_id.in_(ids))
-    ).scalar_one()
-    seated = connection.execute(
-        select(func.count()).select_from(members).where(members.c.population_id == row.id)
-    ).scalar_one()
+    stored = count_rows(connection, games, games.c.incarnation_id.in_(ids))
     reached = [
         connection.execute(
             select(func.max(table.c.frames)).where(
@@ -106,36 +101,21 @@ def _summary(connection: Connection, row: Any) -> PopulationSummary:
         or 0
         for table in (snapshots, rounds)
     ]
-    played = _last_number(connection, starts[-1]) + 1 if starts else 0
-    size = game_bytes(connection, stored)
-    return PopulationSummary(
-        row.id,
-        row.name,
-        row.env_name,
-        row.state,
-        row.created_at,
-        seated,
-        len(starts),
-        max(reached),
-        played,
-        size,
-    )
-
-
-def _starts(connection: Connection, population_id: int) -> list[Any]:
-    return list(
-        connection.execute(
-            select(incarnations)
-            .where(incarnations.c.population_id == population_id)
-            .order_by(incarnations.c.number)
-        )
+    return from_row(
+        PopulationSummary,
+        row,
+        members=count_rows(connection, members, members.c.population_id == row.id),
+        incarnations=len(starts),
+        frames=max(reached),
+        games=_last_number(connection, starts[-1]) + 1 if starts else 0,
+        size_bytes=game_bytes(connection, stored),
     )
 
 
 def _last_number(connection: Connection, start: Any) -> int:
-    mine = (games.c.id >= game_key(start.id, 0), games.c.id < game_key(start.id + 1, 0))
-    key = connection.execute(select(func.max(games.c.id)).where(*mine)).scalar()
-    return int(start.first_game) - 1 if key is None else int(key) & ((1 << NUMBER_BITS) - 1)
+    mine = games.c.id.between(*keys_of_start(start.id))
+    key = connection.execute(select(func.max(games.c.id)).where(mine)).scalar()
+    return int(start.first_game) - 1 if key is None else int(key) & MAX_NUMBER
 
 
 def list_members(league: League, population: str) -> list[MemberSummary]:

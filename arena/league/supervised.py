@@ -14,7 +14,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from arena.league.database import League
 from arena.league.populations import find_population
-from arena.league.rows import to_json
+from arena.league.rows import from_row, to_json
 from arena.league.schema import populations, supervised
 from arena.league.service_events import tell
 from pbt.errors import PbtError
@@ -114,7 +114,7 @@ def record(league: League, name: str, observed: ObservedState, revision: int) ->
             values["desired"] = observed.settle
         if observed.in_force:
             values["overrides"] = to_json(before.overrides[observed.in_force :])
-        mine = supervised.c.population_id == population_id_of(connection, name)
+        mine = supervised.c.population_id == find_population(connection, name).id
         connection.execute(
             update(supervised).where(mine).values(**values, trainer=observed.trainer)
         )
@@ -165,41 +165,19 @@ def find_supervised(connection: Connection, name: str) -> Supervised:
 
 def _to_supervised(row: Any) -> Supervised:
     if row.desired is None:
-        state = row.league_state
-        return Supervised(
-            row.name,
-            row.created_at,
-            None,
-            row.created_at,
-            (),
-            0,
-            state,
-            None,
-            "never asked of this service",
-            row.created_at,
-            0,
-            None,
+        return from_row(
+            Supervised,
+            row,
+            desired_at=row.created_at,
+            overrides=(),
+            revision=0,
+            state=row.league_state,
+            message="never asked of this service",
+            since=row.created_at,
+            restarts=0,
         )
-    return Supervised(
-        row.name,
-        row.created_at,
-        row.desired,
-        row.desired_at,
-        tuple(json.loads(row.overrides)),
-        row.revision,
-        row.seen_state,
-        row.reason,
-        row.message,
-        row.since,
-        row.restarts,
-        row.trainer,
-    )
-
-
-def population_id_of(connection: Connection, name: str) -> int:
-    return int(
-        connection.execute(select(populations.c.id).where(populations.c.name == name)).scalar_one()
-    )
+    overrides = tuple(json.loads(row.overrides))
+    return from_row(Supervised, row, overrides=overrides, state=row.seen_state)
 
 
 def refuse_revision(population: Supervised, expected: int | None) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 from arena.guests.person import Person
 from arena.guests.protocol import GuestFault
 from arena.league.database import League
-from arena.league.finished_matches import store_played
 from arena.league.matches import PERSON_KEY
 from arena.league.schema import match_game_key
+from arena.league.store import store_played
 from arena.matches.game_boards import GameBoard
 from arena.matches.game_list import turn
 from arena.matches.tables import FrozenTables, planned_game

@@ -22,8 +22,8 @@ from arena.league.operations import (
     get_operation,
     open_operations,
 )
-from arena.league.population_requests import NewPopulation, create_supervised, edit
-from arena.league.populations import Incarnation
+from arena.league.population_requests import create_supervised, edit
+from arena.league.populations import Incarnation, NewPopulation
 from arena.league.schema import operations, populations, supervised
 from arena.league.service_events import events_after
 from arena.league.supervised import (

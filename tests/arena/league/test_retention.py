@@ -1,21 +1,18 @@
 """Retention removes the weights that its plan names, and no others."""
 
-from dataclasses import dataclass
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.league.retention import plan_retention
+from pbt.records import SnapshotRecord
 
 
-@dataclass(frozen=True)
-class Row:
-    snapshot_id: str
-    member: str
+def row(snapshot_id: str, member: str) -> SnapshotRecord:
+    return SnapshotRecord(snapshot_id, member, "player", 0, 0, 0, "schedule", None, 1)
 
 
-def rows(*members: str) -> list[Row]:
-    return [Row(f"{index}", member) for index, member in enumerate(members)]
+def rows(*members: str) -> list[SnapshotRecord]:
+    return [row(f"{index}", member) for index, member in enumerate(members)]
 
 
 def test_retention_by_hand() -> None:
@@ -28,7 +25,7 @@ histories = st.lists(st.sampled_from("abcd"), max_size=40).map(lambda members: r
 
 @given(histories, st.integers(1, 10), st.integers(1, 6), st.sets(st.integers(0, 39).map(str)))
 def test_retention_keeps_what_it_promises(
-    snapshots: list[Row], keep_newest: int, thinned_every: int, keep_ids: set[str]
+    snapshots: list[SnapshotRecord], keep_newest: int, thinned_every: int, keep_ids: set[str]
 ) -> None:
     removed = plan_retention(snapshots, keep_newest, thinned_every, keep_ids)
     assert list(removed) == sorted(removed, key=int)
@@ -45,7 +42,7 @@ def test_retention_keeps_what_it_promises(
 
 @given(histories, st.integers(1, 5), st.integers(1, 6))
 def test_retention_run_often_removes_no_more_than_once_at_the_end(
-    snapshots: list[Row], keep_newest: int, thinned_every: int
+    snapshots: list[SnapshotRecord], keep_newest: int, thinned_every: int
 ) -> None:
     removed: set[str] = set()
     for count in range(len(snapshots) + 1):
@@ -55,5 +52,5 @@ def test_retention_run_often_removes_no_more_than_once_at_the_end(
 
 def test_weights_shared_by_two_rows_stay_while_one_needs_them() -> None:
     assert plan_retention(
-        [Row("x", "a"), Row("y", "a"), Row("x", "b"), Row("z", "a")], 1, 100, set()
+        [row("x", "a"), row("y", "a"), row("x", "b"), row("z", "a")], 1, 100, set()
     ) == ("y",)
