@@ -9,6 +9,7 @@ import os
 import platform
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -75,15 +76,8 @@ VERSIONED = ("pbt-arena", "torch", "numpy", "pettingzoo", "gymnasium")
 
 def versions() -> dict[str, str]:
     """Package -> version, for the packages that are installed. It imports none of them."""
-    installed = {
-        package: importlib.metadata.version(package) for package in VERSIONED if _installed(package)
-    }
-    return {"python": platform.python_version(), **installed}
-
-
-def _installed(package: str) -> bool:
-    try:
-        importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+    installed = {"python": platform.python_version()}
+    for package in VERSIONED:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            installed[package] = importlib.metadata.version(package)
+    return installed

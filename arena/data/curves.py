@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from arena.data.json_lines import damaged_line
 from arena.data.metrics import METRICS_FILE
-from pbt.errors import PbtError
 
 MAX_NUMBERS = 20_000_000
 """Most numbers cached over all populations, at 8 bytes each.
@@ -135,10 +135,7 @@ class _File:
         try:
             row = _decode(line)
         except msgspec.DecodeError as error:
-            where = f"{self._path}, line {self._lines + 1}"
-            raise PbtError(
-                f"{where}: found {line[:60]!r}, expected a JSON object; delete that line"
-            ) from error
+            raise damaged_line(self._path, self._lines + 1, line) from error
         incarnation, t = row.pop("incarnation"), row.pop("t")
         if incarnation != self._incarnation:
             self._incarnation, self._began, self._earlier = incarnation, t, self._seconds

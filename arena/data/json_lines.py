@@ -6,7 +6,8 @@ off.
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,28 @@ def read_lines(path: Path, containing: bytes) -> Iterator[dict[str, Any]]:
                 continue
             parsed = _parsed(line)
             if parsed is None:
-                raise PbtError(
-                    f"{path}, line {number}: found {line[:60]!r}, expected a JSON object; "
-                    "delete that line"
-                )
+                raise damaged_line(path, number, line)
             yield parsed
+
+
+def damaged_line(path: Path, number: int, line: bytes) -> PbtError:
+    """The error that names a line without a JSON object."""
+    return PbtError(
+        f"{path}, line {number}: found {line[:60]!r}, expected a JSON object; delete that line"
+    )
+
+
+def open_to_append(path: Path) -> FileIO:
+    """The file, behind its last whole line; the file and its folder are made if necessary."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        cut_torn_tail(path)
+    return path.open("ab", buffering=0)
+
+
+def to_line(table: Mapping[str, object]) -> bytes:
+    """One line of such a file. Raises: ValueError on nan and inf."""
+    return json.dumps(table, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
 def cut_torn_tail(path: Path) -> None:

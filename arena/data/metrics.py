@@ -9,16 +9,15 @@ bytes as a JSON line and 280 as an event.
 """
 
 import csv
-import json
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self, TextIO
+from typing import Any, Self, TextIO
 
-from arena.data.json_lines import cut_torn_tail, read_lines
+from arena.data.json_lines import open_to_append, read_lines, to_line
 from pbt.errors import PbtError
 
 METRICS_FILE = "metrics.jsonl"
@@ -60,13 +59,9 @@ class MetricsWriter:
         tensorboard: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / METRICS_FILE
-        if path.exists():
-            cut_torn_tail(path)
         self._incarnation = incarnation
         self._clock = clock
-        self._file = path.open("ab", buffering=0)
+        self._file = open_to_append(folder / METRICS_FILE)
         self._unwritten = bytearray()
         self._events = (
             _EventFiles(folder / TENSORBOARD_FOLDER, incarnation, clock) if tensorboard else None
@@ -85,7 +80,7 @@ class MetricsWriter:
         t = round(self._clock(), 3)
         plain = {name: float(value) for name, value in values.items()}
         finite = {name: value if math.isfinite(value) else None for name, value in plain.items()}
-        self._append(
+        self._unwritten += to_line(
             {
                 "incarnation": self._incarnation,
                 "member": member,
@@ -103,7 +98,7 @@ class MetricsWriter:
         Rows of earlier incarnations after these frames are superseded.
         """
         t = round(self._clock(), 3)
-        self._append(
+        self._unwritten += to_line(
             {
                 "incarnation": self._incarnation,
                 "resume": {member: int(frames) for member, frames in frames_by_member.items()},
@@ -138,9 +133,6 @@ class MetricsWriter:
 
     def __exit__(self, *failure: object) -> None:
         self.close()
-
-    def _append(self, line: Mapping[str, object]) -> None:
-        self._unwritten += json.dumps(line, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
 def read_metrics(folder: Path, members: Collection[str] | None = None) -> Iterator[MetricsRow]:
@@ -182,27 +174,10 @@ def metrics_csv(folder: Path, out: TextIO) -> int:
     writer.writerow(["incarnation", "member", "frames", "t", *names])
     count = 0
     for row in read_metrics(folder):
-        writer.writerow(
-            [
-                row.incarnation,
-                row.member,
-                row.frames,
-                row.t,
-                *(row.values.get(name) for name in names),
-            ]
-        )
+        values = (row.values.get(name) for name in names)
+        writer.writerow([row.incarnation, row.member, row.frames, row.t, *values])
         count += 1
     return count
-
-
-class _Record(Protocol):
-    """The methods of tensorboard's RecordWriter that are used here."""
-
-    def write(self, data: bytes) -> None: ...
-
-    def flush(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class _EventFiles:
@@ -216,7 +191,7 @@ class _EventFiles:
         self._folder = folder
         self._incarnation = incarnation
         self._clock = clock
-        self._records: dict[str, _Record] = {}
+        self._records: dict[str, Any] = {}  # tensorboard's RecordWriter
         self._unwritten: list[tuple[str, bytes]] = []
 
     def points(self, member: str, frames: int, t: float, values: Mapping[str, float]) -> None:
@@ -261,7 +236,7 @@ class _EventFiles:
                 record.close()
         self._records.clear()
 
-    def _record(self, member: str) -> _Record:
+    def _record(self, member: str) -> Any:
         """The member's open file.
 
         TensorBoard reads the files of a folder in the order of their names, so a name begins with
@@ -277,7 +252,7 @@ class _EventFiles:
             file = (folder / f"events.out.tfevents.{int(t):010d}.{self._incarnation:06d}").open(
                 "ab"
             )
-            record: _Record = RecordWriter(file)
+            record = RecordWriter(file)
             record.write(Event(wall_time=t, file_version="brain.Event:2").SerializeToString())
             self._records[member] = record
         return self._records[member]

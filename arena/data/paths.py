@@ -19,7 +19,6 @@ arena-data/
 import os
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
 from pbt.errors import ConfigError
@@ -71,50 +70,23 @@ def check_population_name(name: str) -> str:
     )
 
 
-@dataclass(frozen=True)
 class PopulationPaths:
     """The paths of one population's files.
 
     root  the population's folder
     """
 
-    root: Path
-
-    @property
-    def config(self) -> Path:
-        return self.root / "config.json"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.root / "checkpoints"
-
-    @property
-    def snapshots(self) -> Path:
-        return self.root / "snapshots"
-
-    @property
-    def films(self) -> Path:
-        return self.root / FOLDER
-
-    @property
-    def metrics(self) -> Path:
-        return self.root / "metrics"
-
-    @property
-    def logs(self) -> Path:
-        return self.root / "logs"
-
-    @property
-    def status(self) -> Path:
-        return self.root / "status.json"
-
-    @property
-    def edits(self) -> Path:
-        return self.root / "edits.json"
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "lock"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.config = root / "config.json"
+        self.checkpoints = root / "checkpoints"
+        self.snapshots = root / "snapshots"
+        self.films = root / FOLDER
+        self.metrics = root / "metrics"
+        self.logs = root / "logs"
+        self.status = root / "status.json"
+        self.edits = root / "edits.json"
+        self.lock = root / "lock"
 
 
 def league_path(data: Path) -> Path:

@@ -9,14 +9,13 @@ Needs no torch.
 """
 
 import csv
-import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Self, TextIO
 
-from arena.data.json_lines import cut_torn_tail, read_lines
+from arena.data.json_lines import open_to_append, read_lines, to_line
 from arena.data.status import ProcessRow, RunStatus
 
 TELEMETRY_FILE = "telemetry.jsonl"
@@ -48,23 +47,12 @@ class TelemetryWriter:
     """
 
     def __init__(self, folder: Path, incarnation: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / TELEMETRY_FILE
-        if path.exists():
-            cut_torn_tail(path)
         self._incarnation = incarnation
-        self._file = path.open("ab", buffering=0)
+        self._file = open_to_append(folder / TELEMETRY_FILE)
 
     def point(self, status: RunStatus) -> None:
         """Appends one point. Raises: OSError when the disk refuses; the file is then unchanged."""
-        line = (
-            json.dumps(
-                {"incarnation": self._incarnation, **telemetry_point(status)},
-                allow_nan=False,
-                separators=(",", ":"),
-            ).encode()
-            + b"\n"
-        )
+        line = to_line({"incarnation": self._incarnation, **telemetry_point(status)})
         size, written = self._file.seek(0, os.SEEK_END), 0
         try:
             written = self._file.write(line)
@@ -96,12 +84,10 @@ def telemetry_point(status: RunStatus) -> dict[str, float]:
         point |= {
             f"{kind}.processes": len(processes),
             f"{kind}.rate": round(sum(process.rate for process in processes), 1),
+            f"{kind}.queue": sum(process.queue for process in processes),
         }
-        point |= {f"{kind}.queue": sum(process.queue for process in processes)}
-        point |= {
-            f"{kind}.{stage}_s": round(seconds, 3)
-            for stage, seconds in stage_seconds(processes).items()
-        }
+        for stage, seconds in stage_seconds(processes).items():
+            point[f"{kind}.{stage}_s"] = round(seconds, 3)
     return point
 
 
