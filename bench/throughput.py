@@ -1,6 +1,6 @@
 """Measures how fast connect four is played and learned, layer by layer, in one interleaved run.
 
-    python bench/throughput.py --rounds 7 --seconds 4 --json throughput.json
+    python -m bench.throughput --rounds 7 --seconds 4 --json throughput.json
 
 Each layer is timed for --seconds per round, in turn, so that a slow moment of the machine hits all
 of them alike:
@@ -30,13 +30,13 @@ import torch
 from numpy.typing import NDArray
 from pettingzoo.classic import connect_four_v3
 
+from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.config.load import load_config
 from pbt.envs import registry
 from pbt.envs.contract import SeatTurn
 from pbt.envs.scripted import random_act
 from pbt.envs.spaces import ActionCodec
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
-from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
+from bench.memory import MemorySink, MemoryStore, NoControl
 from bench.throughput import Training, simulation_speed
 from pbt.config.load import load_config
 from pbt.envs import registry
@@ -17,7 +18,6 @@ from pbt.envs.doom.game import DoomGame, make
 from pbt.models import pixels
 from pbt.models.activations import elu
 from pbt.native import elu_bf16, pixel_blocks_bf16
-from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine
 

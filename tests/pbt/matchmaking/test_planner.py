@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from bench.memory import MemorySink, MemoryStore
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import EngineError, SnapshotError
 from pbt.inference.frozen import FrozenPool
 from pbt.matchmaking.planner import TrainingPlanner, merge_planners, split_planner
 from pbt.matchmaking.seats import SnapshotEntry
-from pbt.population.memory import MemorySink, MemoryStore
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble, new_planner
 from pbt.runtime.blueprint import blueprint_of

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from bench.memory import MemorySink, MemoryStore
 from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.config.schema import RunConfig
 from pbt.hyperparams import Hyperparams
@@ -19,7 +20,6 @@ from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.controller import Controller
 from pbt.population.members import Member
-from pbt.population.memory import MemorySink, MemoryStore
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import Directive, GameKind, PlayerRef, SeatRecord
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan

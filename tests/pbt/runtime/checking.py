@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
 from pbt.learning.batch import Batch
 from pbt.learning.batcher import gather
-from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.runtime.assembly import LocalLearner, assemble
 from pbt.runtime.serial import SerialEngine
 from pbt.sampling.rollout_worker import GameSource

@@ -14,13 +14,13 @@ import gymnasium
 import numpy as np
 import torch
 
+from bench.memory import MemorySink, MemoryStore
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import Role
 from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller
 from pbt.population.members import Member
-from pbt.population.memory import MemorySink, MemoryStore
 from pbt.population.pbt_rules import PbtRules
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import PlayerRef, SeatRecord

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import psutil
 
+from bench.memory import MemorySink
 from pbt.checkpoint.files import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.population.memory import MemorySink
 from pbt.runtime.build import build_engine
 from pbt.runtime.placements import resolve
 from pbt.snapshots import FileSnapshotStore

@@ -2,10 +2,10 @@
 
 import pytest
 
+from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import PbtError
-from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.runtime import backpressure as backlog
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.memory import MemorySink, NoControl
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import EnvError
-from pbt.population.memory import MemorySink, NoControl
 from pbt.runtime.control import GameError, Ready
 from pbt.runtime.parallel import ParallelEngine
 from pbt.runtime.placements import resolve

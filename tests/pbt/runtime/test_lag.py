@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from bench.memory import MemorySink, MemoryStore
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.learning.batch import Batch
 from pbt.learning.batcher import gather
-from pbt.population.memory import MemorySink, MemoryStore
 from pbt.runtime.assembly import assemble
 from pbt.transport.messages import SlotFull
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.checkpoint.files import Checkpoint, read_newest, write_checkpoint
 from pbt.checkpoint.resharding import merge_workers
 from pbt.checkpoint.state import cut_tensors, split_cut
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.runtime.assembly import assemble
 from pbt.runtime.blueprint import equal_shares
 from pbt.runtime.engine import Engine

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.checkpoint.state import split_cut
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.inference.frozen import FrozenPool
 from pbt.matchmaking.planner import TrainingPlanner
 from pbt.matchmaking.seats import SnapshotEntry
-from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.assembly import assemble, new_planner
 from pbt.runtime.assignments import Assignments

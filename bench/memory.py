@@ -1,4 +1,7 @@
-"""The protocols of `interfaces.py` in memory, for tests and experiments without a league."""
+"""Sink, store and control of a run in memory, for measurements and tests without a league.
+
+They fill the protocols of `pbt.population.interfaces`.
+"""
 
 import hashlib
 from collections.abc import Mapping
