@@ -23,20 +23,14 @@ class GymnasiumGame:
             _, info = env.reset(seed=0)
         except Exception as error:
             raise env_error(self._name, 0, 0, "player", error) from error
-        seating = EnvSeats(
+        seats = EnvSeats(
             self._name, ["player"], [env.observation_space], [env.action_space], {"player": info}
         )
-        self.roles, self.seat_names, self.seat_roles = (
-            seating.roles,
-            seating.seat_names,
-            seating.seat_roles,
-        )
+        self.roles, self.seat_names = seats.roles, seats.seat_names
+        self.seat_roles = seats.seat_roles
         self.reward_terms = declared_terms(env.unwrapped)
-        self._read, self._over_mask, self._decode = (
-            seating.readers[0],
-            seating.over_masks[0],
-            seating.codecs[0].decode,
-        )
+        self._read, self._over_mask = seats.readers[0], seats.over_masks[0]
+        self._decode = seats.codecs[0].decode
         self._score = Scoreboard(self._name, 1, self.reward_terms)
         self._seed: int | None = None
         self._steps = 0
@@ -69,17 +63,8 @@ class GymnasiumGame:
         if terminated or truncated:
             self._score.end(0, info, bool(truncated) and not terminated)
             mask = self._over_mask
-        return [
-            SeatTurn(
-                0,
-                observation,
-                mask,
-                rewards,
-                bool(terminated),
-                bool(truncated),
-                int(info.get("tics", 1)),
-            )
-        ]
+        tics = int(info.get("tics", 1))
+        return [SeatTurn(0, observation, mask, rewards, bool(terminated), bool(truncated), tics)]
 
     def outcome(self) -> Outcome:
         """The ranking is always (0,): there is one seat."""

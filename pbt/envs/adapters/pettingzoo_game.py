@@ -1,36 +1,76 @@
-"""What the adapters of both kinds of PettingZoo environments share: the seats, and their ends."""
+"""What the adapters of both kinds of PettingZoo environments share: seats, errors and ends."""
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from pbt.envs.adapters.seating import EnvSeats, Scoreboard, declared_terms, possible_agents
-from pbt.envs.contract import SeatTurn
+from pbt.envs.contract import Outcome, SeatTurn, env_error
+from pbt.errors import EnvError
 
 
-class PettingZooGame:
+class PettingZooGame(ABC):
     """A PettingZoo environment with a seat for each of its possible agents."""
 
-    def __init__(self, env: Any, name: str) -> None:
+    def __init__(self, env: Any, name: str = "") -> None:
         self._env = env
         self._name = name or str(env)
         self._agents = possible_agents(env, self._name)
         self._seed: int | None = None
         self._steps = 0
-
-    def _arrange(
-        self, observation_spaces: Sequence[Any], action_spaces: Sequence[Any], infos: Any
-    ) -> None:
-        """Find the seats' roles, masks and codecs. infos: of all agents, after a first reset."""
+        self._due: set[int] = set()
+        try:
+            infos = self._first_infos()
+            observation_spaces = [env.observation_space(agent) for agent in self._agents]
+            action_spaces = [env.action_space(agent) for agent in self._agents]
+        except Exception as error:
+            raise env_error(self._name, 0, 0, "-", error) from error
         seats = EnvSeats(self._name, self._agents, observation_spaces, action_spaces, infos)
-        self.roles, self.seat_names, self.seat_roles = (
-            seats.roles,
-            seats.seat_names,
-            seats.seat_roles,
-        )
-        self.reward_terms = declared_terms(self._env)
+        self.roles, self.seat_names = seats.roles, seats.seat_names
+        self.seat_roles = seats.seat_roles
+        self.reward_terms = declared_terms(env)
         self._readers, self._over_masks = seats.readers, seats.over_masks
         self._decoders = [codec.decode for codec in seats.codecs]
         self._score = Scoreboard(self._name, len(self._agents), self.reward_terms)
+
+    @abstractmethod
+    def _first_infos(self) -> Mapping[Any, Any]:
+        """Reset the environment for a look at it. Returns the infos of all agents."""
+
+    @abstractmethod
+    def _start(self, seed: int) -> list[SeatTurn]:
+        """Reset the environment, and note the seats that are due in `_due`."""
+
+    @abstractmethod
+    def _act(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        """Step the environment, and note the seats that are due in `_due`."""
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        """Start a game."""
+        self._seed, self._steps, self._due = seed, 0, set()
+        self._score.start()
+        try:
+            return self._start(seed)
+        except EnvError:
+            raise
+        except Exception as error:
+            raise env_error(self._name, seed, 0, "-", error) from error
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        """Act for exactly the seats that are due."""
+        if actions.keys() != self._due:
+            raise EnvError(
+                f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly "
+                f"the seats that are due, {sorted(self._due)}"
+            )
+        self._steps += 1
+        try:
+            return self._act(actions)
+        except EnvError:
+            raise
+        except Exception as error:
+            acting = ", ".join(self.seat_names[seat] for seat in sorted(actions))
+            raise env_error(self._name, self._seed, self._steps, acting, error) from error
 
     def _final(
         self,
@@ -49,3 +89,10 @@ class PettingZooGame:
         return SeatTurn(
             seat, observation, self._over_masks[seat], rewards, terminated, truncated, tics
         )
+
+    def outcome(self) -> Outcome:
+        """Declared places (`infos[agent]["place"]`), else the ranking of summed rewards."""
+        return self._score.outcome()
+
+    def close(self) -> None:
+        self._env.close()

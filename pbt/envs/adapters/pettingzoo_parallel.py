@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pbt.envs.adapters.pettingzoo_game import PettingZooGame
-from pbt.envs.contract import Outcome, SeatTurn, env_error
+from pbt.envs.contract import SeatTurn
 from pbt.errors import EnvError
 
 
@@ -19,56 +19,22 @@ class PettingZooParallel(PettingZooGame):
     Raises: EnvError when the environment raises or breaks the parallel rules.
     """
 
-    def __init__(self, env: Any, name: str = "") -> None:
-        super().__init__(env, name)
-        agents = self._agents
-        try:
-            _, infos = env.reset(seed=0)
-            observation_spaces = [env.observation_space(agent) for agent in agents]
-            action_spaces = [env.action_space(agent) for agent in agents]
-        except Exception as error:
-            raise env_error(self._name, 0, 0, "-", error) from error
-        self._arrange(observation_spaces, action_spaces, infos)
-        self._due: set[int] = set()
+    def _first_infos(self) -> Mapping[Any, Any]:
+        _, infos = self._env.reset(seed=0)
+        return infos  # type: ignore[no-any-return]
 
-    def reset(self, seed: int) -> list[SeatTurn]:
-        """Start a game. Returns one turn per agent at the table."""
-        self._seed, self._steps, self._due = seed, 0, set()
-        self._score.start()
-        try:
-            observations, infos = self._env.reset(seed=seed)
-            return self._turns(observations, {}, {}, {}, infos)
-        except EnvError:
-            raise
-        except Exception as error:
-            raise env_error(self._name, seed, 0, "-", error) from error
+    def _start(self, seed: int) -> list[SeatTurn]:
+        """Return one turn per agent at the table."""
+        observations, infos = self._env.reset(seed=seed)
+        return self._turns(observations, {}, {}, {}, infos)
 
-    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
-        """Act for every seat that is due. Returns a turn per seat that plays on or ended."""
-        if actions.keys() != self._due:
-            raise EnvError(
-                f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly "
-                f"the seats that are due, {sorted(self._due)}"
-            )
-        self._steps += 1
-        try:
-            observations, rewards, terminations, truncations, infos = self._env.step(
-                {
-                    self._agents[seat]: self._decoders[seat](indices)
-                    for seat, indices in actions.items()
-                }
-            )
-            return self._turns(observations, rewards, terminations, truncations, infos)
-        except EnvError:
-            raise
-        except Exception as error:
-            raise env_error(
-                self._name,
-                self._seed,
-                self._steps,
-                ", ".join(self.seat_names[seat] for seat in sorted(actions)),
-                error,
-            ) from error
+    def _act(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        """Return a turn per seat that plays on or ended."""
+        decoded = {
+            self._agents[seat]: self._decoders[seat](indices) for seat, indices in actions.items()
+        }
+        observations, rewards, terminations, truncations, infos = self._env.step(decoded)
+        return self._turns(observations, rewards, terminations, truncations, infos)
 
     def _turns(
         self,
@@ -99,10 +65,8 @@ class PettingZooParallel(PettingZooGame):
             info = infos.get(agent) or {}
             terms = self._score.rewards(seat, rewards.get(agent, 0.0), info)
             tics = int(info.get("tics", 1)) if was_due else 0
-            terminated, truncated = (
-                bool(terminations.get(agent, False)),
-                bool(truncations.get(agent, False)),
-            )
+            terminated = bool(terminations.get(agent, False))
+            truncated = bool(truncations.get(agent, False))
             if terminated or truncated:
                 turns.append(
                     self._final(
@@ -122,10 +86,3 @@ class PettingZooParallel(PettingZooGame):
             turns.append(SeatTurn(seat, observation, mask, terms, False, False, tics))
         self._due = due
         return turns
-
-    def outcome(self) -> Outcome:
-        """Declared places (`infos[agent]["place"]`), else the ranking of summed rewards."""
-        return self._score.outcome()
-
-    def close(self) -> None:
-        self._env.close()

@@ -1,11 +1,33 @@
-"""Positions of board games as text."""
+"""What PettingZoo's classic games share: how a table is made, and positions as text."""
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
+from pbt.envs.contract import Game
+
 MARKS = ".XO"
+
+
+def table_maker(name: str, module: str) -> Callable[..., Game]:
+    """The function that builds a table of a classic game, whose module is loaded at the first call.
+
+    Its options go to the `raw_env` of the module: PettingZoo's wrappers only guard against illegal
+    moves, which masks rule out.
+
+    name    used in error messages
+    module  within `pettingzoo.classic`
+    """
+
+    def make(**options: Any) -> Game:
+        raw_env = import_module(f"pettingzoo.classic.{module}").raw_env
+        return PettingZooAEC(raw_env(**options), name)
+
+    return make
 
 
 def board_text(planes: NDArray[Any], seat: int) -> str:

@@ -6,24 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pbt.envs.classic.boards import board_text
-from pbt.envs.contract import EnvSpec, Game, Grid
+from pbt.envs.classic.boards import board_text, table_maker
+from pbt.envs.contract import EnvSpec, Grid
 from pbt.envs.scripted import pick
 
 ROWS, COLUMNS, IN_A_ROW = 6, 7, 4
-
-
-def make(**options: Any) -> Game:
-    """One table.
-
-    options  passed to PettingZoo's `connect_four_v3.raw_env`; its wrappers only guard against
-             illegal moves, which masks rule out
-    """
-    from pettingzoo.classic.connect_four.connect_four import raw_env
-
-    from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
-
-    return PettingZooAEC(raw_env(**options), "connect_four")
 
 
 def _lines() -> NDArray[np.float32]:
@@ -92,7 +79,7 @@ def draw(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
 
 SPEC = EnvSpec(
     name="connect_four",
-    make=make,
+    make=table_maker("connect_four", "connect_four.connect_four"),
     chance=False,
     replayable=True,
     winners=(

@@ -3,21 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+import gymnasium
 from numpy.typing import NDArray
 
-from pbt.envs.classic.boards import board_text
+from pbt.envs.adapters.gymnasium_env import GymnasiumGame
+from pbt.envs.classic.boards import board_text, table_maker
 from pbt.envs.contract import EnvSpec, Game, Grid
 
 _WIN_DRAW_LOSS = "the game's +1, -1 or 0 (the ranking of summed rewards)"
 _CHIPS = "a player who gains chips wins (the ranking of summed rewards)"
-
-
-def _make_tictactoe(**options: Any) -> Game:
-    from pettingzoo.classic.tictactoe.tictactoe import raw_env
-
-    from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
-
-    return PettingZooAEC(raw_env(**options), "tictactoe")
 
 
 def _draw_tictactoe(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
@@ -28,27 +22,7 @@ def _draw_tictactoe(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
     return board_text(observation["observation"].swapaxes(0, 1), seat)
 
 
-def _make_leduc(**options: Any) -> Game:
-    from pettingzoo.classic.rlcard_envs.leduc_holdem import raw_env
-
-    from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
-
-    return PettingZooAEC(raw_env(**options), "leduc_holdem")
-
-
-def _make_texas(**options: Any) -> Game:
-    from pettingzoo.classic.rlcard_envs.texas_holdem import raw_env
-
-    from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
-
-    return PettingZooAEC(raw_env(**options), "texas_holdem")
-
-
 def _make_cartpole(**options: Any) -> Game:
-    import gymnasium
-
-    from pbt.envs.adapters.gymnasium_env import GymnasiumGame
-
     return GymnasiumGame(
         gymnasium.make("CartPole-v1", disable_env_checker=True, **options), "cartpole"
     )
@@ -56,7 +30,7 @@ def _make_cartpole(**options: Any) -> Game:
 
 TICTACTOE = EnvSpec(
     name="tictactoe",
-    make=_make_tictactoe,
+    make=table_maker("tictactoe", "tictactoe.tictactoe"),
     chance=False,
     replayable=True,
     winners=_WIN_DRAW_LOSS,
@@ -66,7 +40,7 @@ TICTACTOE = EnvSpec(
 )
 LEDUC_HOLDEM = EnvSpec(
     "leduc_holdem",
-    _make_leduc,
+    table_maker("leduc_holdem", "rlcard_envs.leduc_holdem"),
     True,
     True,
     _CHIPS,
@@ -74,7 +48,7 @@ LEDUC_HOLDEM = EnvSpec(
 )
 TEXAS_HOLDEM = EnvSpec(
     "texas_holdem",
-    _make_texas,
+    table_maker("texas_holdem", "rlcard_envs.texas_holdem"),
     True,
     True,
     _CHIPS,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn, ranking_from_scores
+from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn, ranking_from_scores
 from pbt.seeding import integer
 
 PLACES = 3
@@ -49,15 +49,10 @@ class HideAndSeek:
             return [SeatTurn(1, self._locked, mask, (0.0,), tics=0)]
         found = self._hidden in (self._locked, actions[1][0])
         self._seeker_return = 1.0 if found else -1.0
+        reward, mask = self._seeker_return, np.ones(PLACES + 1, np.bool_)
         return [
-            SeatTurn(0, self._view(), None, (-self._seeker_return,), terminated=True),
-            SeatTurn(
-                1,
-                self._locked,
-                np.ones(PLACES + 1, np.bool_),
-                (self._seeker_return,),
-                terminated=True,
-            ),
+            SeatTurn(0, self._view(), None, (-reward,), terminated=True),
+            SeatTurn(1, self._locked, mask, (reward,), terminated=True),
         ]
 
     def _view(self) -> Any:
@@ -70,13 +65,9 @@ class HideAndSeek:
         pass
 
 
-def make(**options: Any) -> Game:
-    return HideAndSeek(**options)
-
-
 SPEC = EnvSpec(
     name="hide_and_seek",
-    make=make,
+    make=HideAndSeek,
     chance=True,
     replayable=True,
     winners="the seeker wins if the hider is found, else the hider",

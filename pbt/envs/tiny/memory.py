@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn
+from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.seeding import integer
 
 
@@ -25,9 +25,8 @@ class Memory:
     """
 
     def __init__(self, cues: int = 3, delay: int = 4) -> None:
-        self.roles: tuple[Role, ...] = (
-            Role("player", spaces.Box(0.0, 1.0, (cues + 1,), np.float32), spaces.Discrete(cues)),
-        )
+        sees = spaces.Box(0.0, 1.0, (cues + 1,), np.float32)
+        self.roles: tuple[Role, ...] = (Role("player", sees, spaces.Discrete(cues)),)
         self.seat_names: tuple[str, ...] = ("player",)
         self.seat_roles: tuple[int, ...] = (0,)
         self.reward_terms: tuple[str, ...] = ("reward",)
@@ -42,15 +41,8 @@ class Memory:
         is_question = self._step == self._delay
         self._step += 1
         reward = float(is_question and actions[0][0] == self._cue)
-        return [
-            SeatTurn(
-                0,
-                self._view(self._cues if self._step == self._delay else None),
-                None,
-                (reward,),
-                terminated=is_question,
-            )
-        ]
+        view = self._view(self._cues if self._step == self._delay else None)
+        return [SeatTurn(0, view, None, (reward,), terminated=is_question)]
 
     def _view(self, index: int | None) -> Any:
         observation = np.zeros(self._cues + 1, np.float32)
@@ -65,13 +57,9 @@ class Memory:
         pass
 
 
-def make(**options: Any) -> Game:
-    return Memory(**options)
-
-
 SPEC = EnvSpec(
     name="memory",
-    make=make,
+    make=Memory,
     chance=True,
     replayable=True,
     winners="one seat: no player wins, the return counts",

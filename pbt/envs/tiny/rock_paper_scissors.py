@@ -10,15 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from pbt.envs.contract import (
-    EnvSpec,
-    Game,
-    Outcome,
-    Role,
-    ScriptedAct,
-    SeatTurn,
-    ranking_from_scores,
-)
+from pbt.envs.contract import EnvSpec, Outcome, Role, ScriptedAct, SeatTurn, ranking_from_scores
 
 NAMES = ("rock", "paper", "scissors")
 MOVES = len(NAMES)
@@ -33,9 +25,8 @@ class RockPaperScissors:
     """
 
     def __init__(self, rounds: int = 3) -> None:
-        self.roles: tuple[Role, ...] = (
-            Role("player", spaces.Discrete(1 + MOVES), spaces.Discrete(MOVES)),
-        )
+        player = Role("player", spaces.Discrete(1 + MOVES), spaces.Discrete(MOVES))
+        self.roles: tuple[Role, ...] = (player,)
         self.seat_names: tuple[str, ...] = ("player_0", "player_1")
         self.seat_roles: tuple[int, ...] = (0, 0)
         self.reward_terms: tuple[str, ...] = ("reward",)
@@ -82,13 +73,9 @@ def always(move: int) -> ScriptedAct:
     return act
 
 
-def make(**options: Any) -> Game:
-    return RockPaperScissors(**options)
-
-
 SPEC = EnvSpec(
     name="rock_paper_scissors",
-    make=make,
+    make=RockPaperScissors,
     chance=False,
     replayable=True,
     winners="who won more rounds (the ranking of summed rewards)",

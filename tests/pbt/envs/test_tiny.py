@@ -9,7 +9,7 @@ from pbt.envs.tiny import hide_and_seek, memory, rock_paper_scissors
 
 
 def test_rock_paper_scissors_is_symmetric_with_value_zero() -> None:
-    game = rock_paper_scissors.make(rounds=1)
+    game = rock_paper_scissors.RockPaperScissors(rounds=1)
     pay = np.zeros((3, 3))
     for a, b in itertools.product(range(3), repeat=2):
         game.reset(0)
@@ -22,7 +22,7 @@ def test_rock_paper_scissors_is_symmetric_with_value_zero() -> None:
 
 
 def found(seed: int, hide: int, seek: int) -> tuple[bool, int]:
-    game = hide_and_seek.make()
+    game = hide_and_seek.HideAndSeek()
     (turn,) = game.reset(seed)
     locked = int(np.argmax(turn.observation))
     (turn,) = game.step({0: (hide,)})
@@ -53,7 +53,7 @@ def test_hide_and_seek_has_the_promised_values() -> None:
 
 @pytest.mark.parametrize(("cues", "delay"), [(3, 4), (2, 1), (5, 7)])
 def test_memory_shows_the_cue_once_and_asks_for_it_later(cues: int, delay: int) -> None:
-    game = memory.make(cues=cues, delay=delay)
+    game = memory.Memory(cues=cues, delay=delay)
     drawn = set()
     for seed in range(40):
         (turn,) = game.reset(seed)

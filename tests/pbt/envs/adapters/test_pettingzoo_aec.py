@@ -366,7 +366,7 @@ def test_actions_for_the_wrong_seat_are_refused() -> None:
     game = PettingZooAEC(Scripted(["a", "b"], lambda *_: {}))
     game.reset(0)
     for actions in ({1: (0,)}, {}, {0: (0,), 1: (0,)}):
-        with pytest.raises(EnvError, match="expected exactly the seat that is due, 0"):
+        with pytest.raises(EnvError, match=r"expected exactly the seats that are due, \[0\]"):
             game.step(actions)
 
 
