@@ -13,6 +13,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from pbt.config.problems import did_you_mean
+from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import EnvError, EnvOptionsError
 
@@ -57,8 +58,6 @@ def make(**options: Any) -> Game:
 
 
 def _game(scenario: str, raw_env: Any, options: Mapping[str, Any], one_role: bool) -> Game:
-    from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
-
     try:
         raw = raw_env(**options)
     except Exception as error:
@@ -130,11 +129,8 @@ class AtOnce:
     def __init__(self, raw: Any) -> None:
         self._raw = raw
         self.possible_agents = list(raw.possible_agents)
-        self.observation_space, self.action_space, self.close = (
-            raw.observation_space,
-            raw.action_space,
-            raw.close,
-        )
+        self.observation_space, self.action_space = raw.observation_space, raw.action_space
+        self.close = raw.close
         self.agents: list[Any] = []
 
     def reset(self, seed: int | None = None, options: Any = None) -> tuple[Any, Any]:
@@ -173,14 +169,8 @@ class OneRole:
         counts = {agent: int(env.action_space(agent).n) for agent in self.possible_agents}
         if len(set(counts.values())) > 1:
             shown = ", ".join(f"{agent} {count}" for agent, count in counts.items())
-            raise EnvOptionsError(
-                [
-                    (
-                        f"one_role = True: agents have different numbers of actions ({shown}); "
-                        "leave it out, so that each kind has a role"
-                    )
-                ]
-            )
+            problem = f"one_role = True: agents have different numbers of actions ({shown})"
+            raise EnvOptionsError([f"{problem}; leave it out, so that each kind has a role"])
 
     @property
     def agents(self) -> Any:

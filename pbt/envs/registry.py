@@ -61,24 +61,26 @@ def spec(
         from pbt.envs.adapters.user_file import file_spec
 
         return file_spec(name, measured)
-    if name.startswith(OPENSPIEL):
-        from pbt.envs.adapters.openspiel import openspiel_spec
-
-        openspiel_game = openspiel_spec(name)
-        return openspiel_game if allow_files else _without_files(openspiel_game)
-    if name in BUILTIN:
-        module, attribute = BUILTIN[name]
-        built_in: EnvSpec = getattr(import_module(module), attribute)
-        return built_in if allow_files else _without_files(built_in)
-    for point in _installed():
-        if point.name == name:
-            return _load(point) if allow_files else _without_files(_load(point))
+    found = _registered(name)
+    if found is not None:
+        return found if allow_files else _without_files(found)
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
     own = " Your own file: './my_game.py:function'" if allow_files else ""
     raise EnvNameError(
         f"env {name!r} is not known{hint} Registered: {', '.join(names())}; {OPENSPIEL}NAME.{own}"
     )
+
+
+def _registered(name: str) -> EnvSpec | None:
+    if name.startswith(OPENSPIEL):
+        from pbt.envs.adapters.openspiel import openspiel_spec
+
+        return openspiel_spec(name)
+    if name in BUILTIN:
+        module, attribute = BUILTIN[name]
+        return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+    return next((_load(point) for point in _installed() if point.name == name), None)
 
 
 def _without_files(env: EnvSpec) -> EnvSpec:

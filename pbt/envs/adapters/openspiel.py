@@ -63,31 +63,23 @@ class OpenSpielGame:
     def __init__(self, game: Any, name: str) -> None:
         kind = game.get_type()
         if kind.provides_information_state_tensor:
-            self._shape, self._sees = (
-                tuple(game.information_state_tensor_shape()),
-                "information_state_tensor",
-            )
+            self._sees = "information_state_tensor"
         elif kind.provides_observation_tensor:
-            self._shape, self._sees = tuple(game.observation_tensor_shape()), "observation_tensor"
+            self._sees = "observation_tensor"
         else:
             raise EnvError(
                 f"env {name!r} describes its states in words only; expected a game with an "
                 "information-state or observation tensor"
             )
+        self._shape = tuple(getattr(game, f"{self._sees}_shape")())
         self._game = game
         self._open = kind.information == kind.Information.PERFECT_INFORMATION
         self._seats = game.num_players()
         self.seat_names = tuple(f"player_{seat}" for seat in range(self._seats))
         self.seat_roles = (0,) * self._seats
-        observation_space = spaces.Box(-np.inf, np.inf, self._shape, np.float32)
-        self.roles = (
-            Role(
-                "player",
-                observation_space,
-                spaces.Discrete(game.num_distinct_actions()),
-                masked=True,
-            ),
-        )
+        sees = spaces.Box(-np.inf, np.inf, self._shape, np.float32)
+        acts = spaces.Discrete(game.num_distinct_actions())
+        self.roles = (Role("player", sees, acts, masked=True),)
 
     def reset(self, seed: int) -> list[SeatTurn]:
         """Start a game. Chance moves are drawn from `seed`, in their order."""
@@ -109,12 +101,8 @@ class OpenSpielGame:
         while state.is_chance_node():
             state.apply_action(_drawn(state.chance_outcomes(), self._rng.random()))
         if state.is_terminal():
-            return [
-                self._turn(
-                    seat, None, np.ones(self._game.num_distinct_actions(), np.bool_), over=True
-                )
-                for seat in range(self._seats)
-            ]
+            every_action = np.ones(self._game.num_distinct_actions(), np.bool_)
+            return [self._turn(seat, None, every_action, over=True) for seat in range(self._seats)]
         seat = state.current_player()
         observation = np.asarray(getattr(state, self._sees)(seat), np.float32).reshape(self._shape)
         return [self._turn(seat, observation, np.asarray(state.legal_actions_mask(seat), np.bool_))]
@@ -195,11 +183,8 @@ def _load(spiel: Any, kind: Any, name: str, options: Mapping[str, Any]) -> Any:
             "the other, each without seeing what the others chose"
         )
     try:
-        return (
-            spiel.load_game_as_turn_based(kind.short_name, parameters)
-            if options.get(TURN_BASED)
-            else spiel.load_game(kind.short_name, parameters)
-        )
+        load = spiel.load_game_as_turn_based if options.get(TURN_BASED) else spiel.load_game
+        return load(kind.short_name, parameters)
     except (spiel.SpielError, TypeError) as error:
         raise EnvOptionsError(
             [f"{dict(parameters)}: {name} does not take these: {str(error).strip()}"]

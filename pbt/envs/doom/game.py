@@ -54,19 +54,15 @@ class DoomGame:
         self._pressed = lru_cache(_REMEMBERED_ACTIONS)(self._heads.pressed)
         self._variables = tuple(described.get_available_game_variables())
         self._scales = scales([variable.name for variable in self._variables])
-        self._sampler = ScreenSampler(
-            options.screen_size, (options.height, options.width), _CHANNELS
-        )
+        seen = (options.height, options.width)
+        self._sampler = ScreenSampler(options.screen_size, seen, _CHANNELS)
+        known_variable = vizdoom.GameVariable
         self._terms = [
-            (getattr(vizdoom.GameVariable, term.variable), term.gain, term.loss)
-            for term in options.terms
+            (getattr(known_variable, term.variable), term.gain, term.loss) for term in options.terms
         ]
-        self._points = (
-            getattr(vizdoom.GameVariable, options.points.upper()) if options.points else None
-        )
-        self.roles: tuple[Role, ...] = (
-            Role("player", self._space(), action_space(self._heads.sizes)),
-        )
+        self._points = getattr(known_variable, options.points.upper()) if options.points else None
+        player = Role("player", self._space(), action_space(self._heads.sizes))
+        self.roles: tuple[Role, ...] = (player,)
         self.seat_names: tuple[str, ...] = ("player",)
         self.seat_roles: tuple[int, ...] = (0,)
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
@@ -107,11 +103,7 @@ class DoomGame:
         timeout = not dead and self._ask(lambda engine: engine.is_episode_timeout_reached())
         truncated = timeout and self._options.timeout == "truncated"
         self._reason = "timeout" if timeout else "died" if dead else "rules"
-        return [
-            SeatTurn(
-                0, None, None, rewards, terminated=not truncated, truncated=truncated, tics=tics
-            )
-        ]
+        return [SeatTurn(0, None, None, rewards, not truncated, truncated, tics)]
 
     def outcome(self) -> Outcome:
         """The ranking (0,), since there is one seat; points as the options say."""
@@ -119,11 +111,9 @@ class DoomGame:
 
     def points_now(self) -> tuple[float, ...] | None:
         """The game's count so far; None where the options name no variable that counts."""
-        return (
-            None
-            if self._points is None
-            else (float(self._ask(lambda engine: engine.get_game_variable(self._points))),)
-        )
+        if self._points is None:
+            return None
+        return (float(self._ask(lambda engine: engine.get_game_variable(self._points))),)
 
     def close(self) -> None:
         engine, self._engine = self._engine, None
@@ -141,14 +131,9 @@ class DoomGame:
         if (starts := scene_starts(game)) is not None and not starts.players:
             # The engine would end within its start, and this process with it.
             place = f"{Path(options.scenario).stem} {game.get_doom_map()}"
-            raise EnvOptionsError(
-                [
-                    (
-                        f"scenario: {place} has no place for a single player to appear; say "
-                        "another map, or env.name = 'doom_match'"
-                    )
-                ]
-            )
+            problem = f"scenario: {place} has no place for a single player to appear"
+            advice = "say another map, or env.name = 'doom_match'"
+            raise EnvOptionsError([f"{problem}; {advice}"])
         if options.max_tics is not None or not game.get_episode_timeout():
             game.set_episode_timeout(options.max_tics or _LONGEST_TICS)
         if options.variables is not None:
@@ -160,21 +145,15 @@ class DoomGame:
         screen = spaces.Box(0, 255, self._sampler.shape, np.uint8)
         if not self._variables:
             return screen
-        return spaces.Dict(
-            {
-                "screen": screen,
-                "variables": spaces.Box(-LARGEST, LARGEST, (len(self._variables),), np.float32),
-            }
-        )
+        variables = spaces.Box(-LARGEST, LARGEST, (len(self._variables),), np.float32)
+        return spaces.Dict({"screen": screen, "variables": variables})
 
     def _see(self) -> Any:
         state = self._ask(lambda engine: engine.get_state())
         screen = self._sampler.sample(state.screen_buffer)
-        return (
-            {"screen": screen, "variables": scaled(state.game_variables, self._scales)}
-            if self._variables
-            else screen
-        )
+        if not self._variables:
+            return screen
+        return {"screen": screen, "variables": scaled(state.game_variables, self._scales)}
 
     def _measure(self) -> list[float]:
         return [

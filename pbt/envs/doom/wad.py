@@ -65,11 +65,9 @@ def map_starts(wad: Path, map_name: str) -> Starts | None:
             types = _thing_types(_map_lumps(file, map_name.upper().encode()))
     except (OSError, ValueError, struct.error):
         return None
-    return (
-        None
-        if types is None
-        else Starts(types.count(_DEATHMATCH), sum(types.count(number) for number in _PLAYERS))
-    )
+    if types is None:
+        return None
+    return Starts(types.count(_DEATHMATCH), sum(types.count(number) for number in _PLAYERS))
 
 
 def _thing_types(lumps: dict[bytes, bytes]) -> list[int] | None:

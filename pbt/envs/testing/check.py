@@ -64,21 +64,10 @@ def check_game(spec: EnvSpec, seeds: int = 20, *, max_steps: int = MAX_STEPS) ->
     try:
         return _check(spec, seeds, max_steps, tables)
     except EnvError as error:
-        return _report(spec, None, [str(error)], [], None, None)
+        return _report(spec, None, [str(error)])
     except Exception as error:  # noqa: BLE001  a game's constructor may raise anything; it becomes the report's finding
-        return _report(
-            spec,
-            None,
-            [
-                (
-                    f"building game {spec.name!r} raised {type(error).__name__}: {error}; fix "
-                    "its constructor"
-                )
-            ],
-            [],
-            None,
-            None,
-        )
+        problem = f"building game {spec.name!r} raised {type(error).__name__}: {error}"
+        return _report(spec, None, [f"{problem}; fix its constructor"])
     finally:
         for table in tables:
             table.close()
@@ -88,16 +77,16 @@ def _check(spec: EnvSpec, seeds: int, max_steps: int, tables: list[Game]) -> Che
     game = _table(spec, tables)
     problems = table_problems(game)
     if problems:
-        return _report(spec, game, problems, [], None, None)
+        return _report(spec, game, problems)
     referee = Referee(game)
     played: list[Playthrough] = []
     for seed in range(seeds):
         played.append(play(referee, spec.name, seed, seed, max_steps))
         problems.extend(_found(played[-1], max_steps))
-        if played[-1].error is not None or not played[-1].ended:
+        if played[-1].error is not None or played[-1].outcome is None:
             break
     if problems:
-        return _report(spec, game, problems, played, None, None)
+        return _report(spec, game, problems, played)
     other = Referee(_table(spec, tables))
     replays = {
         seed: play(other, spec.name, seed, seed, max_steps) for seed in reversed(range(seeds))
@@ -151,7 +140,7 @@ def table_problems(game: Game) -> list[str]:
 def _found(game: Playthrough, max_steps: int) -> list[str]:
     if game.problems:
         return list(game.problems)
-    if not game.ended:
+    if game.outcome is None:
         return [
             f"seed {game.seed}: no end after {max_steps} steps; expected every game to end; "
             "truncate it in the game, or check it with a higher limit if it is meant to last"
@@ -185,9 +174,9 @@ def _report(
     spec: EnvSpec,
     game: Game | None,
     problems: list[str],
-    played: Sequence[Playthrough],
-    replayable: bool | None,
-    seed_matters: bool | None,
+    played: Sequence[Playthrough] = (),
+    replayable: bool | None = None,
+    seed_matters: bool | None = None,
 ) -> CheckReport:
     ended = [one.outcome for one in played if one.outcome is not None]
     seats = game.seat_names if game is not None else ()

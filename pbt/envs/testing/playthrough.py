@@ -14,7 +14,7 @@ import numpy as np
 from pbt.envs.contract import Game, Outcome, SeatTurn, env_error, ranking_from_scores
 from pbt.envs.scripted import random_act
 from pbt.envs.spaces import ActionCodec, ObservationCodec
-from pbt.envs.testing.turn_problems import mask_problems, observation_problems, reward_problems
+from pbt.envs.testing import turn_problems
 from pbt.errors import EnvError
 from pbt.seeding import generator
 
@@ -27,20 +27,16 @@ class Playthrough:
 
     problems   broken promises of the contract, in order; the game is left at the first
     error      set when the game's code raised
-    ended      every seat was over within the step limit
-    steps      calls of the game's step
     decisions  actions of all seats
     step_s     seconds inside the game's own reset and step
     digest     of every observation, mask, reward, flag and action in order: equal digests, equal
                games
-    outcome    as the game declared it; None where it did not end
+    outcome    as the game declared it; None where not every seat was over within the step limit
     """
 
     seed: int
     problems: tuple[str, ...]
     error: EnvError | None
-    ended: bool
-    steps: int
     decisions: int
     step_s: float
     digest: str
@@ -106,36 +102,21 @@ class Referee:
             return [f"{seat}: a turn after its episode ended; expected none until the next reset"]
         index = self.game.seat_roles[turn.seat]
         role = self.game.roles[index]
-        problems = observation_problems(seat, role, turn)
-        problems += mask_problems(seat, role, self.heads[index], turn)
-        problems += reward_problems(seat, self.game.reward_terms, turn, first)
-        if turn.seat in self._acted and not turn.tics > 0:
-            problems.append(
-                f"{seat}: tics {turn.tics} after an action; expected at least 1; say how "
-                "many engine ticks the action covered"
-            )
-        if first and turn.tics != 0:
-            problems.append(
-                f"{seat}: tics {turn.tics} at reset; expected 0: nothing was played yet"
-            )
-        return problems
+        problems = (
+            turn_problems.observation_problem(role, turn),
+            turn_problems.mask_problem(role, self.heads[index], turn),
+            turn_problems.reward_problem(self.game.reward_terms, turn, first),
+            turn_problems.tics_problem(turn, turn.seat in self._acted, first),
+        )
+        return [f"{seat}: {problem}" for problem in problems if problem]
 
     def _note(self, turn: SeatTurn) -> None:
-        self.digest.update(
-            repr(
-                (
-                    turn.seat,
-                    turn.terminated,
-                    turn.truncated,
-                    turn.tics,
-                    [float(r) for r in turn.rewards],
-                )
-            ).encode()
-        )
+        rewards = [float(reward) for reward in turn.rewards]
+        facts = (turn.seat, turn.terminated, turn.truncated, turn.tics, rewards)
+        self.digest.update(repr(facts).encode())
         if turn.observation is not None:
-            for array in (
-                self.codecs[self.game.seat_roles[turn.seat]].arrays(turn.observation).values()
-            ):
+            codec = self.codecs[self.game.seat_roles[turn.seat]]
+            for array in codec.arrays(turn.observation).values():
                 self.digest.update(array.tobytes())
         if turn.mask is not None and not turn.over:
             self.digest.update(turn.mask.tobytes())
@@ -208,17 +189,8 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
     problems = [f"seed {seed}, step {steps}: {problem}" for problem in referee.problems]
     if error is not None:
         problems.append(str(error))
-    return Playthrough(
-        seed,
-        tuple(problems),
-        error,
-        outcome is not None,
-        steps,
-        decisions,
-        step_s,
-        referee.digest.hexdigest(),
-        outcome,
-    )
+    digest = referee.digest.hexdigest()
+    return Playthrough(seed, tuple(problems), error, decisions, step_s, digest, outcome)
 
 
 def _timed(call: Callable[[T], list[SeatTurn]], argument: T) -> tuple[list[SeatTurn], float]:

@@ -1,4 +1,4 @@
-"""Judges one turn: what is wrong with its observation, its mask and its rewards."""
+"""Judges one turn: what is wrong with its observation, its mask, its rewards and its tics."""
 
 from typing import Any
 
@@ -15,21 +15,13 @@ _FITTING = (
 )
 
 
-def observation_problems(seat: str, role: Role, turn: SeatTurn) -> list[str]:
-    """What is wrong with the observation of a turn; empty: nothing."""
-    if turn.observation is None:
-        return (
-            []
-            if turn.over
-            else [
-                (
-                    f"{seat}: observation None while it must act; expected an element of "
-                    f"{role.observation_space}"
-                )
-            ]
-        )
-    misfit = _misfit(role.observation_space, turn.observation, "observation")
-    return [f"{seat}: {misfit}"] if misfit else []
+def observation_problem(role: Role, turn: SeatTurn) -> str | None:
+    """What is wrong with the observation of a turn; None: nothing."""
+    if turn.observation is not None:
+        return _misfit(role.observation_space, turn.observation, "observation")
+    if turn.over:
+        return None
+    return f"observation None while it must act; expected an element of {role.observation_space}"
 
 
 def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
@@ -77,46 +69,36 @@ def _box_misfit(space: spaces.Box, value: NDArray[Any], where: str) -> str:
     )
 
 
-def mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn) -> list[str]:
-    """What is wrong with the mask of a turn; empty: nothing.
+def mask_problem(role: Role, heads: tuple[int, ...], turn: SeatTurn) -> str | None:
+    """What is wrong with the mask of a turn; None: nothing.
 
     heads  the sizes of the role's action heads
     """
     mask, total = turn.mask, sum(heads)
+    if mask is None and (turn.over or not role.masked):
+        return None
     if not role.masked:
         return (
-            []
-            if mask is None
-            else [
-                (
-                    f"{seat}: a mask, though role {role.name!r} is not masked; expected None, or "
-                    "masked=True in the Role"
-                )
-            ]
+            f"a mask, though role {role.name!r} is not masked; expected None, or masked=True in "
+            "the Role"
         )
-    if turn.over and mask is None:
-        return []
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (total,):
         form = (
             f"shape {mask.shape}, dtype {mask.dtype}"
             if isinstance(mask, np.ndarray)
             else type(mask).__name__
         )
-        return [
-            (
-                f"{seat}: mask with {form}; expected a numpy array of shape ({total},), dtype "
-                "bool: one entry per choice, heads side by side"
-            )
-        ]
+        return (
+            f"mask with {form}; expected a numpy array of shape ({total},), dtype bool: one entry "
+            "per choice, heads side by side"
+        )
     empty = _empty_heads(mask, heads)
     if empty and not turn.over:
-        return [
-            (
-                f"{seat}: no legal choice in head {empty[0]} of the mask; expected at least one; "
-                "give a pass action, or end the episode"
-            )
-        ]
-    return []
+        return (
+            f"no legal choice in head {empty[0]} of the mask; expected at least one; give a pass "
+            "action, or end the episode"
+        )
+    return None
 
 
 def _empty_heads(mask: NDArray[np.bool_], heads: tuple[int, ...]) -> list[int]:
@@ -129,18 +111,32 @@ def _empty_heads(mask: NDArray[np.bool_], heads: tuple[int, ...]) -> list[int]:
     ]
 
 
-def reward_problems(seat: str, terms: tuple[str, ...], turn: SeatTurn, first: bool) -> list[str]:
-    """What is wrong with the rewards of a turn; empty: nothing.
+def reward_problem(terms: tuple[str, ...], turn: SeatTurn, first: bool) -> str | None:
+    """What is wrong with the rewards of a turn; None: nothing.
 
     terms  names of the game's reward terms
     first  the turn comes from a reset
     """
     if len(turn.rewards) != len(terms):
-        return [f"{seat}: {len(turn.rewards)} rewards; expected {len(terms)}, one per term {terms}"]
+        return f"{len(turn.rewards)} rewards; expected {len(terms)}, one per term {terms}"
     if not np.isfinite(np.asarray(turn.rewards, dtype=np.float64)).all():
-        return [f"{seat}: rewards {list(turn.rewards)}; expected finite numbers"]
+        return f"rewards {list(turn.rewards)}; expected finite numbers"
     if first and any(turn.rewards):
-        return [
-            f"{seat}: rewards {list(turn.rewards)} at reset; expected zeros: nothing was played yet"
-        ]
-    return []
+        return f"rewards {list(turn.rewards)} at reset; expected zeros: nothing was played yet"
+    return None
+
+
+def tics_problem(turn: SeatTurn, acted: bool, first: bool) -> str | None:
+    """What is wrong with the count of tics of a turn; None: nothing.
+
+    acted  the seat acted since its turn before
+    first  the turn comes from a reset
+    """
+    if acted and not turn.tics > 0:
+        return (
+            f"tics {turn.tics} after an action; expected at least 1; say how many engine ticks "
+            "the action covered"
+        )
+    if first and turn.tics != 0:
+        return f"tics {turn.tics} at reset; expected 0: nothing was played yet"
+    return None
