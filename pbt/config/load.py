@@ -84,14 +84,8 @@ def shipped_configs() -> dict[str, Path]:
     """Bare name -> file of the configs that come with the package."""
     # In an installed package they lie beside this module, in a checkout at its root.
     here = Path(__file__).resolve()
-    folder = next(
-        (
-            place
-            for place in (here.parent / "shipped", here.parents[2] / "configs")
-            if place.is_dir()
-        ),
-        None,
-    )
+    places = (here.parent / "shipped", here.parents[2] / "configs")
+    folder = next(filter(Path.is_dir, places), None)
     return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))} if folder else {}
 
 
@@ -159,27 +153,20 @@ def _syntax_problem(text: str, message: str) -> str:
 
 
 def _resolve(given: Table, overrides: Sequence[str], source: str) -> LoadedConfig:
-    origins = dict.fromkeys(_leaves(given), "file")
     table, set_keys, problems = _apply_overrides(given, overrides)
-    origins = {
-        key: origin for key, origin in origins.items() if key in set(_leaves(table))
-    } | dict.fromkeys(set_keys, "--set")
-    config: RunConfig | None = None
+    left = set(_leaves(table))
+    from_file = [key for key in _leaves(given) if key in left]
+    origins = dict.fromkeys(from_file, "file") | dict.fromkeys(set_keys, "--set")
     try:
-        config = RunConfig.model_validate_json(_as_json(table), strict=True)
+        # As JSON, since strict validation takes lists for tuples only from there. TOML's dates
+        # become text, which no field accepts by accident.
+        config = RunConfig.model_validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as error:
         problems += [_named_by_origin(line, set_keys) for line in field_problems(error, table)]
-    if problems or config is None:
-        raise ConfigError(source, problems)
-    return LoadedConfig(config, source, origins)
-
-
-def _as_json(table: Mapping[str, Any]) -> str:
-    """The table as JSON, since strict validation takes lists for tuples only from there.
-
-    TOML's dates become text, which no field accepts by accident.
-    """
-    return json.dumps(table, default=str)
+    else:
+        if not problems:
+            return LoadedConfig(config, source, origins)
+    raise ConfigError(source, problems)
 
 
 def _apply_overrides(given: Table, overrides: Sequence[str]) -> tuple[Table, list[str], list[str]]:
@@ -239,11 +226,8 @@ def _put(table: Table, path: Sequence[str], value: Any) -> None:
 def _named_by_origin(problem: str, set_keys: Sequence[str]) -> str:
     """The problem, marked as one of --set where its value came from the command line."""
     place = re.split(r"[ :]", problem, maxsplit=1)[0]
-    return (
-        f"--set {problem}"
-        if any(place == key or place.startswith(f"{key}.") for key in set_keys)
-        else problem
-    )
+    was_set = any(place == key or place.startswith(f"{key}.") for key in set_keys)
+    return f"--set {problem}" if was_set else problem
 
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -32,13 +32,10 @@ def field_problems(error: ValidationError, given: Mapping[str, Any]) -> list[str
     given  the table that was validated
     """
     lines: dict[Loc, str] = {}
-    contradictions: list[str] = []
     for detail in error.errors(include_url=False):
-        if detail["type"] == "value_error":
-            contradictions += _validator_lines(detail)
-            continue
-        loc = _place(detail, given)
-        lines.setdefault(loc, _describe(detail, loc, given))
+        if detail["type"] != "value_error":
+            loc = _place(detail, given)
+            lines.setdefault(loc, _describe(detail, loc, given))
     # pydantic refuses a union branch by branch. Where something inside it is wrong, the line about
     # that says all.
     lines = {
@@ -46,13 +43,20 @@ def field_problems(error: ValidationError, given: Mapping[str, Any]) -> list[str
         for loc, line in lines.items()
         if not any(len(other) > len(loc) and other[: len(loc)] == loc for other in lines)
     }
+    contradictions = _contradictions(error)
     if lines and not contradictions:
         contradictions = _contradictions_without(lines, given)
     return [*lines.values(), *contradictions]
 
 
-def _validator_lines(detail: ErrorDetails) -> list[str]:
-    return str(detail["ctx"]["error"]).splitlines()
+def _contradictions(error: ValidationError) -> list[str]:
+    """The lines of the config's own checks, which compare several values."""
+    return [
+        line
+        for detail in error.errors(include_url=False)
+        if detail["type"] == "value_error"
+        for line in str(detail["ctx"]["error"]).splitlines()
+    ]
 
 
 def _contradictions_without(bad: Iterable[Loc], given: Mapping[str, Any]) -> list[str]:
@@ -70,12 +74,7 @@ def _contradictions_without(bad: Iterable[Loc], given: Mapping[str, Any]) -> lis
     try:
         RunConfig.model_validate_json(json.dumps(rest), strict=True)
     except ValidationError as error:
-        lines = [
-            line
-            for detail in error.errors(include_url=False)
-            if detail["type"] == "value_error"
-            for line in _validator_lines(detail)
-        ]
+        lines = _contradictions(error)
         return [line for line in lines if not any(place in line for place in places)]
     return []
 
@@ -147,12 +146,9 @@ def _advice(found: Any, schema: Schema, loc: Loc) -> str:
     if kinds == {"object"} and not isinstance(found, dict):
         inner = ' with name = "..."' if loc == ("env",) else ""
         return f"write a section [{_dotted(loc)}]{inner}"
-    if (
-        "default" in schema
-        and schema["default"] is not None
-        and not isinstance(schema["default"], dict)
-    ):
-        return f"the default is {_shown(schema['default'])}"
+    default = schema.get("default")
+    if default is not None and not isinstance(default, dict):
+        return f"the default is {_shown(default)}"
     return "change it, or leave it out for the default"
 
 
@@ -258,16 +254,8 @@ def _inside(schema: Schema, name: str | int) -> Schema | None:
 
 def _expected(schema: Schema) -> str:
     """A schema in words: "a whole number of at least 1", 'one of "none", "gru"', ..."""
-    return (
-        " or ".join(
-            dict.fromkeys(
-                _expected_one(branch)
-                for branch in _branches(schema)
-                if branch.get("type") != "null"
-            )
-        )
-        or "something else"
-    )
+    branches = [branch for branch in _branches(schema) if branch.get("type") != "null"]
+    return " or ".join(dict.fromkeys(map(_expected_one, branches))) or "something else"
 
 
 def _choices(schema: Schema) -> Sequence[Any]:
@@ -277,12 +265,10 @@ def _choices(schema: Schema) -> Sequence[Any]:
 
 def _patterns(schema: Schema) -> list[str]:
     r"""The alternatives of a pattern such as ^(auto|cuda:\d+)$, with N for a number."""
-    pattern = str(schema.get("pattern", ""))
-    return (
-        pattern.removeprefix("^(").removesuffix(")$").replace(r"\d+", "N").split("|")
-        if pattern
-        else []
-    )
+    if "pattern" not in schema:
+        return []
+    pattern = str(schema["pattern"]).removeprefix("^(").removesuffix(")$")
+    return pattern.replace(r"\d+", "N").split("|")
 
 
 def _expected_one(schema: Schema) -> str:
@@ -320,18 +306,9 @@ def _range(schema: Schema) -> str:
     )
     if low is not None and high is not None:
         return f" from {low:g} to {high:g}"
-    lower = (
-        f"of at least {low:g}"
-        if low is not None
-        else f"greater than {over:g}"
-        if over is not None
-        else ""
-    )
-    upper = (
-        f"at most {high:g}"
-        if high is not None
-        else f"less than {under}"
-        if under is not None
-        else ""
-    )
-    return "".join(f" {part}" for part in (" and ".join(filter(None, (lower, upper))),) if part)
+    bounds = []
+    if low is not None or over is not None:
+        bounds.append(f"greater than {over:g}" if low is None else f"of at least {low:g}")
+    if high is not None or under is not None:
+        bounds.append(f"less than {under}" if high is None else f"at most {high:g}")
+    return f" {' and '.join(bounds)}" if bounds else ""

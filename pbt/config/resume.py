@@ -97,17 +97,16 @@ def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
 def _taken_back(old: RunConfig, new: RunConfig) -> list[str]:
     """Members that joined or left stay in the config, since games and snapshots name them."""
     before, after = old.population, new.population
-    joined = [name for name, one in before.joined.items() if after.joined.get(name) != one]
     problems = [
-        f"population.joined.{name}: has joined already; it can only leave" for name in joined
+        f"population.joined.{name}: has joined already; it can only leave"
+        for name, one in before.joined.items()
+        if after.joined.get(name) != one
     ]
-    returned = [name for name in before.left if name not in after.left]
+    advice = "a new member can begin with the weights of its last snapshot"
     return problems + [
-        (
-            f"population.left: {name} has left for good; a new member can begin with the weights "
-            "of its last snapshot"
-        )
-        for name in returned
+        f"population.left: {name} has left for good; {advice}"
+        for name in before.left
+        if name not in after.left
     ]
 
 
@@ -162,10 +161,6 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _shown(value: Any) -> str:
     if value is None:
         return "nothing"
-    return (
-        f'"{value}"'
-        if isinstance(value, str)
-        else str(list(value))
-        if isinstance(value, tuple)
-        else str(value)
-    )
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(list(value) if isinstance(value, tuple) else value)

@@ -100,11 +100,8 @@ class RunConfig(Section):
 
     def _batch_problems(self) -> list[str]:
         """What is wrong with the sizes of slots, batches and minibatches, at most one line."""
-        steps, batch, parts = (
-            self.sampling.rollout_steps,
-            self.learning.batch_steps,
-            self.learning.minibatches,
-        )
+        steps, batch = self.sampling.rollout_steps, self.learning.batch_steps
+        parts = self.learning.minibatches
         if batch % steps:
             fits = max(1, round(batch / steps)) * steps
             return [

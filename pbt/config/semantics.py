@@ -98,21 +98,17 @@ def _limit_problems(config: RunConfig, game: GameShape) -> list[str]:
     problems = []
     resident, seats = config.matchmaking.resident, len(game.seat_roles)
     if resident != "auto" and resident < seats:
-        problem = (
-            f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen "
-            "players at once"
+        problems.append(
+            f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen players "
+            f'at once; make it {seats} or more, or "auto"'
         )
-        problems.append(f'{problem}; make it {seats} or more, or "auto"')
     # For a game that has deadlines of its own, `pbt.envs.contract.Deadlined`.
     longest_s = getattr(game, "longest_wait_s", 0.0)
     if config.env.timeout_s <= longest_s and config.runtime.placement != "serial":
-        problem = (
-            f"env.timeout_s = {config.env.timeout_s:g}: this game itself ends what does "
-            f"not answer for up to {longest_s:g} s"
-        )
         problems.append(
-            f"{problem}; make it longer, say {max(60.0, 2 * longest_s):g}, or one that hangs "
-            "costs all games of its worker"
+            f"env.timeout_s = {config.env.timeout_s:g}: this game itself ends what does not "
+            f"answer for up to {longest_s:g} s; make it longer, say "
+            f"{max(60.0, 2 * longest_s):g}, or one that hangs costs all games of its worker"
         )
     return problems
 
@@ -140,11 +136,8 @@ def _role_problems(counts: int | Mapping[str, int], roles: Sequence[str]) -> lis
 def _membership_problems(config: RunConfig, roles: Sequence[str]) -> list[str]:
     """What is wrong with the members that joined and left, one line each."""
     joined, left = config.population.joined, config.population.left
-    first, members, playing = (
-        _first_members(config, roles),
-        everyone(config, roles),
-        set(member_roles(config, roles).values()),
-    )
+    first, members = _first_members(config, roles), everyone(config, roles)
+    playing = set(member_roles(config, roles).values())
     problems = [
         (
             f"population.joined.{name}: the population began with a member of that name; go on "
@@ -153,13 +146,12 @@ def _membership_problems(config: RunConfig, roles: Sequence[str]) -> list[str]:
         for name in joined
         if name in first
     ]
-    for name, one in joined.items():
-        if one.role not in roles:
-            problems.append(
-                _unknown(
-                    f"population.joined.{name}.role", one.role, "role", roles, ", ".join(roles)
-                )
-            )
+    shown = ", ".join(roles)
+    problems += [
+        _unknown(f"population.joined.{name}.role", one.role, "role", roles, shown)
+        for name, one in joined.items()
+        if one.role not in roles
+    ]
     problems += [
         _unknown(f"population.left.{name}", name, "member", members, ", ".join(members))
         for name in left
