@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from safetensors import SafetensorError
-from safetensors.torch import load as _load
 from safetensors.torch import load_file as _load_file
 from safetensors.torch import save as _save
 from torch import Tensor, nn
@@ -31,28 +30,6 @@ def to_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None =
     """
     plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     return _save(plain, {_METADATA_KEY: json.dumps(dict(metadata or {}), sort_keys=True)})
-
-
-def from_bytes(content: bytes, source: str = "weights") -> tuple[dict[str, Tensor], dict[str, str]]:
-    """(tensors, metadata) of a file.
-
-    source  names the bytes in errors
-    Raises: SnapshotError when they are damaged or were not written by `to_bytes`.
-    """
-    try:
-        tensors = _load(content)
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        metadata = json.loads(header["__metadata__"][_METADATA_KEY])
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        problem = (
-            f"{len(content)} bytes that do not read as safetensors "
-            f"({type(error).__name__}: {error})"
-        )
-        raise SnapshotError(
-            f"{source}: found {problem}; expected weights written by this program; use "
-            "another snapshot"
-        ) from error
-    return tensors, {str(name): str(value) for name, value in metadata.items()}
 
 
 def map_weights(path: Path) -> dict[str, Tensor]:
@@ -88,23 +65,29 @@ def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, Tensor], so
         )
 
 
+def policy_tensors(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What acts of a learner's state: the model without the optimiser's moments."""
+    return {name: tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)}
+
+
+def model_tensors(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What acts of a learner's state or of a snapshot, under the model's own names."""
+    return {
+        name.removeprefix(MODEL_PREFIX): tensor for name, tensor in policy_tensors(state).items()
+    }
+
+
 def load_model_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
     """Put the acting tensors of a snapshot into a model.
 
     Raises: SnapshotError that names what does not fit.
     """
-    weights = {
-        name.removeprefix(MODEL_PREFIX): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(MODEL_PREFIX)
-    }
+    weights = model_tensors(tensors)
     check_shapes(model.state_dict(), weights, source)
     model.load_state_dict(weights)
 
 
 def _describe(tensor: Tensor | None) -> str:
-    return (
-        "nothing"
-        if tensor is None
-        else f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
-    )
+    if tensor is None:
+        return "nothing"
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

@@ -8,14 +8,12 @@ force, and `pbt.learning.weight_copy` copies the weights.
 
 from collections.abc import Mapping, Sequence
 
-from torch import Tensor
-
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.seats import SnapshotEntry
+from pbt.models.weights import policy_tensors
 from pbt.population.curves import TrainingCurves
-from pbt.population.freezing import policy_tensors, store_snapshot
 from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.population.members import Member
 from pbt.population.payoff_reports import PayoffReports
@@ -112,7 +110,7 @@ class Controller:
         directive = scheduled_directive(self._config, member, frames)
         if directive is not None:
             member.last_event = schedule_text(member, directive)
-            self._sink.event(Event("schedule", member.name, frames, member.last_event))
+            self._event("schedule", member.name, member.last_event)
         return directive
 
     def _round_due(self, frames: int) -> int:
@@ -175,7 +173,7 @@ class Controller:
         if donor is not None:
             self._payoffs.copied(name, donor, member.generation)
         self._snapshot(member, "initial")
-        self._sink.event(Event("join", name, self._learners[name].frames, text))
+        self._event("join", name, text)
 
     def fail(self, name: str, text: str) -> None:
         """Give up a member whose learner is lost for good. text: why.
@@ -188,14 +186,11 @@ class Controller:
         member.failed = True
         member.last_event = "failed"
         self._matchmaker.set_learning(name, False)
-        self._sink.event(
-            Event(
-                "failed",
-                name,
-                self._learners[name].frames,
-                f"{text}; sits as a frozen opponent from now on",
-            )
-        )
+        self._event("failed", name, f"{text}; sits as a frozen opponent from now on")
+
+    def _event(self, kind: str, name: str, text: str) -> None:
+        """Record an event of a member, at the frames of its clock."""
+        self._sink.event(Event(kind, name, self._learners[name].frames, text))
 
     @property
     def finished(self) -> bool:
@@ -214,48 +209,33 @@ class Controller:
         ]
         scores = tuple(self.window.score(peer.name) for peer in peers)
         hyperparams = {peer.name: dict(peer.hyperparams) for peer in peers}
-        frames, number = self._learners[member.name].frames, member.round + 1
-        decision = decide(
-            member.name, number, frames, scores, hyperparams, self._rules, self._config.seed
-        )
-        donor_snapshot = (
-            self._donor_snapshot(self.members[decision.copy_from])
-            if decision.copy_from is not None
-            else None
-        )
-        directive = decision.directive(member.name, number, donor_snapshot)
+        name, seed, number = member.name, self._config.seed, member.round + 1
+        frames, rules = self._learners[name].frames, self._rules.to_mapping()
+        decision = decide(name, number, frames, scores, hyperparams, self._rules, seed)
+        donor = decision.copy_from
+        donor_snapshot = None if donor is None else self._donor_snapshot(self.members[donor])
+        directive = decision.directive(name, number, donor_snapshot)
         member.round = number
-        rules = self._rules.to_mapping()
-        self._sink.round(
-            RoundRecord(
-                member.name,
-                number,
-                frames,
-                scores,
-                hyperparams,
-                rules,
-                self._config.seed,
-                decision.verdict,
-                directive,
-            )
+        record = RoundRecord(
+            name, number, frames, scores, hyperparams, rules, seed, decision.verdict, directive
         )
-        self._announce(member, number, decision, frames)
+        self._sink.round(record)
+        self._announce(member, number, decision)
         return directive if decision.copy_from or decision.mutated else None
 
-    def _announce(self, member: Member, number: int, decision: Decision, frames: int) -> None:
+    def _announce(self, member: Member, number: int, decision: Decision) -> None:
         if decision.copy_from:
             member.last_event = f"round {number}: copied {decision.copy_from}"
-            self._sink.event(Event("copy", member.name, frames, decision.verdict))
+            self._event("copy", member.name, decision.verdict)
         elif decision.mutated:
             member.last_event = f"round {number}: mutated {', '.join(decision.mutated)}"
-            self._sink.event(Event("mutate", member.name, frames, decision.verdict))
+            self._event("mutate", member.name, decision.verdict)
         else:
             member.last_event = f"round {number}: kept"
 
     def _snapshot(self, member: Member, reason: str) -> None:
         """Freeze a member's policy as an opponent; unchanged weights are recorded only once."""
-        state = self._learners[member.name].state()
-        record = self._store_snapshot(member, reason, policy_tensors(state))
+        record = self._store_snapshot(member, reason, whole=False)
         if record.snapshot_id != member.newest_snapshot:
             member.newest_snapshot = record.snapshot_id
             self.add_opponent(record)
@@ -272,17 +252,18 @@ class Controller:
 
         This snapshot is never seated: opponents are snapshots of weights alone, with other ids.
         """
-        record = self._store_snapshot(donor, "round", self._learners[donor.name].state())
+        record = self._store_snapshot(donor, "round", whole=True)
         self._sink.snapshot(record)
         return record.snapshot_id
 
-    def _store_snapshot(
-        self, member: Member, reason: str, tensors: Mapping[str, Tensor]
-    ) -> SnapshotRecord:
-        """tensors: read from the learner just now, so that its clocks are those of the weights."""
+    def _store_snapshot(self, member: Member, reason: str, *, whole: bool) -> SnapshotRecord:
+        """Store a member's weights. whole: with the optimiser's moments."""
         learner = self._learners[member.name]
-        return store_snapshot(
-            self._store, member, reason, tensors, frames=learner.frames, version=learner.version
+        # The state is read before the clocks, which then are those of these weights.
+        state = learner.state()
+        tensors = state if whole else policy_tensors(state)
+        return member.freeze(
+            self._store, reason, tensors, frames=learner.frames, version=learner.version
         )
 
     def _finish(self, member: Member) -> None:
@@ -290,14 +271,8 @@ class Controller:
         self._snapshot(member, "final")
         self._matchmaker.set_learning(member.name, False)
         frames = self._learners[member.name].frames
-        self._sink.event(
-            Event(
-                "finish",
-                member.name,
-                frames,
-                f"reached {frames} frames; sits as a frozen opponent from now on",
-            )
-        )
+        text = f"reached {frames} frames; sits as a frozen opponent from now on"
+        self._event("finish", member.name, text)
 
     # --- resume -----------------------------------------------------------------------------------
 
@@ -336,7 +311,7 @@ class Controller:
         frames = self._learners[member.name].frames
         if member.failed:
             member.failed, member.last_event = False, ""
-            self._sink.event(Event("resume", member.name, frames, "had failed; tries again"))
+            self._event("resume", member.name, "had failed; tries again")
         elif not member.finished:
             return
         member.finished = member.finished and frames >= self._config.stop_at_frames

@@ -1,6 +1,6 @@
 """The protocols through which the controller and the engine reach what surrounds them.
 
-The package `arena` stores results in its league; tests and benchmarks use `memory.py`.
+The package `arena` stores results in its league, measurements in memory (`bench/memory.py`).
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,6 @@ from typing import Protocol
 
 from torch import Tensor
 
-from pbt.hyperparams import Hyperparams
 from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
@@ -72,14 +71,6 @@ class MemberLearner(Protocol):
 
     def state(self) -> dict[str, Tensor]:
         """Return everything that it needs to go on; the tensors named "model.*" are what acts."""
-
-    def copy_from(self, state: Mapping[str, Tensor]) -> None:
-        """Take over weights, normaliser and optimiser moments of another member's `state()`.
-
-        The clocks stay.
-        """
-
-    def set_hyperparams(self, hyperparams: Hyperparams) -> None: ...
 
 
 class Matchmaker(Protocol):

@@ -1,9 +1,14 @@
 """One member of the population as the controller keeps it."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from torch import Tensor
+
 from pbt.hyperparams import Hyperparams
+from pbt.population.interfaces import SnapshotStore
+from pbt.records import SnapshotRecord
 
 
 @dataclass
@@ -47,16 +52,32 @@ class Member:
     def typed_hyperparams(self) -> Hyperparams:
         return Hyperparams.from_flat(self.hyperparams)
 
-    def snapshot_metadata(self, frames: int, version: int) -> dict[str, str]:
-        """Return the metadata of a file of its weights. frames, version: its learner's clocks."""
-        facts = {
+    def freeze(
+        self,
+        store: SnapshotStore,
+        reason: str,
+        tensors: Mapping[str, Tensor],
+        *,
+        frames: int,
+        version: int,
+    ) -> SnapshotRecord:
+        """Store its weights; the record says what they are.
+
+        frames, version: its learner's clocks when it had these tensors. Raises: SnapshotError when
+        the disk refuses.
+        """
+        metadata = {
             "member": self.name,
             "role": self.role,
-            "frames": frames,
-            "version": version,
-            "generation": self.generation,
+            "frames": str(frames),
+            "version": str(version),
+            "generation": str(self.generation),
         }
-        return {name: str(value) for name, value in facts.items()}
+        snapshot_id, size_bytes = store.put(tensors, metadata)
+        clocks = (self.generation, version, frames)
+        return SnapshotRecord(
+            snapshot_id, self.name, self.role, *clocks, reason, self.newest_snapshot, size_bytes
+        )
 
     def state(self) -> dict[str, Any]:
         return asdict(self)

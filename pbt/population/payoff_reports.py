@@ -50,11 +50,8 @@ class PayoffReports:
         """Return the payoffs for a checkpoint, None where the mode has none."""
         if self._source is None:
             return None
-        return {
-            "kind": self._source.kind,
-            "untold": self._unreported,
-            "source": self._source.state(),
-        }
+        kind, source = self._source.kind, self._source.state()
+        return {"kind": kind, "untold": self._unreported, "source": source}
 
     def load(self, state: JsonState | None) -> None:
         """Take over what `state` returned.

@@ -53,11 +53,8 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
         return mean
     if not others:
         return None
-    return (
-        1.0
-        if any(seat.place == 0 for seat in own) and all(seat.place != 0 for seat in others)
-        else 0.0
-    )
+    alone_first = any(seat.place == 0 for seat in own) and all(seat.place != 0 for seat in others)
+    return 1.0 if alone_first else 0.0
 
 
 def opponent_of(record: GameRecord, member: str) -> str:
@@ -84,6 +81,11 @@ class Counted(NamedTuple):
     number: int
     points: float
     opponent: str = ""
+
+
+def _counted(record: GameRecord, member: str, points: float, detail: Detail) -> Counted:
+    opponent = opponent_of(record, member) if detail == "against" else ""
+    return Counted(record.number, points, opponent)
 
 
 def score_points(member: str, counted: Iterable[Counted], detail: Detail = "plain") -> MemberScore:
@@ -122,12 +124,7 @@ def score_games(
     with other weights, since a copy lies between them.
     """
     counted = sorted(
-        (
-            Counted(
-                record.number, points, opponent_of(record, member) if detail == "against" else ""
-            ),
-            generation_of(record, member),
-        )
+        (_counted(record, member, points, detail), generation_of(record, member))
         for record in records
         if (points := game_points(record, member, objective)) is not None
     )
@@ -174,13 +171,7 @@ class ScoreWindow:
                     f"game {record.number} of {member} came after game {window[-1].number}: "
                     "numbers must ascend"
                 )
-            window.append(
-                Counted(
-                    record.number,
-                    points,
-                    opponent_of(record, member) if self.detail == "against" else "",
-                )
-            )
+            window.append(_counted(record, member, points, self.detail))
 
     def restart(self, member: str, generation: int) -> None:
         """Forget the member's games, because a copy replaced the weights that played them.

@@ -1,16 +1,14 @@
 """A member's learner as the main process knows it, and the batches on their way through it."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from pbt.errors import EngineError
-from pbt.hyperparams import Hyperparams
 from pbt.learning.batcher import Batcher
-from pbt.models.weights import MODEL_PREFIX
+from pbt.models.weights import model_tensors
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import Directive
 from pbt.runtime.blueprint import Blueprint
@@ -84,27 +82,13 @@ class LearnerHandle:
 
     def weights(self) -> dict[str, Tensor]:
         """Return the model's tensors of what the learner published last, under its own names."""
-        return {
-            name.removeprefix(MODEL_PREFIX): tensor
-            for name, tensor in self.state().items()
-            if name.startswith(MODEL_PREFIX)
-        }
+        return model_tensors(self.state())
 
     def refresh(self) -> None:
         """Read the clocks alone, which is cheaper than `state`."""
         clocks = torch.zeros(4, dtype=torch.int64)
         self.published.copy_into({"clocks": clocks})
         self.version, self.frames = int(clocks[0]), int(clocks[1])
-
-    def copy_from(self, state: Mapping[str, Tensor]) -> None:
-        raise EngineError(
-            f"the learner of {self.name} lives in another process; it copies when it is sent a Copy"
-        )
-
-    def set_hyperparams(self, hyperparams: Hyperparams) -> None:
-        raise EngineError(
-            f"the learner of {self.name} lives in another process; it is sent SetHyperparams"
-        )
 
 
 def trainees_of(

@@ -15,8 +15,7 @@ from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.state import learner_part
 from pbt.checkpoint.workers import count_valid
 from pbt.errors import EngineError
-from pbt.models.weights import MODEL_PREFIX
-from pbt.population.freezing import policy_tensors, store_snapshot
+from pbt.models.weights import MODEL_PREFIX, policy_tensors
 from pbt.population.interfaces import SnapshotStore
 from pbt.population.members import Member
 from pbt.records import SnapshotRecord
@@ -57,7 +56,7 @@ def freeze(cut: Checkpoint, name: str, store: SnapshotStore, *, whole: bool) -> 
     member, state = members_of(cut)[name], cut.tensors[learner_part(name)]
     version, frames = (int(number) for number in state["clocks"][:2])
     tensors, reason = (state, "round") if whole else (policy_tensors(state), "final")
-    return store_snapshot(store, member, reason, tensors, frames=frames, version=version)
+    return member.freeze(store, reason, tensors, frames=frames, version=version)
 
 
 def beginner(
@@ -74,17 +73,14 @@ def beginner(
     place = next(member for member in blueprint.members if member.name == name)
     learner = new_learner(blueprint, place)
     if weights is not None:
-        whole = any(not key.startswith(MODEL_PREFIX) for key in weights)
-        rest = (
-            {}
-            if whole
-            else {
+        state = dict(weights)
+        if all(key.startswith(MODEL_PREFIX) for key in weights):
+            state |= {
                 key: tensor
                 for key, tensor in learner.tensors().items()
                 if not key.startswith(MODEL_PREFIX)
             }
-        )
-        learner.copy_from({**rest, **weights})
+        learner.copy_from(state)
     return Newcomer(place, learner.hyperparams.flat(), learner.state(), origin)
 
 

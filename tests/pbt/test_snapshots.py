@@ -1,13 +1,14 @@
 """Weights on disk by content."""
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
 import torch
 
 from pbt.errors import SnapshotError
-from pbt.models.weights import from_bytes
+from pbt.models.tensor_file import read_tensor_file
 from pbt.population.interfaces import SnapshotStore
 from pbt.snapshots import FileSnapshotStore
 
@@ -34,7 +35,7 @@ def test_what_is_put_is_loaded(tmp_path: Path) -> None:
     loaded = store.load(snapshot_id)
     assert loaded.keys() == weights().keys()
     assert all(torch.equal(loaded[name], tensor) for name, tensor in weights().items())
-    assert from_bytes(path.read_bytes(), "file")[1] == METADATA
+    assert json.loads(read_tensor_file(path).metadata["pbt"]) == METADATA
 
 
 def test_what_is_loaded_takes_no_memory_until_it_is_changed(tmp_path: Path) -> None:

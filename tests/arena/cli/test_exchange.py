@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load
 
 from arena.cli.app import run
 from arena.players.exchange import card_beside
-from pbt.models.weights import from_bytes, to_bytes
+from pbt.models.tensor_file import read_tensor_file
+from pbt.models.weights import to_bytes
 from tests.arena.tiny_populations import UNRATED, train
 
 Output = pytest.CaptureFixture[str]
@@ -112,17 +114,16 @@ def model(away: Path, **changes: Any) -> dict[str, Any]:
 
 def rewritten(away: Path, name: str, tensor: torch.Tensor | None) -> None:
     """Another tensor in the file, and a card that knows its size."""
-    tensors, metadata = from_bytes(away.read_bytes())
-    tensors = {key: value for key, value in tensors.items() if key != name}
+    metadata = json.loads(read_tensor_file(away).metadata["pbt"])
+    tensors = {key: value for key, value in load(away.read_bytes()).items() if key != name}
     away.write_bytes(to_bytes(tensors if tensor is None else {**tensors, name: tensor}, metadata))
     change_card(away, size_bytes=away.stat().st_size)
 
 
 def first_tensor(away: Path) -> tuple[str, torch.Tensor]:
-    tensors, _ = from_bytes(away.read_bytes())
     return next(
         (name, tensor)
-        for name, tensor in sorted(tensors.items())
+        for name, tensor in sorted(load(away.read_bytes()).items())
         if name.startswith("model.") and tensor.dim() == 2
     )
 

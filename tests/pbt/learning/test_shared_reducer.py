@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from pbt.errors import EngineError
 from pbt.learning.shared_reducer import SharedReducer, reducer_bytes
-from pbt.models.weights import from_bytes
 from pbt.transport.memory import Region
 from tests.pbt.learning.shard_process import ROUNDS, SLOTS, UPDATES, bench, vectors
 
@@ -70,7 +70,7 @@ def test_two_shards_in_two_processes_are_one_learner(tmp_path: Path) -> None:
         for update in range(UPDATES):
             one.update(made.batch(actor, SLOTS, seed=update))
         assert [shard.wait(TIMEOUT_S) for shard in shards] == [0, 0]
-    first, second = (from_bytes((tmp_path / f"shard{shard}").read_bytes())[0] for shard in range(2))
+    first, second = (load_file(tmp_path / f"shard{shard}") for shard in range(2))
     for name, tensor in one.state().items():
         assert torch.equal(first[name], second[name]), f"{name}: the replicas differ"
         torch.testing.assert_close(
@@ -96,7 +96,7 @@ def test_a_shard_that_is_gone_is_named_within_the_deadline(tmp_path: Path, kill:
         ):
             reducer.sum(vectors(0)[0])
         assert time.monotonic() - began < 10.0
-    theirs = from_bytes((tmp_path / "shard1").read_bytes())[0]["sums"]
+    theirs = load_file(tmp_path / "shard1")["sums"]
     assert torch.equal(torch.stack(sums), theirs) and len(sums) == ROUNDS
     assert torch.equal(theirs, vectors(0) + vectors(1))
 
