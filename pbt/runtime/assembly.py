@@ -43,6 +43,7 @@ from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.seeding import integer
 from pbt.transport.slab import RoleLayout, Slab
+from pbt.transport.staging import CPU
 from pbt.transport.weights import PublishedWeights
 
 # --- policies -------------------------------------------------------------------------------------
@@ -95,10 +96,8 @@ def acting_weights(model: PolicyModel) -> dict[str, Tensor]:
 # --- components -----------------------------------------------------------------------------------
 
 
-def new_learner(
-    blueprint: Blueprint, member: MemberPlace, device: torch.device | None = None
-) -> Learner:
-    """Return a member's learner at frame 0. device: where it computes, the CPU by default."""
+def new_learner(blueprint: Blueprint, member: MemberPlace, device: torch.device = CPU) -> Learner:
+    """Return a member's learner at frame 0. device: where it computes."""
     config = blueprint.config
     seed = integer(config.seed, "init", member.name, bits=31)
     model = build_model(
@@ -106,9 +105,8 @@ def new_learner(
     )
     hyperparams = initial_hyperparams(config, member.name, blueprint.reward_terms)
     key = (config.seed, "minibatch", member.name)
-    model = model if device is None else model.to(device)
     return Learner(
-        model,
+        model.to(device),
         config.learning,
         hyperparams,
         blueprint.reward_terms,
@@ -150,13 +148,9 @@ def new_controller(
     rules = PbtRules.from_config(
         config.pbt, "wins" if len(blueprint.facts.seat_roles) > 1 else "return"
     )
+    terms = blueprint.reward_terms
     members = [
-        Member(
-            name,
-            blueprint.roles[role],
-            policy,
-            initial_hyperparams(config, name, blueprint.reward_terms).flat(),
-        )
+        Member(name, blueprint.roles[role], policy, initial_hyperparams(config, name, terms).flat())
         for name, role, policy in blueprint.members
     ]
     return Controller(config, rules, members, learners, matchmaker, sink, store)
@@ -216,7 +210,7 @@ def assemble(
     blueprint = blueprint_of(config, spec)
     tables, layouts = blueprint.tables, blueprint.layouts
     slabs = _slabs(blueprint)
-    device = choose_device(config.runtime.inference_device, "runtime.inference_device")
+    device = choose_device(config.runtime, "inference_device")
     server = PolicyServer(slabs, blueprint.policy_slots, device)
     host = LocalPolicyHost(server, policy_loader(spec, layouts, config, store))
     frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
@@ -259,17 +253,8 @@ def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
 
 
 def _trainee(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> LocalLearner:
-    learner = new_learner(
-        blueprint,
-        member,
-        choose_device(blueprint.config.runtime.learner_device, "runtime.learner_device"),
-    )
+    device = choose_device(blueprint.config.runtime, "learner_device")
+    learner = new_learner(blueprint, member, device)
     batcher = Batcher(slab, member.role, blueprint.batch_slots)
-    return LocalLearner(
-        member.name,
-        member.role,
-        member.policy,
-        learner,
-        batcher,
-        PublishedWeights(acting_weights(learner.model)),
-    )
+    published = PublishedWeights(acting_weights(learner.model))
+    return LocalLearner(*member, learner, batcher, published)

@@ -109,10 +109,8 @@ class Assignments:
                 [state["planner"] for state in states], self._shared.counts.tolist()
             )
         else:
-            worker, planner = (
-                merge_workers(self._resumed or self._shared.empty_workers()),
-                roster.state(self._shared.counts),
-            )
+            worker = merge_workers(self._resumed or self._shared.empty_workers())
+            planner = roster.state(self._shared.counts)
         for filler in worker["fillers"]:
             filler["produced"], filler["dropped"] = 0, {}
         return worker, planner

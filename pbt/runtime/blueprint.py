@@ -14,7 +14,7 @@ from pbt.envs.contract import EnvSpec, Game, opens_at_random
 from pbt.errors import EngineError
 from pbt.matchmaking.planner import GameFacts
 from pbt.models.precision import choose_dtype
-from pbt.runtime.devices import choose_device
+from pbt.runtime.devices import DEVICES, choose_device
 from pbt.sampling.slots import Partition
 from pbt.transport.slab import RoleLayout, role_layout
 
@@ -93,24 +93,22 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     live_slots = 1 + max(map(member_number, everyone(config, roles)))
     facts = _game_facts(spec, game, roles)
     seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
-    batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
     terms = game.reward_terms
     game.close()
-    dtypes = tuple(network_dtype(config, layout) for layout in layouts)
     return Blueprint(
         config,
         spec,
         roles,
         layouts,
-        dtypes,
-        seats,
-        tables,
-        members,
-        live_slots,
-        _frozen_slots(config, spec, len(members), len(roles)),
-        batch_slots,
-        terms,
-        facts,
+        dtypes=tuple(network_dtype(config, layout) for layout in layouts),
+        seats_per_role=seats,
+        tables=tables,
+        members=members,
+        live_slots=live_slots,
+        frozen_slots=_frozen_slots(config, spec, len(members), len(roles)),
+        batch_slots=config.learning.batch_steps // config.sampling.rollout_steps,
+        reward_terms=terms,
+        facts=facts,
     )
 
 
@@ -152,12 +150,8 @@ def network_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
     It is the same for acting and learning, because the loss takes the ratio of the probabilities
     that both sides computed.
     """
-    runtime = config.runtime
-    devices = (
-        choose_device(runtime.inference_device, "runtime.inference_device"),
-        choose_device(runtime.learner_device, "runtime.learner_device"),
-    )
-    return choose_dtype(runtime.precision, config.model, layout.leaves, devices)
+    devices = [choose_device(config.runtime, setting) for setting in DEVICES]
+    return choose_dtype(config.runtime.precision, config.model, layout.leaves, devices)
 
 
 def slots_needed(seats: int, members: int, batch_slots: int) -> int:

@@ -17,24 +17,9 @@ from pbt.inference.remote import PolicyService, RemoteInference, server_of_membe
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.interfaces import SnapshotStore
 from pbt.processes.freed_memory import return_free_pages
+from pbt.runtime import control
 from pbt.runtime.assembly import acting_model, new_planner, policy_loader
 from pbt.runtime.blueprint import Blueprint, MemberPlace, game_maker
-from pbt.runtime.control import (
-    AddSnapshot,
-    CloseWith,
-    GameError,
-    Go,
-    Hold,
-    Pause,
-    Paused,
-    Permits,
-    Quiet,
-    Regenerate,
-    RemoveSnapshots,
-    SetEvaluationShare,
-    SetLearning,
-    SetWinRates,
-)  # fmt: skip
 from pbt.runtime.devices import choose_device
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.recording import new_onlooker
@@ -119,42 +104,39 @@ class WorkerHost:
             for partition in partitions
         ]
         self._row.enter("starting")
-        states = [
-            (worker, group["state"])
-            for worker, group in zip(self._groups, orders["groups"], strict=True)
-            if group["state"] is not None
-        ]
-        for worker, state in states:
-            load_worker(worker, state, self._planner, replayable=blueprint.spec.replayable)
+        replayable = blueprint.spec.replayable
+        for worker, group in zip(self._groups, orders["groups"], strict=True):
+            if group["state"] is not None:
+                load_worker(worker, group["state"], self._planner, replayable=replayable)
         self._sampler = Sampler(self._groups, inference, self._row)
         self._closing, self._paused = bool(orders["closing"]), False
 
     def hear(self, message: Any) -> None:
         match message:
-            case Permits():
+            case control.Permits():
                 for permit in message.permits:
                     self._sampler.permit(permit)
-            case Hold():
+            case control.Hold():
                 self._sampler.hold = message.on
-            case Regenerate():
+            case control.Regenerate():
                 self._planner.set_generation(message.member, message.generation)
                 self._sampler.regenerate(message.policy, message.generation)
-            case SetLearning():
+            case control.SetLearning():
                 self._planner.set_learning(message.member, message.learning)
-            case AddSnapshot():
+            case control.AddSnapshot():
                 self._planner.add_snapshot(SnapshotEntry(*message))
-            case RemoveSnapshots():
+            case control.RemoveSnapshots():
                 self._planner.remove_snapshots(set(message.snapshot_ids))
-            case SetWinRates():
+            case control.SetWinRates():
                 self._planner.set_win_rates(message.win_rates)
-            case SetEvaluationShare():
+            case control.SetEvaluationShare():
                 self._planner.set_evaluation_share(message.share)
-            case CloseWith():
+            case control.CloseWith():
                 self._planner.close_with(message.games)
                 self._closing = True
-            case Pause():
+            case control.Pause():
                 self._pause(message.rest)
-            case Go():
+            case control.Go():
                 self._paused = False
 
     def work(self) -> bool:
@@ -169,7 +151,7 @@ class WorkerHost:
             and not any(group.busy for group in self._groups)
         ):
             self._closing = False
-            self._channel.send(Quiet())
+            self._channel.send(control.Quiet())
         return not self._sampler.stalled
 
     def _report(self, messages: list[Any]) -> None:
@@ -203,11 +185,12 @@ class WorkerHost:
         }
         self._paused = True
         standing = sum(group.rows_standing() for group in self._groups)
-        self._channel.send(Paused(rest, state, tuple(sorted(self._planner.needed())), standing))
+        needed = tuple(sorted(self._planner.needed()))
+        self._channel.send(control.Paused(rest, state, needed, standing))
         return_free_pages()
 
     def _game_error(self, where: str, text: str) -> None:
-        self._channel.send(GameError(where, text))
+        self._channel.send(control.GameError(where, text))
 
     def _watch(self, table: int) -> None:
         if table != NO_TABLE:
@@ -219,11 +202,8 @@ class WorkerHost:
 def _local_inference(place: Workplace) -> Inference:
     """Return a way to actions without other processes: a policy server for every policy."""
     blueprint = place.blueprint
-    server = PolicyServer(
-        place.memory.slabs,
-        blueprint.policy_slots,
-        choose_device(place.config.runtime.inference_device, "runtime.inference_device"),
-    )
+    device = choose_device(place.config.runtime, "inference_device")
+    server = PolicyServer(place.memory.slabs, blueprint.policy_slots, device)
     for member in blueprint.members:
         server.attach(member.policy, _live_policy(place, member))
     return LocalInference(
@@ -255,11 +235,8 @@ class ServerHost:
         frozen = range(
             blueprint.live_slots, blueprint.live_slots + blueprint.frozen_slots * len(sources)
         )
-        server = PolicyServer(
-            place.memory.slabs,
-            frozen.stop,
-            choose_device(config.runtime.inference_device, "runtime.inference_device"),
-        )
+        device = choose_device(config.runtime, "inference_device")
+        server = PolicyServer(place.memory.slabs, frozen.stop, device)
         for member in blueprint.members:
             if server_of_member(member.policy, place.orders["servers"]) == place.plan.serves:
                 server.attach(member.policy, _live_policy(place, member))

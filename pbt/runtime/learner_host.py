@@ -2,7 +2,6 @@
 
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,19 +13,9 @@ from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
 from pbt.learning.reducer import Reducer, SingleReducer
 from pbt.learning.shared_reducer import SharedReducer
+from pbt.runtime import control
 from pbt.runtime.assembly import new_learner
 from pbt.runtime.blueprint import MemberPlace
-from pbt.runtime.control import (
-    Copied,
-    Copy,
-    Discard,
-    Gather,
-    Gathered,
-    MemberError,
-    SetHyperparams,
-    Train,
-    Updated,
-)
 from pbt.runtime.devices import choose_device
 from pbt.runtime.hosts import Workplace
 from pbt.runtime.placements import Shard
@@ -52,12 +41,9 @@ class HostedLearner:
     def publish(self) -> None:
         if self.shard.index == 0:
             # `publish` copies tensor by tensor; from another device one transfer comes first.
-            state = (
-                self.learner.tensors()
-                if self.learner.device.type == "cpu"
-                else self.learner.state()
-            )
-            self.published.publish(state, self.learner.version)
+            learner = self.learner
+            state = learner.tensors() if learner.device.type == "cpu" else learner.state()
+            self.published.publish(state, learner.version)
 
 
 class LearnerHost:
@@ -65,7 +51,7 @@ class LearnerHost:
 
     def __init__(self, place: Workplace) -> None:
         self._place, self._channel, self._row = place, place.channel, place.memory.row
-        device = choose_device(place.config.runtime.learner_device, "runtime.learner_device")
+        device = choose_device(place.config.runtime, "learner_device")
         members = {member.name: member for member in place.blueprint.members}
         self._policies = {member.name: member.policy for member in place.blueprint.members}
         self._learners = {
@@ -104,18 +90,18 @@ class LearnerHost:
 
     def hear(self, message: Any) -> None:
         match message:
-            case Gather():
+            case control.Gather():
                 self._gather(message.member, message.slots)
-            case Train():
+            case control.Train():
                 self._to_train.append(message.member)
-            case Discard():
+            case control.Discard():
                 self._to_train = deque(
                     member for member in self._to_train if member != message.member
                 )
                 self._gatherer.discard(message.member)
-            case Copy():
+            case control.Copy():
                 self._copy(self._learners[message.member], message.snapshot_id)
-            case SetHyperparams():
+            case control.SetHyperparams():
                 self._learners[message.member].learner.set_hyperparams(
                     Hyperparams.from_flat(message.values)
                 )
@@ -130,13 +116,13 @@ class LearnerHost:
         name = self._to_train.popleft()
         hosted = self._learners[name]
         try:
-            self._timed(lambda: self._update(name, hosted))
+            self._update(name, hosted)
         except Exception as error:  # the other members of this process must go on
             if hosted.shard.shards > 1:
                 # The other shards wait in the middle of a sum, so all of them must start again.
                 raise
             hosted.learner.load_state(hosted.published.read())
-            self._channel.send(MemberError(name, f"{type(error).__name__}: {error}"))
+            self._channel.send(control.MemberError(name, f"{type(error).__name__}: {error}"))
         return True
 
     def _gather(self, name: str, slots: tuple[int, ...]) -> None:
@@ -155,22 +141,19 @@ class LearnerHost:
         self._row.add("gather_s", time.monotonic() - began_s)
 
     def _update(self, name: str, hosted: HostedLearner) -> None:
+        began_s = time.monotonic()
         self._row.enter("learning")
         stats = hosted.learner.update(self._gatherer.take(name), hosted.reducer)
         hosted.publish()
         if hosted.shard.index == 0:
             self._row.add("trained", stats.rows)
-        self._channel.send(Updated(name, stats))
+        self._channel.send(control.Updated(name, stats))
+        self._row.add("learn_s", time.monotonic() - began_s)
 
     def _copy(self, hosted: HostedLearner, snapshot_id: str) -> None:
         hosted.learner.copy_from(self._place.store.load(snapshot_id))
         hosted.publish()
-        self._channel.send(Copied(hosted.shard.member))
+        self._channel.send(control.Copied(hosted.shard.member))
 
     def _gathered(self, member: str) -> None:
-        self._channel.send(Gathered(member))
-
-    def _timed(self, act: Callable[[], None]) -> None:
-        started = time.monotonic()
-        act()
-        self._row.add("learn_s", time.monotonic() - started)
+        self._channel.send(control.Gathered(member))

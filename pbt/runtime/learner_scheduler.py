@@ -135,8 +135,7 @@ class LearnerScheduler:
         Its batches are dropped. The member fails when this happens too often in a row.
         """
         trainee = self.trainees[name]
-        for batch in list(trainee.batches):
-            self._drop(trainee, batch, "error")
+        self._drop(trainee, "error")
         self._send_to(trainee, Discard(name))
         if (
             trainee.errors.died(trainee.frames) is None
@@ -233,8 +232,7 @@ class LearnerScheduler:
             self._send_to(trainee, SetHyperparams(trainee.name, dict(directive.hyperparams)))
             return
         trainee.copying = directive
-        for batch in list(trainee.batches):
-            self._drop(trainee, batch, "generation")
+        self._drop(trainee, "generation")
         self._send_copy(trainee)
 
     def _send_copy(self, trainee: LearnerHandle) -> None:
@@ -248,18 +246,18 @@ class LearnerScheduler:
 
     def abandon(self, trainee: LearnerHandle, reason: str) -> None:
         """Drop everything that waits to be trained on."""
-        for batch in list(trainee.batches):
-            self._drop(trainee, batch, reason)
+        self._drop(trainee, reason)
         self._send_to(trainee, Discard(trainee.name))
         self._permit(trainee.batcher.discard(reason))
 
-    def _drop(self, trainee: LearnerHandle, batch: Dispatched, reason: str) -> None:
-        """Count a batch as dropped; its slots are released when they have been gathered."""
-        if not batch.discarded:
-            self.dropped[reason] += batch.rows
-            batch.discarded = True
-        if not batch.to_gather:
-            trainee.batches.remove(batch)
+    def _drop(self, trainee: LearnerHandle, reason: str) -> None:
+        """Count a learner's batches as dropped; slots are released when they were gathered."""
+        for batch in list(trainee.batches):
+            if not batch.discarded:
+                self.dropped[reason] += batch.rows
+                batch.discarded = True
+            if not batch.to_gather:
+                trainee.batches.remove(batch)
 
     def hosts_died(self, hosts: set[str]) -> None:
         """Take back the batches of learners whose process died.
@@ -272,21 +270,19 @@ class LearnerScheduler:
                 continue
             trainee.refresh()
             for batch in reversed(trainee.batches):
-                if (
-                    batch.training
-                    and trainee.published.publications > batch.publications
-                    and not batch.discarded
-                ):
+                if batch.discarded:
+                    pass  # its rows were counted when it was dropped
+                elif batch.training and trainee.published.publications > batch.publications:
                     # The batch was trained and published, and only the message was lost. The
                     # version would not tell, since it stays when every step was skipped.
                     self.rows_trained += batch.rows
-                    self._permit(trainee.batcher.permits(batch.fulls) if batch.to_gather else [])
-                elif batch.to_gather and batch.fulls and not batch.discarded:
+                elif batch.to_gather and batch.fulls:
                     trainee.batcher.requeue(batch.fulls)
-                elif not batch.discarded:
-                    self.dropped["restart"] += batch.rows
+                    continue
                 else:
-                    self._permit(trainee.batcher.permits(batch.fulls) if batch.to_gather else [])
+                    self.dropped["restart"] += batch.rows
+                if batch.to_gather:
+                    self._permit(trainee.batcher.permits(batch.fulls))
             trainee.batches.clear()
 
     def hosts_started(self, hosts: set[str]) -> None:

@@ -20,20 +20,9 @@ from pbt.population.interfaces import ControlSource, RunSink
 from pbt.processes.freed_memory import return_freed_memory
 from pbt.processes.messages import Failed
 from pbt.records import GameKind
+from pbt.runtime import control
 from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.blueprint import blueprint_of
-from pbt.runtime.control import (
-    CloseWith,
-    Copied,
-    GameError,
-    Gathered,
-    Hold,
-    MemberError,
-    Paused,
-    Quiet,
-    Ready,
-    Updated,
-)
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.fault_domains import FaultDomains
 from pbt.runtime.final_evaluation import FinalEvaluation
@@ -163,23 +152,23 @@ class ParallelEngine:
                 self.games[message.plan.kind] += 1
                 self._state.roster.game_over(message)
                 self._state.controller.on_game(message)
-            case Gathered():
+            case control.Gathered():
                 self._scheduler.gathered(name, message.member)
-            case Updated():
+            case control.Updated():
                 self._scheduler.updated(message.member, message.stats)
-            case Copied():
+            case control.Copied():
                 self._scheduler.copied(message.member)
-            case GameError():
+            case control.GameError():
                 self._errors.game_raised(message)
-            case MemberError():
+            case control.MemberError():
                 self._scheduler.member_error(message.member, message.text)
             case Failed():
                 self._errors.process_failed(message)
-            case Paused():
+            case control.Paused():
                 self._rest.answered(name, message)
-            case Quiet():
+            case control.Quiet():
                 self._final_games.quiet(name)
-            case Ready() if self._processes.reachable(name):
+            case control.Ready() if self._processes.reachable(name):
                 self._ready(name)
 
     # --- pace -------------------------------------------------------------------------------------
@@ -189,14 +178,14 @@ class ParallelEngine:
         hold = self._backlog.full() or self._scheduler.behind()
         if hold != self._holding:
             self._holding = hold
-            self._processes.tell_workers(Hold(hold))
+            self._processes.tell_workers(control.Hold(hold))
 
     def _close_if_finished(self) -> None:
         """Begin the final evaluation when the last member has finished or failed."""
         if self._state.controller.finished and not self._final_games.begun and self._scheduler.idle:
             self._final_games.begun = True
             for name, games in self._final_games.shares(self._state.roster.closing_played).items():
-                self._processes.send(name, CloseWith(games))
+                self._processes.send(name, control.CloseWith(games))
 
     # --- life and death ---------------------------------------------------------------------------
 
@@ -204,7 +193,7 @@ class ParallelEngine:
         """Note that a process is built; a sampling plane that begins now may have to hold."""
         domain = self._domains.ready(name)
         if domain is not None and self._holding and self._processes.is_plane(domain):
-            self._processes.tell_workers(Hold(True))
+            self._processes.tell_workers(control.Hold(True))
 
     def _recover(self, domain: Domain, reason: str) -> None:
         """End a domain in which a process died or hangs, and have it started again."""
@@ -243,11 +232,9 @@ class ParallelEngine:
     def needed(self) -> set[str]:
         """See `Engine.needed`; before the workers run, every snapshot of the roster."""
         answers = self._rest.answers.values()
-        return (
-            set().union(*(answer.needed for answer in answers))
-            if answers
-            else self._state.roster.snapshot_ids()
-        )
+        if not answers:
+            return self._state.roster.snapshot_ids()
+        return set().union(*(answer.needed for answer in answers))
 
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
         self._state.roster.remove_snapshots(snapshot_ids)
@@ -255,7 +242,7 @@ class ParallelEngine:
     # --- accounting -------------------------------------------------------------------------------
 
     def rows_produced(self) -> int:
-        return self._state.rows_produced()
+        return self._state.counters.produced()
 
     def rows_standing(self) -> int:
         """See `Engine.rows_standing`; away from rest it follows from the counters."""

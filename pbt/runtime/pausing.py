@@ -43,11 +43,8 @@ class Rest:
     @property
     def complete(self) -> bool:
         """Whether every worker has answered and no learner has anything to do."""
-        return self._all_answered and self._scheduler.idle
-
-    @property
-    def _all_answered(self) -> bool:
-        return self.answers.keys() >= set(self._processes.workers())
+        answered = self.answers.keys() >= set(self._processes.workers())
+        return answered and self._scheduler.idle
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -104,14 +104,9 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
 
 
 def process_plans(config: RunConfig, members: Sequence[str]) -> tuple[ProcessPlan, ...]:
-    """Return the processes of a resolved configuration but the main one; none for "serial"."""
-    return {"serial": _serial, "inline": _inline, "central": _central}[config.runtime.placement](
-        config, tuple(members)
-    )
-
-
-def _serial(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
-    return ()
+    """Return the processes of a resolved "inline" or "central" configuration but the main one."""
+    plans = _inline if config.runtime.placement == "inline" else _central
+    return plans(config, tuple(members))
 
 
 def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
@@ -158,11 +153,8 @@ def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, 
     Without processes for learners (runtime.learners = 0) the servers host them.
     """
     runtime = config.runtime
-    workers, servers, learners = (
-        worker_count(config),
-        min(runtime.servers, len(members)),
-        min(runtime.learners, len(members)),
-    )
+    workers, servers = worker_count(config), min(runtime.servers, len(members))
+    learners = min(runtime.learners, len(members))
     groups = [tuple(range(w * runtime.groups, (w + 1) * runtime.groups)) for w in range(workers)]
     trained = [
         tuple(Shard(member) for member in members[i :: learners or servers])

@@ -6,6 +6,7 @@ The board holds the counters of living processes alone.
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.placements import ProcessPlan
@@ -78,32 +79,22 @@ class ProcessCounters:
         ]
 
     def _status(self, plan: ProcessPlan, processes: ProcessGroup, waiting: int) -> ProcessStatus:
-        restarts = processes.restarts[plan.name]
-        child, row, counted, now = (
-            processes.children.get(plan.name),
-            self.rows[plan.name].read(),
-            self.of(plan.name),
-            time.monotonic(),
-        )
-        queue = waiting + int(row["queue"])
-        stages = {stage: counted[f"{stage}_s"] for stage in STAGES if counted[f"{stage}_s"]}
-        rate = self._rate(plan, counted, now)
-        if child is None:
-            return ProcessStatus(
-                plan.name, 0, plan.roles, "down", rate, restarts, 0.0, stages, queue
-            )
-        beat_age_s = now - max(row["beat_s"], child.started_s)
-        return ProcessStatus(
+        child, row = processes.children.get(plan.name), self.rows[plan.name].read()
+        counted, now = self.of(plan.name), time.monotonic()
+        status = ProcessStatus(
             plan.name,
-            child.pid,
+            0,
             plan.roles,
-            PHASES[int(row["phase"])],
-            rate,
-            restarts,
-            beat_age_s,
-            stages,
-            queue,
+            "down",
+            self._rate(plan, counted, now),
+            processes.restarts[plan.name],
+            stage_s={stage: counted[f"{stage}_s"] for stage in STAGES if counted[f"{stage}_s"]},
+            queue=waiting + int(row["queue"]),
         )
+        if child is None:
+            return status
+        phase, age_s = PHASES[int(row["phase"])], now - max(row["beat_s"], child.started_s)
+        return replace(status, pid=child.pid, state=phase, beat_age_s=age_s)
 
     def _rate(self, plan: ProcessPlan, counted: Mapping[str, float], now: float) -> float:
         """Rows per second: produced by a worker, trained by a learner, served by a server."""

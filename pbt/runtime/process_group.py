@@ -63,10 +63,8 @@ class ProcessGroup:
         self._looked_s = self._woke_s = time.monotonic()
         self.restarts = dict.fromkeys(self.plans, 0)
         plane = tuple(plan.name for plan in plans if plan.in_plane)
-        self.domains: tuple[Domain, ...] = (
-            plane,
-            *((plan.name,) for plan in plans if not plan.in_plane),
-        )
+        alone = [(plan.name,) for plan in plans if not plan.in_plane]
+        self.domains: tuple[Domain, ...] = (plane, *alone)
 
     def start(self, assignments: Mapping[str, tuple[JsonState, Sequence[int]]]) -> None:
         """Start processes. assignments: by name, what each is told first, and its descriptors."""
@@ -131,10 +129,8 @@ class ProcessGroup:
                 f"{child.name} did not get ready within {START_TIMEOUT_S:.0f} s; use "
                 "fewer workers (runtime.workers)?"
             )
-        silent, since = (
-            now - max(row["beat_s"], child.started_s, self._woke_s),
-            now - max(row["phase_since_s"], self._woke_s),
-        )
+        silent = now - max(row["beat_s"], child.started_s, self._woke_s)
+        since = now - max(row["phase_since_s"], self._woke_s)
         limit_s = self._phase_limits_s.get(phase, since)
         if silent > min(self._silent_after_s, STOPPED_AFTER_S) and child.is_stopped():
             return (

@@ -5,14 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.seats import SnapshotEntry
-from pbt.runtime.control import (
-    AddSnapshot,
-    Regenerate,
-    RemoveSnapshots,
-    SetEvaluationShare,
-    SetLearning,
-    SetWinRates,
-)
+from pbt.runtime import control
 from pbt.transport.messages import GameEnd, JsonState
 
 
@@ -38,31 +31,31 @@ class Roster:
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         self._snapshots.append(entry)
-        self._tell(AddSnapshot(entry.snapshot_id, entry.member, entry.role))
+        self._tell(control.AddSnapshot(entry.snapshot_id, entry.member, entry.role))
 
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
         self._snapshots = [
             entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids
         ]
-        self._tell(RemoveSnapshots(tuple(sorted(snapshot_ids))))
+        self._tell(control.RemoveSnapshots(tuple(sorted(snapshot_ids))))
 
     def set_win_rates(self, win_rates: WinRates) -> None:
         self._win_rates = win_rates
-        self._tell(SetWinRates(win_rates))
+        self._tell(control.SetWinRates(win_rates))
 
     def set_evaluation_share(self, share: float) -> None:
         """Tell the running workers; those that start later read it in their configuration."""
-        self._tell(SetEvaluationShare(share))
+        self._tell(control.SetEvaluationShare(share))
 
     def set_generation(self, member: str, generation: int) -> None:
         self._generations[member] = generation
-        self._tell(Regenerate(member, self._policies[member], generation))
+        self._tell(control.Regenerate(member, self._policies[member], generation))
 
     def set_learning(self, member: str, learning: bool) -> None:
         self._learning[member] = learning
         if learning:
             self.closing_played = 0
-        self._tell(SetLearning(member, learning))
+        self._tell(control.SetLearning(member, learning))
 
     @property
     def learning(self) -> bool:

@@ -58,7 +58,7 @@ class RunState:
         worker, planner = self.assignments.merged(self.roster, answers)
         # Counts are stored as one sum: at a resume, other processes host the roles.
         worker["fillers"][0] |= {
-            "produced": self.rows_produced(),
+            "produced": self.counters.produced(),
             "dropped": dict(self.counters.dropped() + self.scheduler.dropped),
         }
         trainees = self.scheduler.trainees.items()
@@ -84,9 +84,6 @@ class RunState:
 
     # --- rows -------------------------------------------------------------------------------------
 
-    def rows_produced(self) -> int:
-        return self.counters.produced()
-
     def dropped(self) -> Counter[str]:
         """Rows that were produced and will never be trained, by reason."""
         batchers = (trainee.batcher.dropped for trainee in self.scheduler.trainees.values())
@@ -94,7 +91,7 @@ class RunState:
 
     def rows_left(self) -> int:
         """Rows produced and neither trained nor dropped, as the counters say at this moment."""
-        return self.rows_produced() - self.scheduler.rows_trained - self.dropped().total()
+        return self.counters.produced() - self.scheduler.rows_trained - self.dropped().total()
 
     def rows_standing(self, answers: Mapping[str, Paused]) -> int:
         """Rows in slots, counted one by one. answers: of all workers, at rest."""

@@ -46,28 +46,21 @@ class SharedMemory:
             for role in range(len(blueprint.roles))
         ]
         slots = [self.shares[-1].slots[role].stop for role in range(len(blueprint.roles))]
-        self._slab_regions = [
-            Region.create(f"slab-{role}", slab_bytes(layout, slots[role]))
-            for role, layout in enumerate(blueprint.layouts)
-        ]
+        # All but those of the reducers, which are made anew.
+        self._regions: dict[str, Region] = {}
         self.slabs = [
-            Slab(layout, slots[role], self._slab_regions[role])
+            Slab(layout, slots[role], self._region(f"slab-{role}", slab_bytes(layout, slots[role])))
             for role, layout in enumerate(blueprint.layouts)
         ]
         self._populate_slabs()
-        self._board_region = Region.create("board", board_bytes(len(plans)))
-        self.board = ProcessBoard(len(plans), self._board_region)
-        self._counts_region = Region.create("counts", 8 * blueprint.tables)
-        self.counts: NDArray[np.int64] = self._counts_region.array(np.int64, blueprint.tables)
+        self.board = ProcessBoard(len(plans), self._region("board", board_bytes(len(plans))))
+        counts = self._region("counts", 8 * blueprint.tables)
+        self.counts: NDArray[np.int64] = counts.array(np.int64, blueprint.tables)
         states = {
             member.name: new_learner(blueprint, member).state() for member in blueprint.members
         }
-        self._weight_regions = {
-            name: Region.create(f"weights-{name}", published_bytes(state))
-            for name, state in states.items()
-        }
         self.published = {
-            name: PublishedWeights(state, self._weight_regions[name])
+            name: PublishedWeights(state, self._region(f"weights-{name}", published_bytes(state)))
             for name, state in states.items()
         }
         self._forms = {name: _form(state) for name, state in states.items()}
@@ -75,6 +68,10 @@ class SharedMemory:
         self._requests: list[Fifo] = []
         self._replies: dict[str, Fifo] = {}
         self._reducers: dict[str, Region] = {}
+
+    def _region(self, name: str, size: int) -> Region:
+        region = self._regions[name] = Region.create(name, size)
+        return region
 
     def _populate_slabs(self) -> None:
         """Take the memory of the slots that the run will use.
@@ -126,12 +123,7 @@ class SharedMemory:
 
     def handles(self, plan: ProcessPlan) -> tuple[JsonState, list[int]]:
         """Return what a process needs to attach, and the descriptors that it must inherit."""
-        regions: dict[str, Region] = {
-            f"slab-{role}": region for role, region in enumerate(self._slab_regions)
-        }
-        regions |= {"board": self._board_region, "counts": self._counts_region}
-        regions |= {f"weights-{name}": region for name, region in self._weight_regions.items()}
-        regions |= {
+        regions = self._regions | {
             f"reducer-{shard.member}": self._reducers[shard.member]
             for shard in plan.trains
             if shard.shards > 1
@@ -184,13 +176,7 @@ class SharedMemory:
 
     def close(self) -> None:
         """Close the descriptors; the system frees the memory when its last user has ended."""
-        for region in (
-            self._board_region,
-            self._counts_region,
-            *self._slab_regions,
-            *self._weight_regions.values(),
-            *self._reducers.values(),
-        ):
+        for region in (*self._regions.values(), *self._reducers.values()):
             region.close()
         for fifo in (*self._requests, *self._replies.values()):
             fifo.close()

@@ -6,7 +6,7 @@ from pbt.runtime.blueprint import game_layouts, game_maker, network_dtype
 
 
 def start_line(config: RunConfig, spec: EnvSpec) -> str:
-    """Return the line for a resolved configuration.
+    """Return the line for a resolved configuration, after making one game to look at.
 
     It reads "placement inline, 2 workers, 64 environments; networks compute in bfloat16".
     """
@@ -17,33 +17,17 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
     parts = [
         f"placement {runtime.placement}",
         *(f"{count} {_singular(name, count)}" for name, count in processes.items() if count),
+        f"{config.sampling.environments} environments",
     ]
-    parts.append(f"{config.sampling.environments} environments")
-    clauses = [
-        ", ".join(parts),
-        f"networks compute in {' and '.join(precisions(config, spec))}",
-        remark(config, spec),
-    ]
-    return "; ".join(filter(None, clauses))
-
-
-def precisions(config: RunConfig, spec: EnvSpec) -> list[str]:
-    """Return the number formats of all roles' networks, after making one game to look at."""
     game = game_maker(config, spec)()
-    names = [
+    names = dict.fromkeys(
         str(network_dtype(config, layout)).removeprefix("torch.")
         for layout in game_layouts(game, config)
-    ]
+    )
+    remark = game.remark() if isinstance(game, Remarking) else ""
     game.close()
-    return list(dict.fromkeys(names))
-
-
-def remark(config: RunConfig, spec: EnvSpec) -> str:
-    """Return the game's own remark, empty where it has none, after making one game to ask."""
-    game = game_maker(config, spec)()
-    text = game.remark() if isinstance(game, Remarking) else ""
-    game.close()
-    return text
+    clauses = [", ".join(parts), f"networks compute in {' and '.join(names)}", remark]
+    return "; ".join(filter(None, clauses))
 
 
 def _singular(name: str, count: object) -> str:

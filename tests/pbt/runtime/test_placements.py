@@ -101,7 +101,6 @@ def test_what_a_person_chose_is_kept() -> None:
 
 def test_one_table_per_placement() -> None:
     members = ("m0", "m1", "m2")
-    assert process_plans(resolve(config(8, placement="serial"), 4, True), members) == ()
     assert process_plans(resolve(config(8, placement="inline", workers=2), 4, False), members) == (
         ProcessPlan("worker-0", (0,), local=True, trains=(Shard("m0"),)),
         ProcessPlan("worker-1", (1,), local=True, trains=(Shard("m1"), Shard("m2"))),
