@@ -163,9 +163,8 @@ class Spread:
             for number, table in enumerate(tables)
             if table
             for seat in table["seats"]
-            if seat["role"] == role
+            if seat["role"] == role and seat["slot"] != NO_SLOT
         ]
-        self._open = [(number, slot) for number, slot in self._open if slot != NO_SLOT]
         # The oldest of every queue first.
         self._waiting = [
             full[-1]

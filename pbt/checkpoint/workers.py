@@ -129,12 +129,8 @@ def _load_table(table: Table, saved: JsonState, planner: Reseater) -> None:
             replace(Seat(**{**seat, "player": seat_plan.player}), policy=seat_plan.policy)
         )
     table.actions = {seat: tuple(action) for seat, action in saved["actions"]}
-    table.due, table.history, table.steps, table.moves = (
-        saved["due"],
-        list(saved["history"]),
-        saved["steps"],
-        saved["moves"],
-    )
+    table.due, table.history = saved["due"], list(saved["history"])
+    table.steps, table.moves = saved["steps"], saved["moves"]
 
 
 def _replays(worker: RolloutWorker, table: Table) -> bool:

@@ -63,7 +63,7 @@ class Eyes:
     def __init__(self, env_name: str, game: Game) -> None:
         self._codecs = [ObservationCodec(role.observation_space) for role in game.roles]
         self._roles = game.seat_roles
-        images = [
+        self._images = [
             next(
                 (
                     at
@@ -74,9 +74,8 @@ class Eyes:
             )
             for codec in self._codecs
         ]
-        self._images = images
         self.seats = tuple(
-            seat for seat, role in enumerate(game.seat_roles) if images[role] is not None
+            seat for seat, role in enumerate(game.seat_roles) if self._images[role] is not None
         )
         if not self.seats:
             leaves = ", ".join(
@@ -90,7 +89,9 @@ class Eyes:
                 f"width, 1, 3 or 4]; {boards}"
             )
         shapes = [
-            self._codecs[role].leaves[at].shape for role, at in enumerate(images) if at is not None
+            codec.leaves[at].shape
+            for codec, at in zip(self._codecs, self._images, strict=True)
+            if at is not None
         ]
         self.height, self.width = (max(shape[side] for shape in shapes) for side in (0, 1))
 
@@ -125,13 +126,8 @@ class Camera:
         video: VideoWriter,
         pace: Pace,
     ) -> None:
-        self._seat_names, self._eyes, self._painter, self._video, self._pace = (
-            seat_names,
-            eyes,
-            painter,
-            video,
-            pace,
-        )
+        self._seat_names, self._eyes = seat_names, eyes
+        self._painter, self._video, self._pace = painter, video, pace
         self._tick = -1
 
     def begins(self, names: Sequence[str], sitting: Sequence[int], title: str) -> None:
@@ -141,16 +137,13 @@ class Camera:
         sitting  index of the player in each seat
         title    such as "game 1 of 2"
         """
-        shown = (
+        self._names = (
             [f"{name}  ({seat})" for name, seat in zip(names, self._seat_names, strict=True)]
             if len(names) > 1
             else list(names)
         )
-        self._names, self._order, self._title = (
-            shown,
-            sorted(self._eyes.seats, key=lambda seat: sitting[seat]),
-            title,
-        )
+        self._order = sorted(self._eyes.seats, key=lambda seat: sitting[seat])
+        self._title = title
         self._images: list[Picture | None] = [None] * len(names)
         self._returns = [0.0] * len(names)
         self._points: Sequence[float] | None = None

@@ -44,11 +44,9 @@ class FilmName:
     def of(cls, file: str) -> Self | None:
         """The name in a file name; None for the name of anything else."""
         match = _NAME.fullmatch(file)
-        return (
-            None
-            if match is None
-            else cls(int(match["table"]), int(match["count"]), match["trajectory"])
-        )
+        if match is None:
+            return None
+        return cls(int(match["table"]), int(match["count"]), match["trajectory"])
 
 
 @dataclass(frozen=True, slots=True)

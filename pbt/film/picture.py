@@ -66,10 +66,8 @@ class Painter:
         self._band = min(max(self._cell[1] // _BANDS_IN_TILE, _LEAST_BAND), _MOST_BAND)
         self._font = ImageFont.load_default(self._band * 2 / 3)
         rows = ceil(tiles / self._columns)
-        across, down = (
-            count * side + (count - 1) * _GAP
-            for count, side in zip((self._columns, rows), self._cell, strict=True)
-        )
+        across = self._columns * (self._cell[0] + _GAP) - _GAP
+        down = rows * (self._cell[1] + _GAP) - _GAP
         self._clock_y = down
         self.size = (across + across % 2, down + self._band + (down + self._band) % 2)
 

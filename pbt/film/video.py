@@ -82,14 +82,10 @@ class VideoWriter:
         stream.codec_context.time_base = 1 / self._ticks_per_s
         stream.codec_context.gop_size = max(1, round(_KEY_FRAME_S * self._ticks_per_s))
         # The file names its colours; else players guess them by its size.
-        stream.codec_context.colorspace, stream.codec_context.color_range = (
-            Colorspace.ITU709,
-            ColorRange.MPEG,
-        )
-        stream.codec_context.color_primaries, stream.codec_context.color_trc = (
-            ColorPrimaries.BT709,
-            ColorTrc.BT709,
-        )
+        stream.codec_context.colorspace = Colorspace.ITU709
+        stream.codec_context.color_range = ColorRange.MPEG
+        stream.codec_context.color_primaries = ColorPrimaries.BT709
+        stream.codec_context.color_trc = ColorTrc.BT709
         self._container.start_encoding()
 
     @property

@@ -121,6 +121,7 @@ class ConvEncoder(nn.Module):
         self.moments = (
             RunningMoments(height * width * channels) if config.normalize_observations else None
         )
+        self._scales_weights = self.moments is None and self._scale != 1.0
         self._packed: tuple[Normal | None, list[Layer]] | None = None
         layers: list[nn.Conv2d] = []
         for index, layer in enumerate(config.conv):
@@ -180,15 +181,9 @@ class ConvEncoder(nn.Module):
             if index == 0:
                 # The few weights are scaled instead of all pixels. Bytes are exact in bfloat16,
                 # 255ths of them are not.
-                weight = (
-                    weight
-                    if self.moments is not None or self._scale == 1.0
-                    else weight * self._scale
-                )
-                weight, stride = (
-                    weight_in_blocks(weight, self._block_side()),
-                    stride // self._block_side(),
-                )
+                weight = weight * self._scale if self._scales_weights else weight
+                side = self._block_side()
+                weight, stride = weight_in_blocks(weight, side), stride // side
             weight = weight.to(self._dtype, memory_format=torch.channels_last)
             layers.append((weight, layer.bias.to(self._dtype), stride, int(layer.padding[0])))
         return layers
@@ -198,8 +193,7 @@ class ConvEncoder(nn.Module):
 
         The weights of a first layer that are scaled before each use keep theirs.
         """
-        scaled = self.moments is None and self._scale != 1.0
-        for layer in self._convolutions[int(scaled) :]:
+        for layer in self._convolutions[int(self._scales_weights) :]:
             layer.to(self._dtype).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
@@ -263,15 +257,9 @@ class ObservationEncoder(nn.Module):
         self._dtype = dtype
         if config.encoder == "conv" and not any(uses_conv(leaf, config) for leaf in leaves):
             shapes = ", ".join(f"{leaf.name} {leaf.shape}" for leaf in leaves)
-            raise ConfigError(
-                "model",
-                [
-                    (
-                        f'model.encoder = "conv": the observation has {shapes}; expected a leaf '
-                        'of rank 3; use encoder = "mlp"'
-                    )
-                ],
-            )
+            problem = f'model.encoder = "conv": the observation has {shapes}'
+            advice = 'expected a leaf of rank 3; use encoder = "mlp"'
+            raise ConfigError("model", [f"{problem}; {advice}"])
         parts = [_encoder(leaf, config, dtype) for leaf in leaves]
         self.parts = nn.ModuleList(parts)
         self._pairs = tuple((leaf.name, part) for leaf, part in zip(leaves, parts, strict=True))
@@ -287,11 +275,11 @@ class ObservationEncoder(nn.Module):
 
     def normalizers(self) -> list[tuple[str, FlatEncoder | ConvEncoder, RunningMoments]]:
         """(name, encoder, statistics) of the leaves that are normalised."""
-        normalized = []
-        for name, part in self._pairs:
-            if isinstance(part, FlatEncoder | ConvEncoder) and part.moments is not None:
-                normalized.append((name, part, part.moments))
-        return normalized
+        return [
+            (name, part, part.moments)
+            for name, part in self._pairs
+            if isinstance(part, FlatEncoder | ConvEncoder) and part.moments is not None
+        ]
 
 
 def _encoder(

@@ -83,12 +83,10 @@ class MaskedGru(nn.Module):
 
         From then on `step` does not see changes of them.
         """
-        layers = ((self.weight_ih, self.bias_ih), (self.weight_hh, self.bias_hh))
-        self._packed = (
-            (PackedLinear(*layers[0]), PackedLinear(*layers[1]))
-            if can_pack(self.weight_hh)
-            else None
-        )
+        self._packed = None
+        if can_pack(self.weight_hh):
+            of_inputs = PackedLinear(self.weight_ih, self.bias_ih)
+            self._packed = of_inputs, PackedLinear(self.weight_hh, self.bias_hh)
 
     def keep_packed(self) -> None:
         """Free the weights that `pack` has laid out anew.

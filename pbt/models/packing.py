@@ -16,12 +16,9 @@ def can_pack(weight: Tensor) -> bool:
 
     It does for bfloat16 on a CPU that has it, with a torch that has the calls.
     """
-    native_bfloat16 = (
-        weight.dtype == torch.bfloat16
-        and weight.device.type == "cpu"
-        and has_bfloat16(weight.device)
-    )
-    return native_bfloat16 and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
+    if weight.dtype != torch.bfloat16 or not weight.is_cpu or not has_bfloat16(weight.device):
+        return False
+    return hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
 
 
 class PackedLinear:
@@ -32,10 +29,8 @@ class PackedLinear:
     """
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
-        self._weight, self._bias = (
-            torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None),
-            bias.detach().clone(),
-        )
+        self._weight = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
+        self._bias = bias.detach().clone()
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """[N, from] bfloat16 -> [N, to]."""

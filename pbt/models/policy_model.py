@@ -88,17 +88,10 @@ class PolicyModel(nn.Module):
         if self.core is not None:
             features = state = self.core.step(features, episode_start, state)
         out = linear(features, self.heads.weight, self.heads.bias)
-        log_probs = log_probabilities(
-            masked_logits(out[:, :-1], mask, self.head_sizes), self.head_sizes
-        )
-        actions = (
-            most_likely(log_probs, self.head_sizes)
-            if greedy
-            else sample(log_probs, uniforms, self.head_sizes)
-        )
-        return ActOutput(
-            actions, joint_log_prob(log_probs, actions, self.head_sizes), out[:, -1], state
-        )
+        heads = self.head_sizes
+        log_probs = log_probabilities(masked_logits(out[:, :-1], mask, heads), heads)
+        actions = most_likely(log_probs, heads) if greedy else sample(log_probs, uniforms, heads)
+        return ActOutput(actions, joint_log_prob(log_probs, actions, heads), out[:, -1], state)
 
     def unroll(
         self,
@@ -126,11 +119,12 @@ class PolicyModel(nn.Module):
     def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
         features: Tensor = self.encoder(observations)
         for layer in self._packed or self._dense:
-            features = self._activation(
-                layer(features)
-                if isinstance(layer, PackedLinear)
-                else cast_linear(features, layer, self.dtype)
-            )
+            if isinstance(layer, PackedLinear):
+                features = layer(features)
+            else:
+                weight, bias = layer.weight.to(self.dtype), layer.bias.to(self.dtype)
+                features = linear(features, weight, bias)
+            features = self._activation(features)
         return features if self.core is not None else features.float()
 
     def fix_dtype(self) -> None:
@@ -154,14 +148,12 @@ class PolicyModel(nn.Module):
         for part in self.encoder.parts:
             if isinstance(part, ConvEncoder):
                 part.pack()
-        self._packed = (
-            tuple(
-                PackedLinear(layer.weight, layer.bias)
-                for layer in self._dense
-                if can_pack(layer.weight)
-            )
-            or None
-        )
+        packed = [
+            PackedLinear(layer.weight, layer.bias)
+            for layer in self._dense
+            if can_pack(layer.weight)
+        ]
+        self._packed = tuple(packed) or None
         if self.core is not None:
             self.core.pack()
 
@@ -195,10 +187,6 @@ class PolicyModel(nn.Module):
         nn.init.orthogonal_(self.heads.weight[:-1], self._policy_gain, generator)
         nn.init.orthogonal_(self.heads.weight[-1:], 1.0, generator)
         nn.init.zeros_(self.heads.bias)
-
-
-def cast_linear(inputs: Tensor, layer: nn.Linear, dtype: torch.dtype) -> Tensor:
-    return linear(inputs, layer.weight.to(dtype), layer.bias.to(dtype))
 
 
 def build_model(

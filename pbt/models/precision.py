@@ -22,11 +22,8 @@ def choose_dtype(
     """
     if word != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[word]
-    return (
-        torch.bfloat16
-        if sees_images(config, leaves) and all(has_bfloat16(device) for device in devices)
-        else torch.float32
-    )
+    pays = sees_images(config, leaves) and all(has_bfloat16(device) for device in devices)
+    return torch.bfloat16 if pays else torch.float32
 
 
 def sees_images(config: ModelConfig, leaves: Iterable[Leaf]) -> bool:

@@ -62,11 +62,8 @@ class ChildProcess:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self.pid = self._popen.pid
-        self.stdin, self.stdout, self.stderr = (
-            self._popen.stdin,
-            self._popen.stdout,
-            self._popen.stderr,
-        )
+        self.stdin, self.stdout = self._popen.stdin, self._popen.stdout
+        self.stderr = self._popen.stderr
 
     def exit_code(self) -> int | None:
         """None while it runs; negative: the signal that ended it."""

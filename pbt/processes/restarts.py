@@ -13,12 +13,10 @@ class RestartPolicy:
     """The deaths of one fault domain. Deaths without progress in between are in a row.
 
     max_in_a_row  number of deaths in a row that are forgiven
-    deaths        number of all deaths so far
     in_a_row      number of deaths since there was progress
     """
 
     max_in_a_row: int
-    deaths: int = 0
     in_a_row: int = 0
     _progress: int = -1
 
@@ -28,13 +26,10 @@ class RestartPolicy:
         progress  any number that grows when the domain has done its job
         The first of a row is followed by a start at once, the others after 0.5, 1, 2, ... seconds.
         """
-        self.deaths += 1
         self.in_a_row = 1 if progress > self._progress else self.in_a_row + 1
         self._progress = progress
         if self.in_a_row > self.max_in_a_row:
             return None
-        return (
-            0.0
-            if self.in_a_row == 1
-            else min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** (self.in_a_row - 2))
-        )
+        if self.in_a_row == 1:
+            return 0.0
+        return min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** (self.in_a_row - 2))
