@@ -148,7 +148,9 @@ def _fit(
     def slope(at: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         win = expit(at[first] - at[second])
         surplus = score - number * win
-        gradient = np.bincount(first, surplus, players) - np.bincount(second, surplus, players)
+        gradient: NDArray[np.float64] = np.subtract(
+            np.bincount(first, surplus, players), np.bincount(second, surplus, players)
+        )
         return gradient, _information(first, second, number * win * (1 - win), players)
 
     return most_likely(likelihood, slope, players, anchor, needed="a win and a loss")
@@ -159,7 +161,6 @@ def most_likely(
     slope: Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]],
     players: int,
     anchor: int | None,
-    *,
     needed: str,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(elo, standard error), [players] each, of the most likely strengths, by Newton's method.
@@ -186,9 +187,8 @@ def most_likely(
         # With many games, rounding keeps the steps of players with few games from getting small.
         # The fit therefore also ends when a step no longer gains likelihood.
         if np.max(np.abs(step)) < _TOLERANCE or float(gradient @ step) < _DECREMENT:
-            return _elo_and_error(
-                strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
-            )
+            covariance = cho_solve(factor, np.eye(len(free)))
+            return _elo_and_error(strength + step, covariance, free, centred=anchor is None)
         strength, value = _gaining_step(likelihood, strength, value, step)
         if not math.isfinite(value):
             break
