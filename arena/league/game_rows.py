@@ -243,7 +243,7 @@ def read_games(
     parameters   those of the query
     """
     rows = connection.execute(query, parameters or {}).all()
-    seats = _read_seats(connection, [row.id for row in rows])
+    seats = read_seats(connection, [row.id for row in rows])
     return [
         (
             row.id,
@@ -259,7 +259,7 @@ def read_games(
     ]
 
 
-def _read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, list[Any]]:
+def read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, list[Any]]:
     """Game -> rows of its seats, in order.
 
     A row is (game, kind of the player, name of the player, the other fields of a SeatRecord).
