@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, cast
 
 from fastapi import Depends, Header, Request
@@ -70,38 +71,9 @@ class Context:
     def paths(self, name: str) -> PopulationPaths:
         return population_paths(self.settings.data, name)
 
-    def change(
-        self,
-        request: Request,
-        key: str | None,
-        content: object,
-        act: Callable[[Keyed | None], Answer],
-        *,
-        makes_room: bool = False,
-    ) -> Response:
-        """Process a changing request once. A repetition with the same key gets the stored answer.
-
-        content     the body of the request, and the headers that matter
-        act         checks the request, carries it out, and stores the answer with the effect
-        makes_room  the request is allowed although the disk is nearly full
-        Raises: Problem while a request with this key is being processed, and when the disk is full.
-        """
-        keyed = (
-            None
-            if key is None
-            else Keyed(
-                f"{request.method} {request.url.path} {key}",
-                _fingerprint([str(request.url.query), content]),
-            )
-        )
-        with self._alone(keyed):
-            answer = stored_answer(self.league, keyed)
-            if answer is None:
-                if not makes_room:
-                    self.refuse_when_full()
-                answer = act(keyed)
-                self.supervisor.wake()
-        return send(answer)
+    def holds(self, path: Path) -> bool:
+        """Whether the path is a file of the data directory, and not a link out of it."""
+        return path.is_file() and path.resolve().is_relative_to(self.settings.data.resolve())
 
     def refuse_when_full(self) -> None:
         """Raises: Problem when less disk space is free than `hard_disk_bytes`."""
@@ -113,7 +85,8 @@ class Context:
             raise Problem("disk-full", detail, headers={"retry-after": "30"})
 
     @contextmanager
-    def _alone(self, keyed: Keyed | None) -> Iterator[None]:
+    def alone(self, keyed: Keyed | None) -> Iterator[None]:
+        """Raises: Problem while a request with this key is being processed."""
         if keyed is None:
             yield
             return
@@ -131,10 +104,6 @@ class Context:
             self.in_flight.discard(keyed.key)
 
 
-def _fingerprint(request: object) -> bytes:
-    return json.dumps(request, sort_keys=True).encode()
-
-
 async def context_of(request: Request) -> Context:
     """The service of a request.
 
@@ -145,6 +114,46 @@ async def context_of(request: Request) -> Context:
 
 
 Here = Annotated[Context, Depends(context_of)]
+
+
+@dataclass(kw_only=True)
+class Change:
+    """A request that changes something; routes take it as a dependency.
+
+    key  a repetition with the same key gets the stored answer
+    """
+
+    request: Request
+    here: Here
+    key: KeyHeader = None
+
+    def once(
+        self, content: object, act: Callable[[Keyed | None], Answer], *, makes_room: bool = False
+    ) -> Response:
+        """Process the request once.
+
+        content     the body of the request, and the headers that matter
+        act         checks the request, carries it out, and stores the answer with the effect
+        makes_room  the request is allowed although the disk is nearly full
+        Raises: Problem while a request with this key is being processed, and when the disk is full.
+        """
+        keyed: Keyed | None = None
+        url = self.request.url
+        if self.key is not None:
+            told = json.dumps([str(url.query), content], sort_keys=True).encode()
+            keyed = Keyed(f"{self.request.method} {url.path} {self.key}", told)
+        with self.here.alone(keyed):
+            answer = stored_answer(self.here.league, keyed)
+            if answer is None:
+                if not makes_room:
+                    self.here.refuse_when_full()
+                answer = act(keyed)
+                self.here.supervisor.wake()
+        headers = {} if answer.location is None else {"location": answer.location}
+        return Response(answer.body, answer.status, headers=headers, media_type="application/json")
+
+
+Changing = Annotated[Change, Depends()]
 
 
 def revision_of(if_match: str | None) -> int | None:
@@ -161,8 +170,3 @@ def revision_of(if_match: str | None) -> int | None:
             f"If-Match: {if_match}: no population has this tag; send the ETag of a GET answer",
         )
     return int(text)
-
-
-def send(answer: Answer) -> Response:
-    headers = {} if answer.location is None else {"location": answer.location}
-    return Response(answer.body, answer.status, headers=headers, media_type="application/json")

@@ -19,7 +19,7 @@ from api.http.settings import Settings
 from api.reconcile.matches import MatchJobs
 from api.reconcile.strays import Strays
 from api.reconcile.training_rules import Disk, Facts, decide
-from api.reconcile.trainings import ServiceFacts, TrainingJob
+from api.reconcile.trainings import TrainingJob, checkpoint_age_s
 from arena.league.database import League
 from arena.league.deletion import delete
 from arena.league.operations import (
@@ -144,7 +144,7 @@ class Supervisor:
         for name in {
             operation.population for operation in operations if operation.kind == "delete"
         } - names:
-            self._finish_deletion(name)
+            self._delete(name, None)
         self._match_jobs.look(self.disk)
 
     def _try_step(self, row: Supervised, operations: Sequence[Operation]) -> None:
@@ -167,7 +167,7 @@ class Supervisor:
         )
         place = sum(other.running for other in self._jobs.values()) < self._settings.max_running
         leaving = any(operation.kind in LEAVING for operation in operations)
-        facts, ended = job.look(row, ServiceFacts(place, self.disk, leaving), grace_s)
+        facts, ended = job.look(row, grace_s, place=place, disk=self.disk, leaving=leaving)
         self._stop_outside(facts, operations)
         if ended is not None:
             self._tell_end(row, ended, facts, operations)
@@ -176,7 +176,7 @@ class Supervisor:
         if decision is None:
             self._answer(row.name, row.state, row.message, facts, operations)
         elif decision.action == "delete":
-            self._delete(row)
+            self._delete(row.name, row)
         else:
             if (refused := job.act(row, decision)) is not None:
                 self._tell_end(row, refused, facts, operations)
@@ -209,17 +209,12 @@ class Supervisor:
         self, row: Supervised, seen: ObservedState, facts: Facts, operations: Sequence[Operation]
     ) -> None:
         """Write what changed, then answer the operations."""
-        recorded = (row.state, row.reason, row.message, row.restarts, row.trainer)
-        if (
-            recorded == (seen.state, seen.reason, seen.message, seen.restarts, seen.trainer)
-            and seen.settle is None
-            and not seen.in_force
-        ):
-            return self._answer(row.name, seen.state, seen.message, facts, operations)
-        if record(self._league, row.name, seen, row.revision):
+        recorded = ObservedState(row.state, row.reason, row.message, row.restarts, row.trainer)
+        if seen != recorded:
+            if not record(self._league, row.name, seen, row.revision):
+                return
             self._jobs[row.name].recorded(seen)
-            self._answer(row.name, seen.state, seen.message, facts, operations)
-        return None
+        self._answer(row.name, seen.state, seen.message, facts, operations)
 
     def _answer(
         self, name: str, state: str, message: str, facts: Facts, operations: Sequence[Operation]
@@ -243,54 +238,33 @@ class Supervisor:
                 with suppress(ProcessLookupError):
                     os.kill(facts.outside, signal.SIGTERM)
 
-    def _delete(self, row: Supervised) -> None:
-        """Delete a population in another thread: many games take minutes; the loop must go on."""
-        running = self._deletions.get(row.name)
-        if running is None:
-            record(
-                self._league,
-                row.name,
-                ObservedState(
-                    "deleting", "delete", "its rows and files are being removed", 0, None
-                ),
-                row.revision,
-            )
-            finish_operations(self._league, row.name, "RUNNING", None, ("delete",))
-            self._submit_deletion(row.name)
-        elif running.done():
-            del self._deletions[row.name]
-            if (error := running.exception()) is not None:
-                log.warning("deletion failed", population=row.name, error=str(error))
-                record(
-                    self._league,
-                    row.name,
-                    ObservedState(
-                        "stopped", "delete", f"not removed: {error}", 0, None, settle="stopped"
-                    ),
-                    row.revision,
-                )
-                finish_operations(self._league, row.name, "FAILED", str(error), ("delete",))
+    def _delete(self, name: str, row: Supervised | None) -> None:
+        """Delete a population in another thread: many games take minutes; the loop must go on.
 
-    def _submit_deletion(self, name: str) -> None:
-        self._deletions[name] = self._pool.submit(delete, self._settings.data, name)
-        self._deletions[name].add_done_callback(lambda _: self.wake())
-
-    def _finish_deletion(self, name: str) -> None:
-        """Finish a deletion whose row is gone: a service that was killed may have left files."""
+        row  None when it is gone already: a service that was killed may have left files
+        """
         running = self._deletions.get(name)
         if running is None:
-            self._submit_deletion(name)
+            if row is not None:
+                message = "its rows and files are being removed"
+                seen = ObservedState("deleting", "delete", message, 0, None)
+                record(self._league, name, seen, row.revision)
+                finish_operations(self._league, name, "RUNNING", None, ("delete",))
+            self._deletions[name] = self._pool.submit(delete, self._settings.data, name)
+            self._deletions[name].add_done_callback(lambda _: self.wake())
         elif running.done():
             del self._deletions[name]
-            # PlayerError: there was nothing left to remove.
-            failed = None if isinstance(error := running.exception(), PlayerError) else error
-            finish_operations(
-                self._league,
-                name,
-                "FAILED" if failed else "SUCCEEDED",
-                str(failed) if failed else None,
-                ("delete",),
-            )
+            error = running.exception()
+            if row is None and (error is None or isinstance(error, PlayerError)):
+                # PlayerError: there was nothing left to remove.
+                finish_operations(self._league, name, "SUCCEEDED", None, ("delete",))
+            elif error is not None:
+                if row is not None:
+                    log.warning("deletion failed", population=name, error=str(error))
+                    message = f"not removed: {error}"
+                    seen = ObservedState("stopped", "delete", message, 0, None, settle="stopped")
+                    record(self._league, name, seen, row.revision)
+                finish_operations(self._league, name, "FAILED", str(error), ("delete",))
 
     def _measure(self) -> None:
         free = shutil.disk_usage(self._settings.data).free
@@ -305,7 +279,7 @@ class Supervisor:
         with suppress(FileNotFoundError):
             self._observed.wal_bytes.set(os.stat(f"{self._league.path}-wal").st_size)
         for name, job in self._jobs.items():
-            if (age_s := job.checkpoint_age_s()) is not None:
+            if (age_s := checkpoint_age_s(job.paths.checkpoints)) is not None:
                 self._observed.checkpoint_age.labels(name).set(age_s)
             status = job.status() if job.running else None
             if status is not None:

@@ -5,7 +5,6 @@ import os
 import random
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -15,7 +14,7 @@ from api.reconcile.process import LOG_NAME, Trainer, alive
 from api.reconcile.training_rules import Disk, End, Facts, Ruling, backoff_s, why_it_ended
 from arena.data.edits import Edits, leave_edits
 from arena.data.lock import holder
-from arena.data.paths import population_paths
+from arena.data.paths import PopulationPaths, population_paths
 from arena.data.status import RunStatus, read_status
 from arena.league.database import League
 from arena.league.populations import stored_config
@@ -32,13 +31,28 @@ LIVE_TIMEOUT_S = 60.0
 log = structlog.stdlib.get_logger("api.trainings")
 
 
+def newest_status(paths: PopulationPaths) -> RunStatus | None:
+    """The newest status that a trainer wrote; None where the file is damaged.
+
+    The trainer writes it again every second.
+    """
+    try:
+        return read_status(paths.status)
+    except PbtError:
+        return None
+
+
+def checkpoint_folders(folder: Path) -> list[Path]:
+    """The checkpoints in the folder, oldest first."""
+    return sorted(path for path in folder.glob("*") if path.name.isdigit())
+
+
 def checkpoint_age_s(folder: Path) -> float | None:
     """Age of the newest checkpoint in the folder, None without one."""
     times = []
-    for path in folder.iterdir() if folder.is_dir() else ():
+    for path in checkpoint_folders(folder):
         with suppress(FileNotFoundError):  # the trainer removes older ones meanwhile
-            if path.name.isdigit():
-                times.append(path.stat().st_mtime)
+            times.append(path.stat().st_mtime)
     return max(0.0, time.time() - max(times)) if times else None
 
 
@@ -49,26 +63,12 @@ def _stopped_by_another(row: Supervised) -> ObservedState:
     return ObservedState("stopped", None, message, 0, None, settle=settled)
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceFacts:
-    """Facts about the service that a decision on one population needs.
-
-    place    there is room among the populations that train
-    disk     "ok", "soft" or "hard"
-    leaving  an operation that ends the training is not done yet
-    """
-
-    place: bool
-    disk: Disk
-    leaving: bool
-
-
 class TrainingJob:
     """Runs at most one trainer of one population. Used from one thread."""
 
     def __init__(self, name: str, settings: Settings, league: League) -> None:
         self.name, self._settings, self._league = name, settings, league
-        self._paths = population_paths(settings.data, name)
+        self.paths = population_paths(settings.data, name)
         self.trainer: Trainer | None = None
         # The edits that its trainer knows.
         self._launched: tuple[str, ...] = ()
@@ -84,28 +84,31 @@ class TrainingJob:
         return self.trainer is not None
 
     def look(
-        self, row: Supervised, around: ServiceFacts, grace_s: float
+        self, row: Supervised, grace_s: float, *, place: bool, disk: Disk, leaving: bool
     ) -> tuple[Facts, ObservedState | None]:
-        """The facts for `decide`; and, when its trainer has ended by itself, what that means."""
+        """The facts for `decide`; and, when its trainer has ended by itself, what that means.
+
+        The arguments are facts that the service knows (`Facts`).
+        """
         now = time.monotonic()
         ended = self._look_for_end(row, now)
         if self._ends and self.running and self._newest_checkpoint() > self._checkpoint:
             self._ends = 0
-        outside = None if self.running else holder(self._paths.lock)
+        outside = None if self.running else holder(self.paths.lock)
         if outside == os.getpid():  # this service is removing it
             outside = None
         facts = Facts(
             running=self.running,
             ready=self._is_ready(),
             outside=outside,
-            leaving=around.leaving,
+            leaving=leaving,
             asked_s=None if self._asked is None else now - self._asked,
             grace_s=grace_s,
             edited=self.running and self._needs_new_start(row, now),
             wait_s=max(0.0, self._retry_at - now),
             ends=self._ends,
-            place=around.place or self.running,
-            disk=around.disk,
+            place=place or self.running,
+            disk=disk,
         )
         return facts, ended
 
@@ -151,21 +154,14 @@ class TrainingJob:
         self._ends, self._retry_at = 0, 0.0
 
     def status(self) -> RunStatus | None:
-        try:
-            return read_status(self._paths.status)
-        except PbtError:
-            return None
-
-    def checkpoint_age_s(self) -> float | None:
-        """Age of its newest checkpoint, None without one."""
-        return checkpoint_age_s(self._paths.checkpoints)
+        return newest_status(self.paths)
 
     def _start(self, row: Supervised) -> None:
         self._ensure_config()
         edits = [word for override in row.overrides for word in ("--set", override)]
         where = ("--resume", self.name, "--data", str(self._settings.data))
         self.trainer = Trainer(
-            [*self._settings.trainer, "train", *where, *edits], self._paths.logs / LOG_NAME
+            [*self._settings.trainer, "train", *where, *edits], self.paths.logs / LOG_NAME
         )
         self._launched, self._asked, self._left = row.overrides, None, 0
 
@@ -184,7 +180,7 @@ class TrainingJob:
         if not waiting or status is None or not self._is_ready():
             return False
         if self._left != row.revision:
-            leave_edits(self._paths.edits, Edits(row.revision, waiting))
+            leave_edits(self.paths.edits, Edits(row.revision, waiting))
             self._left, self._left_at = row.revision, now
         elif status.edits_taken >= self._left:
             self._launched = row.overrides
@@ -194,21 +190,16 @@ class TrainingJob:
 
     def _ensure_config(self) -> None:
         """Write the config file that the trainer reads from the row, before the first start."""
-        if self._paths.config.exists():
+        if self.paths.config.exists():
             return
-        self._paths.logs.mkdir(parents=True, exist_ok=True)
-        write_whole(
-            self._paths.config, json.dumps(stored_config(self._league, self.name), indent=1)
-        )
+        self.paths.logs.mkdir(parents=True, exist_ok=True)
+        write_whole(self.paths.config, json.dumps(stored_config(self._league, self.name), indent=1))
 
     def _is_ready(self) -> bool:
-        status = self.status() if self.trainer is not None else None
-        return (
-            status is not None
-            and self.trainer is not None
-            and status.pid == self.trainer.pid
-            and not status.ended
-        )
+        if self.trainer is None:
+            return False
+        status = self.status()
+        return status is not None and status.pid == self.trainer.pid and not status.ended
 
     def _look_for_end(self, row: Supervised, now: float) -> ObservedState | None:
         code = None if self.trainer is None else self.trainer.exit_code()
@@ -262,12 +253,8 @@ class TrainingJob:
 
     def _newest_checkpoint(self) -> int:
         """The number of its newest checkpoint, 0 before any."""
-        names = (
-            [path.name for path in self._paths.checkpoints.glob("*")]
-            if self._paths.checkpoints.is_dir()
-            else []
-        )
-        return max((int(name) for name in names if name.isdigit()), default=0)
+        folders = checkpoint_folders(self.paths.checkpoints)
+        return int(folders[-1].name) if folders else 0
 
     def _stray(self, row: Supervised) -> str | None:
         """The identity of an earlier service's trainer while that lives; else None."""

@@ -1,6 +1,7 @@
 """Bodies of requests and answers that several routes share, and how they are made from rows."""
 
 import time
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import Path
@@ -162,22 +163,17 @@ class OperationBody(BaseModel):
     problem: str | None
 
 
-def population_body(row: Supervised, status: RunStatus | None, **more: Any) -> PopulationBody:
+def population_body(
+    row: Supervised, status: RunStatus | None, config: dict[str, Any] | None = None, **more: Any
+) -> PopulationBody:
     """The body of a population.
 
-    more  `config`, `last_checkpoint` and `last_log_lines`, for one that is shown alone
+    config  for one that is shown alone
+    more    `last_checkpoint` and `last_log_lines`, for one that is shown alone
     """
-    members = (
-        []
-        if status is None
-        else [
-            MemberStatus(name=m.name, frames=m.frames, lag=m.lag, state=m.state)
-            for m in status.members
-        ]
-    )
-    spec = PopulationSpec(
-        desired=row.desired, pending_edits=list(row.overrides), config=more.pop("config", None)
-    )
+    rows = () if status is None else status.members
+    members = [MemberStatus(**asdict(member)) for member in rows]
+    spec = PopulationSpec(desired=row.desired, pending_edits=list(row.overrides), config=config)
     shown = PopulationStatus(
         state=row.state,
         reason=row.reason,
@@ -195,12 +191,4 @@ def population_body(row: Supervised, status: RunStatus | None, **more: Any) -> P
 
 
 def operation_body(operation: Operation) -> OperationBody:
-    return OperationBody(
-        id=str(operation.id),
-        population=operation.population,
-        kind=operation.kind,
-        state=operation.state,
-        created_at=operation.created_at,
-        finished_at=operation.finished_at,
-        problem=operation.problem,
-    )
+    return OperationBody(**{**asdict(operation), "id": str(operation.id)})

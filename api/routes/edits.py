@@ -1,24 +1,32 @@
-"""The config and status of a population, and edits of that config.
+"""Configs in requests: a whole one is checked against its game, an edit is applied to one.
 
 An edit is decided on the config in force. It is decided again where another request came first.
 """
 
 import json
-from collections.abc import Callable, Sequence
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from api.context import Context, revision_of
-from arena.data.status import RunStatus, read_status
+from fastapi import Depends
+from starlette.responses import Response
+
+from api.context import Change, Context, IfMatch, revision_of
+from api.http.problems import EDITS, Problem
+from api.routes.bodies import PopulationName
+from arena.data.status import RunStatus
 from arena.league.idempotency import Answer, Keyed
 from arena.league.population_requests import edit
 from arena.league.populations import stored_config
 from arena.league.supervised import PreconditionError, Supervised, get_supervised
 from pbt.config.load import config_from_table
-from pbt.config.resume import takes_live
+from pbt.config.resume import changes, takes_live
 from pbt.config.schema import RunConfig
-from pbt.errors import PbtError
+from pbt.errors import ConfigError, PbtError
 
+CHECK_TIMEOUT_S = 60.0
+SHAPING = "learning.shaping."
 TRIES = 8
 WITH_TRAINER = ("starting", "running", "recovering")
 
@@ -37,39 +45,52 @@ class Decided:
     anchor: str | None = None
 
 
-def edit_decided(
-    here: Context,
-    name: str,
-    decide: Callable[[Supervised, RunConfig], Decided],
-    keyed: Keyed | None,
-    if_match: str | None,
-) -> Answer:
-    """Store an edit.
+@dataclass(kw_only=True)
+class PopulationChange(Change):
+    """A request that changes a population.
 
-    decide  makes the edit from the population's row and its config with the waiting edits; it
-            raises an error for an edit that it refuses
-    Of two edits at the same time the second one is decided again, on what the first one left: each
-    may be valid alone, but not both together.
+    if_match  only from the revision with this tag on
     """
-    required = revision_of(if_match)
-    for attempt in range(1, TRIES + 1):
-        row = get_supervised(here.league, name)
-        decided = decide(row, in_force(here, name, row))
-        revision = row.revision if required is None else required
-        try:
-            return edit(
-                here.league,
-                name,
-                decided.words,
-                decided.render,
-                keyed=keyed,
-                if_revision=revision,
-                anchor=decided.anchor,
-            )
-        except PreconditionError:
-            if required is not None or attempt == TRIES:
-                raise
-    raise AssertionError("the last attempt answers or raises")
+
+    name: PopulationName
+    if_match: IfMatch = None
+
+    def edit_decided(
+        self, content: object, decide: Callable[[Supervised, RunConfig], Decided]
+    ) -> Response:
+        """Store an edit of the config.
+
+        content  the body of the request
+        decide   makes the edit from the population's row and its config with the waiting edits; it
+                 raises an error for an edit that it refuses
+        Of two edits at the same time the second one is decided again, on what the first one left:
+        each may be valid alone, but not both together.
+        """
+
+        def act(keyed: Keyed | None) -> Answer:
+            required = revision_of(self.if_match)
+            for attempt in range(1, TRIES + 1):
+                row = get_supervised(self.here.league, self.name)
+                decided = decide(row, in_force(self.here, self.name, row))
+                try:
+                    return edit(
+                        self.here.league,
+                        self.name,
+                        decided.words,
+                        decided.render,
+                        keyed=keyed,
+                        if_revision=row.revision if required is None else required,
+                        anchor=decided.anchor,
+                    )
+                except PreconditionError:
+                    if required is not None or attempt == TRIES:
+                        raise
+            raise AssertionError("the last attempt answers or raises")
+
+        return self.once([content, self.if_match], act)
+
+
+ChangingPopulation = Annotated[PopulationChange, Depends()]
 
 
 def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus | None) -> list[str]:
@@ -113,17 +134,96 @@ def config_table(here: Context, name: str) -> dict[str, Any]:
     return table
 
 
-def status_of(here: Context, name: str) -> RunStatus | None:
-    """The newest status that its trainer wrote; None where the file is damaged.
-
-    The trainer writes it again every second.
-    """
-    try:
-        return read_status(here.paths(name).status)
-    except PbtError:
-        return None
-
-
 def in_force(here: Context, name: str, row: Supervised) -> RunConfig:
     """The config with the edits that wait."""
     return config_from_table(config_table(here, name), f"stored config of {name!r}", row.overrides)
+
+
+# --- checking and applying ------------------------------------------------------------------------
+
+
+def checked(
+    here: Context, table: Mapping[str, Any], source: str = "config"
+) -> tuple[RunConfig, list[tuple[str, str]]]:
+    """The config and its (member, role) pairs. Raises: ConfigError with every problem.
+
+    A request may name registered games only. The code of a game runs in another process.
+    """
+    config = config_from_table(table, source)
+    try:
+        done = subprocess.run(
+            list(here.settings.checker),
+            input=config.model_dump_json(),
+            capture_output=True,
+            text=True,
+            timeout=CHECK_TIMEOUT_S,
+            check=True,
+        )
+        report = json.loads(done.stdout.splitlines()[-1])
+    except (subprocess.SubprocessError, ValueError, IndexError) as error:
+        raise ConfigError(
+            source,
+            [
+                (
+                    f"env.name = {config.env.name}: the game could not be made ({error}); try "
+                    "`arena env check`"
+                )
+            ],
+        ) from error
+    if report["problems"]:
+        raise ConfigError(source, report["problems"])
+    return config, [(member, role) for member, role in report["roles"]]
+
+
+def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...], RunConfig]:
+    """The edits that change something, as words, and the config with them.
+
+    None takes a shaping term out: its weight becomes the game's own again.
+    Raises: ConfigError, Problem.
+    """
+    removed = [key for key, value in values.items() if value is None and key.startswith(SHAPING)]
+    words = [
+        f"{key}={toml_value(value)}" for key, value in sorted(values.items()) if key not in removed
+    ]
+    after = config_from_table(before.model_dump(mode="json"), EDITS, words)
+    if removed:
+        terms = dict(after.learning.shaping)
+        if missing := [
+            (f"/set/{key}", "no such term")
+            for key in removed
+            if terms.pop(key.removeprefix(SHAPING), None) is None
+        ]:
+            raise Problem(
+                "invalid",
+                (
+                    "a shaping term that does not exist cannot be removed; there are "
+                    f"{', '.join(after.learning.shaping) or 'none'}"
+                ),
+                missing,
+            )
+        kept = ", ".join(
+            f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items()
+        )
+        words.append(f"{SHAPING.rstrip('.')}={{{kept}}}")
+        after = config_from_table(before.model_dump(mode="json"), EDITS, words)
+    # A word that changes nothing is left out: it would start the trainer again without need.
+    differ = changes(before, after).keys()
+    return tuple(
+        word
+        for word in words
+        if any(f"{key}.".startswith(f"{word.partition('=')[0]}.") for key in differ)
+    ), after
+
+
+def toml_value(value: Any) -> str:
+    """The value as `--set` reads it.
+
+    JSON's numbers, texts, booleans and lists are valid TOML; null and tables are refused.
+    """
+    if value is None or isinstance(value, Mapping):
+        raise Problem(
+            "invalid",
+            "a value to set must be a number, a text, a boolean or a list",
+            [("/set", f"{json.dumps(value)} is none of these")],
+        )
+    return json.dumps(value)

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
-from api.context import Here, KeyHeader
+from api.context import Changing, Here
 from api.routes.bodies import Body
 from arena.league.idempotency import Answer
 from arena.league.match_requests import (
@@ -150,9 +150,7 @@ class EvaluationList(BaseModel):
 
 
 @router.post("", operation_id="createEvaluation", status_code=202, response_model=EvaluationBody)
-def create_evaluation(
-    request: Request, here: Here, body: NewEvaluationBody, key: KeyHeader = None
-) -> Response:
+def create_evaluation(change: Changing, body: NewEvaluationBody) -> Response:
     """Request a match between players of the league.
 
     The names of the players are resolved when the match begins; a name without a player makes it
@@ -162,11 +160,9 @@ def create_evaluation(
     requested = RequestedMatch(
         tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt
     )
-    return here.change(
-        request,
-        key,
+    return change.once(
         body.model_dump(mode="json"),
-        lambda keyed: ask_for_match(here.league, requested, keyed, _accepted),
+        lambda keyed: ask_for_match(change.here.league, requested, keyed, _accepted),
     )
 
 
@@ -199,23 +195,13 @@ def get(here: Here, evaluation_id: EvaluationId) -> EvaluationBody:
     status_code=202,
     response_model=EvaluationBody,
 )
-def cancel_evaluation(
-    request: Request, here: Here, evaluation_id: EvaluationId, key: KeyHeader = None
-) -> Response:
+def cancel_evaluation(change: Changing, evaluation_id: EvaluationId) -> Response:
     """End its process; complete pairs of games stay. An evaluation that is over does not change."""
-    return here.change(
-        request,
-        key,
+    return change.once(
         "cancel",
-        lambda keyed: cancel(here.league, evaluation_id, keyed, _accepted),
+        lambda keyed: cancel(change.here.league, evaluation_id, keyed, _accepted),
         makes_room=True,
     )
-
-
-def _sprt_body(requested: RequestedMatch) -> SprtBody | None:
-    if requested.sprt is None:
-        return None
-    return SprtBody(elo0=requested.sprt[0], elo1=requested.sprt[1])
 
 
 def _accepted(row: MatchRequest) -> Answer:
@@ -224,6 +210,7 @@ def _accepted(row: MatchRequest) -> Answer:
 
 def evaluation_body(row: MatchRequest) -> EvaluationBody:
     requested, report = row.request, row.report or {}
+    sprt = requested.sprt
     return EvaluationBody(
         id=str(row.id),
         state=row.state,
@@ -232,7 +219,7 @@ def evaluation_body(row: MatchRequest) -> EvaluationBody:
         env=report.get("env", requested.env),
         seed=requested.seed,
         greedy=requested.greedy,
-        sprt=_sprt_body(requested),
+        sprt=None if sprt is None else SprtBody(elo0=sprt[0], elo1=sprt[1]),
         games=report.get("games", 0),
         planned=report.get("planned", requested.games),
         statistics=EvaluationStatistics.model_validate(report)

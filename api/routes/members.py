@@ -11,8 +11,9 @@ from starlette.responses import Response
 from api.context import Here
 from api.http.json_response import written
 from api.http.problems import Problem
+from api.reconcile.trainings import newest_status
 from api.routes.bodies import PopulationName
-from api.routes.edits import config_table, status_of
+from api.routes.edits import config_table
 from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_content
 from api.routes.league import SnapshotBody, snapshot_body
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
@@ -136,7 +137,7 @@ def members(here: Here, name: PopulationName) -> Response:
     began = (
         {} if all(row.hyperparams for row in rows) else read_histories(here.league, name).initial
     )
-    status = status_of(here, name)
+    status = newest_status(here.paths(name))
     now = {} if status is None else {member.name: member.frames for member in status.members}
     return written(
         {

@@ -5,16 +5,16 @@ Each is an edit of the config that its trainer puts in force (`arena.training.li
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api.context import Context, Here, IfMatch, KeyHeader
 from api.http.problems import Problem
-from api.routes.bodies import Body, PopulationName
-from api.routes.edits import Decided, edit_decided
+from api.routes.bodies import Body
+from api.routes.edits import ChangingPopulation, Decided, PopulationChange
 from arena.league.database import League
 from arena.league.idempotency import Answer
 from arena.league.stored_snapshots import list_snapshots
@@ -62,50 +62,33 @@ class MembershipBody(BaseModel):
     pending_edits: list[str]
 
 
-class Wanted(BaseModel):
-    """One change, as edits of the config.
+@dataclass(kw_only=True)
+class Removal(PopulationChange):
+    """A request that takes a member out."""
 
-    member  that joins or leaves
-    role    that it plays
-    change  "join" or "leave"
-    words   the edits, "key=value"
-    anchor  a snapshot whose weights must be kept for it
-    """
-
-    member: str
-    role: str
-    change: str
-    words: list[str]
-    anchor: str | None = None
+    member: MemberPath
 
 
 @router.post("", operation_id="addMember", status_code=202, response_model=MembershipBody)
-def add_member(
-    request: Request,
-    here: Here,
-    name: PopulationName,
-    body: NewMemberBody,
-    key: KeyHeader = None,
-    if_match: IfMatch = None,
-) -> Response:
+def add_member(change: ChangingPopulation, body: NewMemberBody) -> Response:
     """Add a member that learns from now on. It gets the next name that no member ever had.
 
     Its trainer saves and goes on with it within seconds, or starts with it.
     """
 
-    def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
+    def decide(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Decided:
         number = 1 + max(map(member_number, roles))
         if number >= MAX_NAMES:
             raise Problem(
                 "conflict",
-                f"population {name!r} has used all its {MAX_NAMES} names; train a new one",
+                f"population {row.name!r} has used all its {MAX_NAMES} names; train a new one",
             )
         member = f"m{number}"
         role = chosen_role(body.role, list(dict.fromkeys(roles.values())))
         words = [f"population.joined.{member}.role={json.dumps(role)}"]
         if body.weights is not None:
             check_weights(
-                here.league,
+                change.here.league,
                 row,
                 body.weights,
                 role,
@@ -115,33 +98,28 @@ def add_member(
         anchor = (
             body.weights if body.weights is not None and not body.weights.startswith("m") else None
         )
-        return Wanted(member=member, role=role, change="join", words=words, anchor=anchor)
+        return Decided(words, rendered(member, role, "join"), anchor)
 
-    return ask(request, here, name, want, [body.model_dump(mode="json"), if_match], key, if_match)
+    return edit_members(change, body.model_dump(mode="json"), decide)
 
 
 @router.delete(
     "/{member}", operation_id="removeMember", status_code=202, response_model=MembershipBody
 )
-def remove_member(
-    request: Request,
-    here: Here,
-    name: PopulationName,
-    member: MemberPath,
-    key: KeyHeader = None,
-    if_match: IfMatch = None,
-) -> Response:
+def remove_member(change: Annotated[Removal, Depends()]) -> Response:
     """Take a member out: it learns no more. Each role must keep a member.
 
     A last snapshot of it is kept. Its games, snapshots and ratings stay.
     """
+    member = change.member
 
-    def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
+    def decide(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Decided:
         active = playing(config, roles)
         if member not in active:
             raise Problem(
                 "not-found",
-                f"no member {member!r} plays in population {name!r}; there are {', '.join(active)}",
+                f"no member {member!r} plays in population {row.name!r}; there are "
+                f"{', '.join(active)}",
             )
         if [roles[other] for other in active].count(roles[member]) == 1:
             raise Problem(
@@ -152,43 +130,35 @@ def remove_member(
                 ),
             )
         left = json.dumps([*config.population.left, member])
-        return Wanted(
-            member=member, role=roles[member], change="leave", words=[f"population.left={left}"]
-        )
+        return Decided([f"population.left={left}"], rendered(member, roles[member], "leave"))
 
-    return ask(request, here, name, want, ["leave", if_match], key, if_match)
+    return edit_members(change, "leave", decide)
 
 
-def ask(
-    request: Request,
-    here: Context,
-    name: str,
-    want: Callable[[Supervised, RunConfig, dict[str, str]], Wanted],
+def edit_members(
+    change: PopulationChange,
     content: object,
-    key: str | None,
-    if_match: str | None,
+    decide: Callable[[Supervised, RunConfig, dict[str, str]], Decided],
 ) -> Response:
-    """Store the change as an edit that is decided on the newest row.
+    """Store an edit that is decided on the newest row and the roles of all members.
 
     Else two requests at the same time could use one name, or lists that contradict each other.
     """
-
-    def decide(row: Supervised, config: RunConfig) -> Decided:
-        change = want(row, config, member_roles(here.league, name, config))
-        return Decided(change.words, rendered(change), change.anchor)
-
-    return here.change(
-        request, key, content, lambda keyed: edit_decided(here, name, decide, keyed, if_match)
+    return change.edit_decided(
+        content,
+        lambda row, config: decide(row, config, member_roles(change.here.league, row.name, config)),
     )
 
 
-def rendered(change: Wanted) -> Callable[[Supervised], Answer]:
+def rendered(member: str, role: str, change: str) -> Callable[[Supervised], Answer]:
+    """What makes the answer from the edited row. change: "join" or "leave"."""
+
     def render(row: Supervised) -> Answer:
         body = MembershipBody(
             population=row.name,
-            member=change.member,
-            role=change.role,
-            change=change.change,
+            member=member,
+            role=role,
+            change=change,
             revision=row.revision,
             pending_edits=list(row.overrides),
         )

@@ -5,14 +5,15 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
-from api.context import Context, Here, IfMatch, KeyHeader
+from api.context import Changing, Context, Here
 from api.http.json_response import written
 from api.http.problems import EDITS, Problem
 from api.reconcile.process import LOG_NAME, tail
+from api.reconcile.trainings import checkpoint_folders, newest_status
 from api.routes.bodies import (
     NewPopulationBody,
     PatchBody,
@@ -21,8 +22,14 @@ from api.routes.bodies import (
     State,
     population_body,
 )
-from api.routes.configs import checked, edited
-from api.routes.edits import Decided, config_table, edit_decided, effects, status_of
+from api.routes.edits import (
+    ChangingPopulation,
+    Decided,
+    checked,
+    config_table,
+    edited,
+    effects,
+)
 from arena.data.logs import newest_records
 from arena.league.idempotency import Answer, Keyed
 from arena.league.population_requests import create_supervised
@@ -89,7 +96,8 @@ def list_populations(
         if len(rows) > len(page) and page
         else None
     )
-    return written(PopulationList(items=[brief(here, row) for row in page], next=more))
+    items = [population_body(row, newest_status(here.paths(row.name))) for row in page]
+    return written(PopulationList(items=items, next=more))
 
 
 @router.post(
@@ -100,13 +108,12 @@ def list_populations(
     responses={200: {"model": Checked}},
 )
 def create_population(
-    request: Request,
-    here: Here,
+    change: Changing,
     body: NewPopulationBody,
-    key: KeyHeader = None,
     dry_run: Annotated[bool, Query(description="check everything, but create nothing")] = False,
 ) -> Response:
     """Create a population. Its config is checked first, also against its game."""
+    here = change.here
 
     def new() -> NewPopulation:
         config, roles = checked(here, body.config)
@@ -136,7 +143,7 @@ def create_population(
 
     if dry_run:
         return JSONResponse({"id": body.name, "config": new().config})
-    return here.change(request, key, body.model_dump(mode="json"), act)
+    return change.once(body.model_dump(mode="json"), act)
 
 
 @router.get("/{name}", operation_id="getPopulation", response_model=PopulationBody)
@@ -158,14 +165,7 @@ def _refuse_members(body: PatchBody) -> None:
 
 
 @router.patch("/{name}", operation_id="editPopulation", response_model=PopulationBody)
-def edit_population(
-    request: Request,
-    here: Here,
-    name: PopulationName,
-    body: PatchBody,
-    key: KeyHeader = None,
-    if_match: IfMatch = None,
-) -> Response:
+def edit_population(change: ChangingPopulation, body: PatchBody) -> Response:
     """Set values that a started population can take.
 
     A running training goes on with them; for some of them its processes start again.
@@ -178,20 +178,18 @@ def edit_population(
             raise ConfigError(EDITS, refused)
         # Values that a running training can take do not concern the game.
         if not all(map(is_live, body.set)):
-            checked(here, after.model_dump(mode="json"), EDITS)
-        sentences = effects(row.state, before, after, status_of(here, name))
+            checked(change.here, after.model_dump(mode="json"), EDITS)
+        status = newest_status(change.here.paths(row.name))
+        sentences = effects(row.state, before, after, status)
 
         def render(changed: Supervised) -> Answer:
             shown = population_body(changed, None, config=after.model_dump(mode="json"))
-            shown = shown.model_copy(update={"effects": sentences})
+            shown.effects = sentences
             return Answer(200, None, shown.model_dump_json())
 
         return Decided(words, render)
 
-    content = [body.model_dump(mode="json"), if_match]
-    return here.change(
-        request, key, content, lambda keyed: edit_decided(here, name, decide, keyed, if_match)
-    )
+    return change.edit_decided(body.model_dump(mode="json"), decide)
 
 
 @router.get("/{name}/logs", operation_id="getPopulationLogs", response_model=LogLines)
@@ -210,24 +208,16 @@ def get_logs(
 # --- shown ----------------------------------------------------------------------------------------
 
 
-def brief(here: Context, row: Supervised) -> PopulationBody:
-    return population_body(row, status_of(here, row.name))
-
-
 def full(here: Context, row: Supervised) -> PopulationBody:
     paths = here.paths(row.name)
-    folders = (
-        sorted(path.name for path in paths.checkpoints.iterdir() if path.name.isdigit())
-        if paths.checkpoints.is_dir()
-        else []
+    folders = checkpoint_folders(paths.checkpoints)
+    return population_body(
+        row,
+        newest_status(paths),
+        config=config_table(here, row.name),
+        last_checkpoint=folders[-1].name if folders else None,
+        last_log_lines=tail(paths.logs / LOG_NAME, LAST_LOG_LINES),
     )
-    shown = brief(here, row)
-    spec = shown.spec.model_copy(update={"config": config_table(here, row.name)})
-    more = {
-        "last_checkpoint": folders[-1] if folders else None,
-        "last_log_lines": tail(paths.logs / LOG_NAME, LAST_LOG_LINES),
-    }
-    return shown.model_copy(update={"spec": spec, "status": shown.status.model_copy(update=more)})
 
 
 def encode_cursor(place: list[Any]) -> str:
