@@ -1,13 +1,12 @@
 """Films of training-time evaluation games (`evaluation.record_share`)."""
 
-from pathlib import Path as FilePath
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel
 from starlette.responses import FileResponse
 
-from api.context import Context, Here
+from api.context import Here
 from api.http.problems import Problem
 from api.routes.bodies import PopulationName
 from arena.league.films import film_of_game, games_of_films
@@ -85,7 +84,7 @@ def get_film(here: Here, game_id: Annotated[str, Path(pattern=r"^[0-9]{1,19}$")]
         raise PlayerError(f"no game {game_id} of a training")
     population, name = filmed
     path = here.paths(population).films / name.file
-    if not _within(here, path):
+    if not here.holds(path):
         why = (
             "evaluation.record_share says which share of the games is filmed, record_films and "
             "record_mb how many films are kept"
@@ -99,8 +98,3 @@ def get_film(here: Here, game_id: Annotated[str, Path(pattern=r"^[0-9]{1,19}$")]
         filename=f"{population}-{name.file}",
         content_disposition_type="inline",
     )
-
-
-def _within(here: Context, path: FilePath) -> bool:
-    """Whether the path is a file of the data directory, and not a link out of it."""
-    return path.is_file() and path.resolve().is_relative_to(here.settings.data.resolve())

@@ -3,9 +3,11 @@
 The ETag of ratings, matrix and circles is the league's revision.
 """
 
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel
 from starlette.responses import FileResponse, Response
 
@@ -108,61 +110,60 @@ class MatchList(BaseModel):
     next: str | None
 
 
+@dataclass(kw_only=True)
+class LeagueQuestion:
+    """A question about the results of a population."""
+
+    request: Request
+    here: Here
+    population: Population
+    all: Everyone = False
+    if_none_match: IfNoneMatch = None
+
+    def answer(self, report: Callable[[], object]) -> Response:
+        return tagged_by_league(self.here, self.request, self.if_none_match, report)
+
+
+Asked = Annotated[LeagueQuestion, Depends()]
+
+
 @router.get("/ratings", operation_id="getRatings", response_model=dict[str, Any], responses=KNOWN)
-def ratings(
-    request: Request,
-    here: Here,
-    population: Population,
-    all: Everyone = False,
-    if_none_match: IfNoneMatch = None,
-) -> Response:
+def ratings(asked: Asked) -> Response:
     """The rating table as `arena league --json`; in games of one seat the mean returns.
 
     The players are ordered by the lower end of their interval.
     """
-    return tagged_by_league(
-        here, request, if_none_match, lambda: league_report(here.league, population, everyone=all)
+    return asked.answer(
+        lambda: league_report(asked.here.league, asked.population, everyone=asked.all)
     )
 
 
 @router.get(
     "/win-matrix", operation_id="getWinMatrix", response_model=dict[str, Any], responses=KNOWN
 )
-def win_matrix(
-    request: Request,
-    here: Here,
-    population: Population,
-    all: Everyone = False,
-    if_none_match: IfNoneMatch = None,
-) -> Response:
+def win_matrix(asked: Asked) -> Response:
     """The win matrix as `arena matrix --json`: every two players that met."""
-    return tagged_by_league(
-        here,
-        request,
-        if_none_match,
-        lambda: matrix_report(population, population_table(here.league, population, everyone=all)),
-    )
+
+    def report() -> dict[str, Any]:
+        table = population_table(asked.here.league, asked.population, everyone=asked.all)
+        return matrix_report(asked.population, table)
+
+    return asked.answer(report)
 
 
 @router.get("/cycles", operation_id="getCycles", response_model=dict[str, Any], responses=KNOWN)
-def cycles(
-    request: Request,
-    here: Here,
-    population: Population,
-    all: Everyone = False,
-    if_none_match: IfNoneMatch = None,
-) -> Response:
+def cycles(asked: Asked) -> Response:
     """Circles of players that beat each other, and the share of results that no rating explains."""
 
     def report() -> dict[str, Any]:
-        table = league_report(here.league, population, everyone=all)
+        table = league_report(asked.here.league, asked.population, everyone=asked.all)
         return {
-            "population": population,
+            "population": asked.population,
             "cycles": table.get("cycles", []),
             "cyclic_share": table.get("cyclic_share"),
         }
 
-    return tagged_by_league(here, request, if_none_match, report)
+    return asked.answer(report)
 
 
 @router.get("/matches", operation_id="listMatches", response_model=MatchList)
@@ -232,11 +233,7 @@ def get_weights(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID
     """The safetensors file. Ranges are served, so that an interrupted download can go on."""
     stored = _snapshot(here, snapshot_id)
     path = here.paths(stored.population).snapshots / f"{snapshot_id}.safetensors"
-    if (
-        stored.weights_removed
-        or not path.resolve().is_relative_to(here.settings.data.resolve())
-        or not path.is_file()
-    ):
+    if stored.weights_removed or not here.holds(path):
         raise Problem(
             "gone", f"the weights of snapshot {snapshot_id[:12]} were removed; its games stay"
         )
@@ -255,34 +252,16 @@ def _snapshot(here: Context, snapshot_id: str) -> StoredSnapshot:
 
 
 def snapshot_body(stored: StoredSnapshot) -> SnapshotBody:
-    record = stored.record
     return SnapshotBody(
-        id=record.snapshot_id,
+        id=stored.record.snapshot_id,
         population=stored.population,
-        member=record.member,
-        role=record.role,
-        generation=record.generation,
-        version=record.version,
-        frames=record.frames,
-        reason=record.reason,
-        parent_id=record.parent_id,
-        size_bytes=record.size_bytes,
         is_anchor=stored.is_anchor,
         has_weights=not stored.weights_removed,
         superseded=stored.superseded,
         created_at=stored.created_at,
+        **asdict(stored.record),
     )
 
 
 def match_body(match: Match) -> MatchBody:
-    return MatchBody(
-        id=str(match.id),
-        env=match.env_name,
-        env_options=dict(match.env_options),
-        players=[{"kind": player.kind, "name": player.name} for player in match.players],
-        games=match.games,
-        seed=match.seed,
-        settings=dict(match.settings),
-        created_at=match.created_at,
-        finished_at=match.finished_at,
-    )
+    return MatchBody(**{**asdict(match), "id": str(match.id), "env": match.env_name})

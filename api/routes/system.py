@@ -3,6 +3,7 @@
 import os
 import time
 from collections import Counter
+from dataclasses import asdict
 from typing import Literal
 
 import psutil
@@ -14,7 +15,7 @@ from api.reconcile.trainings import checkpoint_age_s
 from api.routes.bodies import PopulationName
 from api.routes.health import unready
 from api.routes.warnings import warnings
-from arena.data.status import PopulationView, ProcessRow, RunStatus, look
+from arena.data.status import PopulationView, RunStatus, look
 from arena.league.supervised import get_supervised, list_supervised
 from arena.machine import memory_bytes, usable_cores, versions
 from pbt.errors import PbtError
@@ -188,39 +189,24 @@ def health(here: Here, name: PopulationName) -> HealthBody:
         age_s=None if view is None else view.age_s,
         checkpoint_age_s=checkpoint_age_s(here.paths(name).checkpoints),
         processes=processes_of(status, alive=running),
-        rows=None
-        if status is None
-        else RowsBody(**{**vars(status.rows), "dropped": dict(status.rows.dropped)}),
+        rows=None if status is None else RowsBody(**asdict(status.rows)),
         warnings=warnings(row, status, time.time()),
     )
 
 
 def processes_of(status: RunStatus | None, *, alive: bool = True) -> list[ProcessBody]:
     """The processes in a status. alive: they still run, so their memory can be measured."""
-    return (
-        []
-        if status is None
-        else [
-            _process(status.population, row, _memory(row.pid) if alive else None)
-            for row in status.processes
-        ]
-    )
-
-
-def _process(population: str, row: ProcessRow, memory: int | None) -> ProcessBody:
-    return ProcessBody(
-        population=population,
-        name=row.name,
-        pid=row.pid,
-        roles=list(row.roles),
-        state=row.state,
-        rate=row.rate,
-        restarts=row.restarts,
-        beat_age_s=row.beat_age_s,
-        queue=row.queue,
-        shares=row.shares,
-        memory_bytes=memory,
-    )
+    if status is None:
+        return []
+    return [
+        ProcessBody(
+            population=status.population,
+            shares=row.shares,
+            memory_bytes=_memory(row.pid) if alive else None,
+            **asdict(row),
+        )
+        for row in status.processes
+    ]
 
 
 def _look(here: Context, name: str) -> PopulationView | None:
