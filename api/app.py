@@ -1,6 +1,7 @@
 """The ASGI application: the routes, and the middleware in front of them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -85,13 +86,8 @@ async def refuse_unknown_parameters(request: Request) -> None:
             f"unknown query parameters; there are: {', '.join(sorted(allowed)) or 'none'}",
             [(name, "unknown parameter") for name in unknown],
         )
-    repeated = sorted(
-        {
-            name
-            for name, _ in request.query_params.multi_items()
-            if len(request.query_params.getlist(name)) > 1
-        }
-    )
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    repeated = sorted(name for name, count in given.items() if count > 1)
     if repeated:
         raise Problem(
             "invalid",

@@ -6,7 +6,7 @@ A request is refused unless it is allowed.
 import re
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
@@ -142,19 +142,16 @@ class Guard:
                 if method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST
                 else log.info
             )
-            about = (
-                {"population": name} if (name := scope.get("path_params", {}).get("name")) else {}
-            )
-            by = state.get("level", "unknown")
+            name = scope.get("path_params", {}).get("name")
             write(
                 "request",
                 request_id=answer.request_id,
                 method=method,
                 route=route,
                 status=answer.status,
-                by=by,
+                by=state.get("level", "unknown"),
                 seconds=round(seconds, 4),
-                **about,
+                **({"population": name} if name else {}),
             )
 
     def _admit(self, scope: Scope) -> Level:
@@ -283,22 +280,17 @@ class _Answer:
         if self.status:
             return
         status, body = problem_bytes(problem, self._path, self.request_id)
-        headers = _raw(
-            {
-                "content-type": MEDIA_TYPE,
-                "content-length": str(len(body)),
-                **problem.headers,
-            }.items()
-        )
-        await self({"type": "http.response.start", "status": status, "headers": headers})
+        headers = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), **problem.headers}
+        await self({"type": "http.response.start", "status": status, "headers": raw(headers)})
         await self._send({"type": "http.response.body", "body": body})
 
 
-def _raw(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+def raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """The headers as HTTP carries them."""
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
-_RAW_SECURITY_HEADERS = _raw(SECURITY_HEADERS.items())
+_RAW_SECURITY_HEADERS = raw(SECURITY_HEADERS)
 
 
 def _cookies(header: str, names: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ class Observed:
     """The service's metrics, in a registry of their own."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         self._states: set[str] = set()
         # Population -> the gauges of its members, processes and reasons that have a value.
         self._told: dict[str, set[tuple[Gauge, str]]] = {}
@@ -24,58 +24,40 @@ class Observed:
             "arena_http_request_seconds",
             "Answered requests",
             ["route", "method", "status"],
-            registry=self.registry,
+            registry=registry,
         )
-        self.streams = Gauge("arena_sse_clients", "Open event streams", registry=self.registry)
+        self.streams = Gauge("arena_sse_clients", "Open event streams", registry=registry)
         self.populations = Gauge(
-            "arena_populations", "Populations by state", ["state"], registry=self.registry
+            "arena_populations", "Populations by state", ["state"], registry=registry
         )
-        self.frames = Gauge(
-            "arena_env_frames",
-            "Frames of the members that it has",
-            ["population"],
-            registry=self.registry,
-        )
-        self.rows = Gauge(
-            "arena_rows_trained",
-            "Rows trained on, since the population began",
-            ["population"],
-            registry=self.registry,
-        )
+        frames = "Frames of the members that it has"
+        self.frames = Gauge("arena_env_frames", frames, ["population"], registry=registry)
+        trained = "Rows trained on, since the population began"
+        self.rows = Gauge("arena_rows_trained", trained, ["population"], registry=registry)
+        unused = "Rows made for nothing, since the population began"
         self.dropped = Gauge(
-            "arena_rows_dropped",
-            "Rows made for nothing, since the population began",
-            ["population", "reason"],
-            registry=self.registry,
+            "arena_rows_dropped", unused, ["population", "reason"], registry=registry
         )
+        lag = "Mean lag of each member's newest update"
         self.lag = Gauge(
-            "arena_policy_lag_versions",
-            "Mean lag of each member's newest update",
-            ["population", "member"],
-            registry=self.registry,
+            "arena_policy_lag_versions", lag, ["population", "member"], registry=registry
         )
         restarts = "Restarts of each process of the running training"
         self.worker_restarts = Gauge(
-            "arena_worker_restarts", restarts, ["population", "process"], registry=self.registry
+            "arena_worker_restarts", restarts, ["population", "process"], registry=registry
         )
+        ends = "Trainers that ended by themselves"
         self.trainer_ends = prometheus_client.Counter(
-            "arena_trainer_ends",
-            "Trainers that ended by themselves",
-            ["reason"],
-            registry=self.registry,
+            "arena_trainer_ends", ends, ["reason"], registry=registry
         )
+        age = "Age of the newest checkpoint"
         self.checkpoint_age = Gauge(
-            "arena_checkpoint_age_seconds",
-            "Age of the newest checkpoint",
-            ["population"],
-            registry=self.registry,
+            "arena_checkpoint_age_seconds", age, ["population"], registry=registry
         )
-        self.wal_bytes = Gauge(
-            "arena_db_wal_bytes", "The league's write-ahead log", registry=self.registry
-        )
-        self.free_bytes = Gauge(
-            "arena_disk_free_bytes", "Free space where the data lie", registry=self.registry
-        )
+        log = "The league's write-ahead log"
+        self.wal_bytes = Gauge("arena_db_wal_bytes", log, registry=registry)
+        free = "Free space where the data lie"
+        self.free_bytes = Gauge("arena_disk_free_bytes", free, registry=registry)
 
     def count(self, states: Iterable[str]) -> None:
         """Set the number of populations in each state. states: one for each population.

@@ -74,12 +74,8 @@ class Problem(Exception):
         errors: Sequence[tuple[str, str]] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.kind, self.detail, self.errors, self.headers = (
-            kind,
-            detail,
-            tuple(errors),
-            dict(headers or {}),
-        )
+        self.kind, self.detail = kind, detail
+        self.errors, self.headers = tuple(errors), dict(headers or {})
         super().__init__(detail)
 
 
@@ -105,22 +101,25 @@ def kind_of(status: int) -> str:
     return kind or ("bad-request" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "internal")
 
 
-def respond(request: Request, problem: Problem) -> Response:
-    status, body = problem_bytes(
-        problem, request.url.path, getattr(request.state, "request_id", "")
-    )
-    return Response(body, status, headers=problem.headers, media_type=MEDIA_TYPE)
-
-
-def as_problem(error: PbtError) -> Problem:
-    """The problem that an error of the lower layers is for a caller.
+def as_problem(error: Exception, path: str) -> Problem:
+    """The problem that an error of a route or of the lower layers is for a caller.
 
     An error without a case here is a fault of the service and is raised again.
+    path: of the request
     """
     text = str(error)
-    if DISK_FULL in text:
-        return Problem("disk-full", text)
     match error:
+        case Problem():
+            return error
+        case RequestValidationError():
+            return validation_problem(error.errors())
+        case HTTPException():
+            detail = str(error.detail)
+            if error.status_code == HTTPStatus.NOT_FOUND and detail == HTTPStatus.NOT_FOUND.phrase:
+                detail = f"nothing is at {path}; /openapi.json says what there is"
+            return Problem(kind_of(error.status_code), detail, headers=error.headers)
+        case PbtError() if DISK_FULL in text:
+            return Problem("disk-full", text)
         case ConfigError():
             errors = [
                 (place(line, error.source), line.removeprefix("--set ")) for line in error.problems
@@ -157,32 +156,14 @@ def problems_of(errors: Sequence[object]) -> str:
 def install(app: FastAPI) -> None:
     """Add the handlers that turn every error of a route into a problem."""
 
-    async def own(request: Request, error: Exception) -> Response:
-        assert isinstance(error, Problem)
-        return respond(request, error)
+    async def answer(request: Request, error: Exception) -> Response:
+        path = request.url.path
+        problem = as_problem(error, path)
+        status, body = problem_bytes(problem, path, getattr(request.state, "request_id", ""))
+        return Response(body, status, headers=problem.headers, media_type=MEDIA_TYPE)
 
-    async def below(request: Request, error: Exception) -> Response:
-        assert isinstance(error, PbtError)
-        return respond(request, as_problem(error))
-
-    async def http(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        detail = str(error.detail)
-        if error.status_code == HTTPStatus.NOT_FOUND and detail == HTTPStatus.NOT_FOUND.phrase:
-            detail = f"nothing is at {request.url.path}; /openapi.json says what there is"
-        return respond(request, Problem(kind_of(error.status_code), detail, headers=error.headers))
-
-    async def invalid(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return respond(request, validation_problem(error.errors()))
-
-    for kind, handler in (
-        (Problem, own),
-        (PbtError, below),
-        (HTTPException, http),
-        (RequestValidationError, invalid),
-    ):
-        app.add_exception_handler(kind, handler)
+    for kind in (Problem, PbtError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, answer)
 
 
 def validation_problem(errors: Sequence[Any]) -> Problem:
@@ -192,10 +173,6 @@ def validation_problem(errors: Sequence[Any]) -> Problem:
     places = []
     for entry in errors:
         where, *rest = (str(part) for part in entry["loc"])
-        places.append(
-            (
-                "/" + "/".join(rest) if where == "body" else ".".join(rest) or where,
-                str(entry["msg"]),
-            )
-        )
+        pointer = "/" + "/".join(rest) if where == "body" else ".".join(rest) or where
+        places.append((pointer, str(entry["msg"])))
     return Problem("invalid", problems_of(places), places)

@@ -14,7 +14,7 @@ import h11
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from api.http.guard import SECURITY_HEADERS
+from api.http.guard import SECURITY_HEADERS, raw
 from api.http.problems import MEDIA_TYPE, Problem, problem_bytes
 
 log = structlog.stdlib.get_logger("api.http")
@@ -95,12 +95,9 @@ class Protocol(H11Protocol):
             "x-request-id": request_id,
             **SECURITY_HEADERS,
         }
-        headers = [
-            (name.encode("latin-1"), value.encode("latin-1")) for name, value in values.items()
-        ]
         reason = HTTPStatus(status).phrase.encode("latin-1")
         for event in (
-            h11.Response(status_code=status, headers=headers, reason=reason),
+            h11.Response(status_code=status, headers=raw(values), reason=reason),
             h11.Data(data=body),
             h11.EndOfMessage(),
         ):
