@@ -7,7 +7,7 @@ import json
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +93,11 @@ class MatchJobs:
                 table.process.kill()
             case _:
                 pass
-        process = (
-            table.process.identity
-            if table.process is not None
-            else row.process
-            if facts.outside
-            else None
-        )
-        self._keep(row, decision.state, decision.message, row.restarts, process, report)
+        process = row.process if facts.outside else None
+        if table.process is not None:
+            process = table.process.identity
+        now = replace(row, state=decision.state, message=decision.message, process=process)
+        self._keep(row, now, report)
 
     def _facts(self, row: MatchRequest, table: MatchJob, disk: Disk) -> MatchFacts:
         now = time.monotonic()
@@ -125,14 +122,8 @@ class MatchJobs:
                 [*self._settings.player, str(row.id), str(self._settings.data)], path
             )
         except OSError as error:
-            self._keep(
-                row,
-                "FAILED",
-                f"its process could not be started: {error}",
-                row.restarts,
-                None,
-                None,
-            )
+            message = f"its process could not be started: {error}"
+            self._keep(row, replace(row, state="FAILED", message=message, process=None), None)
             return False
         table.asked, table.progressed = None, False
         log.info("start", evaluation=row.id)
@@ -164,9 +155,10 @@ class MatchJobs:
         message = (
             messages[state] if state in messages else complaint(process.output(LOG_LINES), code)
         )
-        self._keep(
-            row, state, message, restarts if state in ("RUNNING", "FAILED") else 0, None, report
-        )
+        if state not in ("RUNNING", "FAILED"):
+            restarts = 0
+        now = replace(row, state=state, message=message, restarts=restarts, process=None)
+        self._keep(row, now, report)
 
     def _news(self, row: MatchRequest, table: MatchJob) -> Mapping[str, Any] | None:
         """The newest report of its process; None when that is stored already."""
@@ -184,23 +176,12 @@ class MatchJobs:
         table.progressed = True
         return report
 
-    def _keep(
-        self,
-        row: MatchRequest,
-        state: MatchRequestState,
-        message: str,
-        restarts: int,
-        process: str | None,
-        report: Mapping[str, Any] | None,
-    ) -> None:
-        if report is None and (row.state, row.message, row.restarts, row.process) == (
-            state,
-            message,
-            restarts,
-            process,
-        ):
-            return
-        record_match_request(self._league, row, state, message, restarts, process, report)
+    def _keep(self, row: MatchRequest, now: MatchRequest, report: Mapping[str, Any] | None) -> None:
+        """Record what has changed. report: the newest, None when it is stored already."""
+        if report is not None or now != row:
+            record_match_request(
+                self._league, row, now.state, now.message, now.restarts, now.process, report
+            )
 
 
 def _read(path: Path) -> Mapping[str, Any] | None:
