@@ -85,22 +85,16 @@ def begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSi
     metrics.resume(clocks)
     start.membership.tell(engine.controller, sink)
     # A shaping weight that was removed from the config goes back to its default.
-    edited_hyperparams = {
-        key.removeprefix("learning."): new
+    if values := {
+        key.removeprefix("learning."): 1.0 if new is None else float(new)
         for key, new in start.edited.items()
         if key.startswith(HYPERPARAMETERS)
-    }
-    if values := {
-        name: 1.0 if new is None else float(new) for name, new in edited_hyperparams.items()
     }:
         engine.controller.edit_hyperparams(values)
         engine.take_over_hyperparams()
     frames = max(clocks.values())
     lost = f"; {voided} open games could not be replayed and were voided" if voided else ""
-    sink.event(
-        Event(
-            "resume", None, frames, f"resumed from checkpoint {start.checkpoint.number:08d}{lost}"
-        )
-    )
+    text = f"resumed from checkpoint {start.checkpoint.number:08d}{lost}"
+    sink.event(Event("resume", None, frames, text))
     for note in start.notes:
         sink.event(Event("edit" if note.startswith("edited") else "warning", None, frames, note))

@@ -42,14 +42,8 @@ class LiveEdits:
         config  the config as it is stored
         taken   number of the edits that this engine was built with; None at the start of a process
         """
-        self._paths, self._config, self._engine, self._keeper, self._sink, self._control = (
-            paths,
-            config,
-            engine,
-            checkpointer,
-            sink,
-            control,
-        )
+        self._paths, self._config, self._engine = paths, config, engine
+        self._keeper, self._sink, self._control = checkpointer, sink, control
         self.taken, self.refused = taken or 0, 0
         edits = self._left()
         # Edits that are already there were for an earlier start; this one began with its config.

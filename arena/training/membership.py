@@ -77,13 +77,8 @@ def settled(before: RunConfig, after: RunConfig, checkpoint: Checkpoint) -> RunC
     members = dict(after.members)
     for name, entry in newcomers(before, after).items():
         if entry.weights.startswith("m"):
-            values = members_of(checkpoint)[_donor(entry, name, checkpoint)].typed_hyperparams
-            values_of_donor = {
-                "learning_rate": values.learning_rate,
-                "entropy_coef": values.entropy_coef,
-                "adam_beta1": values.adam_beta1,
-            }
-            members[name] = MemberOverride(**values_of_donor, shaping=dict(values.shaping))
+            donor = members_of(checkpoint)[_donor(entry, name, checkpoint)]
+            members[name] = MemberOverride(**vars(donor.typed_hyperparams))
     return after.model_copy(update={"members": members})
 
 

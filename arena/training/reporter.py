@@ -39,15 +39,8 @@ class StatusReporter:
         edits: LiveEdits,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._name, self._path, self._engine, self._sink, self._telemetry, self._clock = (
-            name,
-            paths.status,
-            engine,
-            sink,
-            telemetry,
-            clock,
-        )
-        self._edits = edits
+        self._name, self._path, self._engine, self._sink = name, paths.status, engine, sink
+        self._telemetry, self._edits, self._clock = telemetry, edits, clock
         self._started_at = clock()
         self._told_at = self._started_at
         self._refused = False
@@ -92,35 +85,29 @@ class StatusReporter:
             engine.rows_standing(),
             dict(engine.dropped()),
         )
-        placement = engine.config.runtime.placement
-        edits = self._edits.taken, self._edits.refused
-        times, trouble = (self._started_at, self._clock()), self._sink.trouble
         return RunStatus(
-            self._name,
-            os.getpid(),
-            placement,
-            *times,
-            ended,
-            processes,
-            members,
-            rows,
-            *edits,
-            trouble,
+            population=self._name,
+            pid=os.getpid(),
+            placement=engine.config.runtime.placement,
+            started_at=self._started_at,
+            written_at=self._clock(),
+            ended=ended,
+            processes=processes,
+            members=members,
+            rows=rows,
+            edits_taken=self._edits.taken,
+            edits_refused=self._edits.refused,
+            trouble=self._sink.trouble,
         )
 
 
 def _process_row(process: ProcessStatus) -> ProcessRow:
-    return ProcessRow(
-        process.name,
-        process.pid,
-        process.roles,
-        process.state,
-        round(process.rate, 1),
-        process.restarts,
-        round(process.beat_age_s, 3),
-        process.queue,
-        {stage: round(seconds, 3) for stage, seconds in process.stage_s.items()},
-    )
+    rounded = {
+        "rate": round(process.rate, 1),
+        "beat_age_s": round(process.beat_age_s, 3),
+        "stage_s": {stage: round(seconds, 3) for stage, seconds in process.stage_s.items()},
+    }
+    return ProcessRow(**{**vars(process), **rounded})
 
 
 def member_state(member: Member) -> str:

@@ -26,17 +26,14 @@ def schedule_config(
     name = f"m{role_names.index(roles[lineage.steps[-1].member])}"
     by_frames = {step.frames: step.hyperparams for step in lineage.steps}
     schedule = tuple(
-        _step(frames, Hyperparams.from_flat(values)) for frames, values in sorted(by_frames.items())
+        ScheduleStep(at_frames=frames, **vars(Hyperparams.from_flat(values)))
+        for frames, values in sorted(by_frames.items())
     )
     stop = config.stop_at_frames if config.learning.anneal_to < 1 else max(1, lineage.frames)
-    twin = (
-        "its last snapshot"
-        if stop == lineage.frames
-        else (
-            f"its snapshot at {frames_text(lineage.frames)} (it trains on, annealed towards "
-            "its stop)"
-        )
-    )
+    twin = "its last snapshot"
+    if stop != lineage.frames:
+        at = frames_text(lineage.frames)
+        twin = f"its snapshot at {at} (it trains on, annealed towards its stop)"
     changed_values = {
         "description": (
             f"The hyperparameters of {label} over its {lineage.frames} frames, as "
@@ -49,14 +46,4 @@ def schedule_config(
     }
     return config_from_table(
         {**config.model_dump(mode="json"), **changed_values}, f"schedule of {label}"
-    )
-
-
-def _step(frames: int, values: Hyperparams) -> ScheduleStep:
-    return ScheduleStep(
-        at_frames=frames,
-        learning_rate=values.learning_rate,
-        entropy_coef=values.entropy_coef,
-        adam_beta1=values.adam_beta1,
-        shaping=dict(values.shaping),
     )

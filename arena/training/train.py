@@ -18,10 +18,7 @@ from arena.data.paths import PopulationPaths, league_path, population_names, pop
 from arena.data.status import RunStatus
 from arena.data.telemetry import TelemetryWriter
 from arena.league.database import League, open_league
-from arena.league.populations import (
-    Incarnation,
-    set_state,
-)
+from arena.league.populations import Incarnation, set_state
 from arena.league.summaries import list_populations
 from arena.league.writer import LeagueWriter
 from arena.signals import SignalControl
@@ -99,7 +96,7 @@ def start_training(
         # The file comes first: a start that is killed before its row is there can then be resumed
         # or deleted by name.
         write_config(paths, start.config)
-        return _train(start, name, paths, league, observe, say)
+        return _Training(name, paths, league, observe, say).train(start)
 
 
 def resume_training(
@@ -120,166 +117,168 @@ def resume_training(
     with ExitStack() as stack:
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
+        training = _Training(name, paths, league, observe, say)
         start = next_start(name, paths, league, overrides)
-        _say_start(name, start, say)
-        return _train(start, name, paths, league, observe, say)
+        training.say_start(start)
+        return training.train(start)
 
 
-def _say_start(name: str, start: Start, say: Say) -> None:
-    say(
-        f"resuming {name} from checkpoint {start.checkpoint.number:08d}"
-        if start.checkpoint
-        else f"{name} has no checkpoint"
-    )
-    for note in start.notes:
-        say(note)
+@dataclass(frozen=True)
+class _Training:
+    """The training of a population in this process, while it holds the population's lock.
 
-
-def _train(
-    start: Start, name: str, paths: PopulationPaths, league: League, observe: Observer, say: Say
-) -> Result:
-    """Train until the end or a stop. Whenever members join or leave, a new incarnation begins,
-    whose engine is built anew for them.
+    name     of the population
+    paths    of its files
+    league   the open league
+    observe  called with the progress, some times a second
+    say      called with lines for people
     """
-    with SignalControl() as control:
-        try:
-            result = _run(start, name, paths, league, control, observe, say)
-            while (edits := control.take_members()) is not None:
-                start = _edited_start(name, paths, league, edits.words)
-                _say_start(name, start, say)
-                result = _run(start, name, paths, league, control, observe, say, edits.number)
-        except BaseException as error:
-            log.error("training ended by %s", type(error).__name__, exc_info=error)
-            raise
-        return result
 
+    name: str
+    paths: PopulationPaths
+    league: League
+    observe: Observer
+    say: Say
 
-def _edited_start(name: str, paths: PopulationPaths, league: League, words: Sequence[str]) -> Start:
-    """The next start with edits; without them where they are impossible, so that training goes on.
-
-    words: the edits, as --set takes them
-    """
-    try:
-        return next_start(name, paths, league, words)
-    except (ConfigError, SnapshotError) as error:
-        start = next_start(name, paths, league, ())
-        refused = f"refused {', '.join(words)}: {' '.join(str(error).split())}"
-        return replace(start, notes=(*start.notes, refused))
-
-
-def _run(
-    start: Start,
-    name: str,
-    paths: PopulationPaths,
-    league: League,
-    control: SignalControl,
-    observe: Observer,
-    say: Say,
-    taken: int | None = None,
-) -> Result:
-    """One incarnation, from its first row to its last checkpoint.
-
-    taken: number of the edits that it begins with; None without any
-    """
-    config, spec = start.config, start.spec
-    ensure_population(league, name, config, spec)
-    incarnation = new_incarnation(league, name, start)
-    log_to(paths.logs, name, incarnation.number)
-    with ExitStack() as stack:
-        writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
-        metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
-        sink, store = TrainingSink(writer, metrics), FileSnapshotStore(paths.snapshots)
-        load_history(sink, store, league, name)
-        telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
-        # Runs after the last process of the engine has ended.
-        stack.callback(FilmFolder(paths.films).remove_leftovers)
-        engine = build_engine(resolved(config), spec, sink, store, control)
-        say(start_line(engine.config, spec))
-        # Ends every process, also after an error.
-        stack.callback(engine.close)
-        checkpointer = Checkpointer(
-            name,
-            config,
-            engine,
-            league,
-            sink,
-            store,
-            paths.checkpoints,
-            start.checkpoint.number if start.checkpoint else 0,
+    def say_start(self, start: Start) -> None:
+        self.say(
+            f"resuming {self.name} from checkpoint {start.checkpoint.number:08d}"
+            if start.checkpoint
+            else f"{self.name} has no checkpoint"
         )
-        edits = LiveEdits(paths, config, engine, checkpointer, sink, control, taken)
-        meter = ProgressMeter(engine, sink)
-        reporter = StatusReporter(name, paths, engine, sink, telemetry, edits)
+        for note in start.notes:
+            self.say(note)
+
+    def train(self, start: Start) -> Result:
+        """Train until the end or a stop. Whenever members join or leave, a new incarnation begins,
+        whose engine is built anew for them.
+        """
+        with SignalControl() as control:
+            try:
+                result = self._run(start, control)
+                while (edits := control.take_members()) is not None:
+                    start = self._edited_start(edits.words)
+                    self.say_start(start)
+                    result = self._run(start, control, edits.number)
+            except BaseException as error:
+                log.error("training ended by %s", type(error).__name__, exc_info=error)
+                raise
+            return result
+
+    def _edited_start(self, words: Sequence[str]) -> Start:
+        """The next start with edits; without them where they are impossible, so that training goes
+        on.
+
+        words: the edits, as --set takes them
+        """
         try:
-            begin(engine, start, metrics, sink)
-            if start.checkpoint is None or start.edited:
-                # From this checkpoint on the edits are in force.
-                checkpointer.checkpoint()
-            write_config(paths, config)
-            finished = _loop(engine, sink, checkpointer, edits, meter, reporter, observe)
-            stack.enter_context(checkpointer.last_checkpoint())
-        except BaseException as error:
-            _give_up(league, incarnation, reporter, error)
-            raise
-        ended = "" if control.goes_on() else "finished" if finished else "stopped and saved"
-        if ended:
-            set_state(league, incarnation.population_id, "finished" if finished else "stopped")
-        observe(progress := meter.read(refit=True))
-        return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
+            return next_start(self.name, self.paths, self.league, words)
+        except (ConfigError, SnapshotError) as error:
+            start = next_start(self.name, self.paths, self.league, ())
+            refused = f"refused {', '.join(words)}: {' '.join(str(error).split())}"
+            return replace(start, notes=(*start.notes, refused))
+
+    def _run(self, start: Start, control: SignalControl, taken: int | None = None) -> Result:
+        """One incarnation, from its first row to its last checkpoint.
+
+        taken: number of the edits that it begins with; None without any
+        """
+        name, paths, league = self.name, self.paths, self.league
+        config, spec = start.config, start.spec
+        ensure_population(league, name, config, spec)
+        incarnation = new_incarnation(league, name, start)
+        log_to(paths.logs, name, incarnation.number)
+        with ExitStack() as stack:
+            writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
+            metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
+            sink, store = TrainingSink(writer, metrics), FileSnapshotStore(paths.snapshots)
+            load_history(sink, store, league, name)
+            telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
+            # Runs after the last process of the engine has ended.
+            stack.callback(FilmFolder(paths.films).remove_leftovers)
+            engine = build_engine(resolved(config), spec, sink, store, control)
+            self.say(start_line(engine.config, spec))
+            # Ends every process, also after an error.
+            stack.callback(engine.close)
+            checkpointer = Checkpointer(
+                name,
+                config,
+                engine,
+                league,
+                sink,
+                store,
+                paths.checkpoints,
+                start.checkpoint.number if start.checkpoint else 0,
+            )
+            edits = LiveEdits(paths, config, engine, checkpointer, sink, control, taken)
+            meter = ProgressMeter(engine, sink)
+            reporter = StatusReporter(name, paths, engine, sink, telemetry, edits)
+            try:
+                begin(engine, start, metrics, sink)
+                if start.checkpoint is None or start.edited:
+                    # From this checkpoint on the edits are in force.
+                    checkpointer.checkpoint()
+                write_config(paths, config)
+                finished = self._loop(engine, sink, checkpointer, edits, meter, reporter)
+                stack.enter_context(checkpointer.last_checkpoint())
+            except BaseException as error:
+                _give_up(league, incarnation, reporter, error)
+                raise
+            ended = "" if control.goes_on() else "finished" if finished else "stopped and saved"
+            if ended:
+                set_state(league, incarnation.population_id, "finished" if finished else "stopped")
+            self.observe(progress := meter.read(refit=True))
+            return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
+
+    def _loop(
+        self,
+        engine: Engine,
+        sink: TrainingSink,
+        checkpointer: Checkpointer,
+        edits: LiveEdits,
+        meter: ProgressMeter,
+        reporter: StatusReporter,
+    ) -> bool:
+        """Run the engine; between its turns report, flush, apply edits and save when due.
+
+        Returns True when every member reached its stop.
+        """
+        reporter.report()
+        observed = reported = flushed = time.monotonic()
+
+        def look() -> None:
+            nonlocal observed, reported
+            now = time.monotonic()
+            if now - observed >= PROGRESS_EVERY_S:
+                observed = now
+                self.observe(meter.read())
+            if now - reported >= STATUS_EVERY_S:
+                reported = now
+                reporter.report()
+
+        def between_turns() -> None:
+            nonlocal flushed
+            now = time.monotonic()
+            if now - flushed >= FLUSH_EVERY_S:
+                flushed = now
+                sink.flush()
+                edits.take()
+            checkpointer.checkpoint_if_due(now)
+
+        return engine.run(between_turns, look)
 
 
 def _give_up(
     league: League, incarnation: Incarnation, reporter: StatusReporter, error: BaseException
 ) -> None:
     """Note in the league and in the status why a training ended before its last checkpoint."""
-    state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    if isinstance(error, KeyboardInterrupt):
+        state = ended = "interrupted"
+    else:
+        first_line = str(error).partition("\n")[0]
+        state, ended = "failed", f"failed: {type(error).__name__}: {first_line}"
     set_state(league, incarnation.population_id, state)
-    reporter.give_up(
-        state if isinstance(error, KeyboardInterrupt) else f"failed: {first_line(error)}"
-    )
-
-
-def _loop(
-    engine: Engine,
-    sink: TrainingSink,
-    checkpointer: Checkpointer,
-    edits: LiveEdits,
-    meter: ProgressMeter,
-    reporter: StatusReporter,
-    observe: Observer,
-) -> bool:
-    """Run the engine; between its turns report, flush, apply edits and save when due.
-
-    Returns True when every member reached its stop.
-    """
-    reporter.report()
-    observed = reported = flushed = time.monotonic()
-
-    def look() -> None:
-        nonlocal observed, reported
-        now = time.monotonic()
-        if now - observed >= PROGRESS_EVERY_S:
-            observed = now
-            observe(meter.read())
-        if now - reported >= STATUS_EVERY_S:
-            reported = now
-            reporter.report()
-
-    def between_turns() -> None:
-        nonlocal flushed
-        now = time.monotonic()
-        if now - flushed >= FLUSH_EVERY_S:
-            flushed = now
-            sink.flush()
-            edits.take()
-        checkpointer.checkpoint_if_due(now)
-
-    return engine.run(between_turns, look)
-
-
-def first_line(error: BaseException) -> str:
-    """Kind and first line of an error."""
-    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    reporter.give_up(ended)
 
 
 def _log_trouble(trouble: str | None) -> None:
