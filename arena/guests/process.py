@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from arena.guests import launcher
 from arena.guests.program import GuestProgram
@@ -57,13 +57,12 @@ class GuestProcess:
             )
         except OSError as error:
             raise GuestFault(f"could not be started: {error}") from error
-        self.stdin, self.stdout, self.stderr = (
-            _pipe(stream)
-            for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
-        )
+        self.stdin = cast(IO[bytes], self._process.stdin)
+        self.stdout = cast(IO[bytes], self._process.stdout)
+        self.stderr = cast(IO[bytes], self._process.stderr)
         for stream in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(stream.fileno(), False)
-        self._unsent, self._said, self._errors = bytearray(), bytearray(), bytearray()
+        self.unsent, self._said, self._errors = bytearray(), bytearray(), bytearray()
         self.ended = self.errors_ended = False
 
     @property
@@ -73,21 +72,17 @@ class GuestProcess:
 
     def tell(self, said: bytes) -> None:
         """Say something that needs no answer; what the program does not take now follows later."""
-        self._unsent += said
+        self.unsent += said
         self.write()
-
-    @property
-    def unsent(self) -> bool:
-        return bool(self._unsent)
 
     def write(self) -> None:
         with suppress(BlockingIOError):
-            while self._unsent:
+            while self.unsent:
                 try:
-                    del self._unsent[: os.write(self.stdin.fileno(), self._unsent[:_CHUNK])]
+                    del self.unsent[: os.write(self.stdin.fileno(), self.unsent[:_CHUNK])]
                 except BrokenPipeError:
                     # Its end shows on the other pipe.
-                    self._unsent.clear()
+                    self.unsent.clear()
 
     def read(self) -> None:
         """Take what stands in the pipe, not more than a line may hold."""
@@ -165,11 +160,6 @@ def end_all(processes: Sequence[GuestProcess], patience_s: float = LEAVE_S) -> N
     until_s = time.monotonic() + patience_s
     for process in processes:
         process.end(max(0.0, until_s - time.monotonic()))
-
-
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None, "asked for a pipe"
-    return stream
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
@@ -65,10 +64,8 @@ class LoadedPlayer:
         self._hosted = load_policy(player, layout, spec) if self._guest is None else None
         if isinstance(self._hosted, NetworkPolicy):
             self._hosted.settle(CPU)
-        self._observations, self._actions = (
-            ObservationCodec(self.role.observation_space),
-            ActionCodec(self.role.action_space),
-        )
+        self._observations = ObservationCodec(self.role.observation_space)
+        self._actions = ActionCodec(self.role.action_space)
         self._seed, self._game, self._step = seed, 0, 0
         self._state = torch.zeros(1, layout.state_size)
 
@@ -149,12 +146,9 @@ class LoadedPlayer:
         if not isinstance(observation, Mapping) or MASK not in observation:
             return observation, mask
         rest = {key: part for key, part in observation.items() if key != MASK}
-        shown = (
-            rest["observation"]
-            if set(rest) == {"observation"}
-            and not _has_key(self.role.observation_space, "observation")
-            else rest
-        )
+        space = self.role.observation_space
+        named = isinstance(space, spaces.Dict) and "observation" in space.spaces
+        shown = rest["observation"] if set(rest) == {"observation"} and not named else rest
         return shown, observation[MASK] if mask is None else mask
 
     def _choose(
@@ -179,10 +173,6 @@ class LoadedPlayer:
             self._state = acted.state
         actions: NDArray[np.int64] = acted.actions.numpy()
         return actions
-
-
-def _has_key(space: gymnasium.Space[Any], key: str) -> bool:
-    return isinstance(space, spaces.Dict) and key in space.spaces
 
 
 def _role(player: ResolvedPlayer, roles: tuple[Role, ...], requested: str | None) -> Role:
