@@ -1,7 +1,7 @@
 """A summary, in one line, of what a start builds."""
 
 from pbt.config.schema import RunConfig
-from pbt.envs.contract import EnvSpec, Remarking
+from pbt.envs.contract import EnvSpec, Game, Remarking
 from pbt.runtime.blueprint import game_layouts, game_maker, network_dtype
 
 
@@ -20,14 +20,17 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
         f"{config.sampling.environments} environments",
     ]
     game = game_maker(config, spec)()
-    names = dict.fromkeys(
-        str(network_dtype(config, layout)).removeprefix("torch.")
-        for layout in game_layouts(game, config)
-    )
+    formats = " and ".join(precisions(config, game))
     remark = game.remark() if isinstance(game, Remarking) else ""
     game.close()
-    clauses = [", ".join(parts), f"networks compute in {' and '.join(names)}", remark]
+    clauses = [", ".join(parts), f"networks compute in {formats}", remark]
     return "; ".join(filter(None, clauses))
+
+
+def precisions(config: RunConfig, game: Game) -> list[str]:
+    """Return the number formats of all roles' networks."""
+    dtypes = dict.fromkeys(network_dtype(config, layout) for layout in game_layouts(game, config))
+    return [str(dtype).removeprefix("torch.") for dtype in dtypes]
 
 
 def _singular(name: str, count: object) -> str:
