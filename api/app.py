@@ -1,4 +1,4 @@
-"""The ASGI application: the routes, and the middleware in front of them."""
+"""The ASGI application: the middleware, then the routes listed in `api/routes/routers.py`."""
 
 import asyncio
 from collections import Counter
@@ -19,7 +19,7 @@ from api.http.settings import Settings
 from api.http.tokens import Tokens
 from api.openapi import describe
 from api.reconcile.reconciler import Supervisor
-from api.routes import ROUTERS
+from api.routes.routers import ROUTERS
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.paging import league_revision

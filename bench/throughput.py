@@ -173,7 +173,7 @@ class Training:
         return (self._frames() - before) / (time.perf_counter() - started)
 
     def _frames(self) -> int:
-        return sum(handle.learner.frames for handle in self.population.trainees)
+        return sum(handle.learner.frames for handle in self.population.learners)
 
 
 def hardware() -> dict[str, object]:

@@ -167,7 +167,7 @@ class Directive:
 class RoundRecord:
     """One PBT decision with everything that it was computed from.
 
-    `pbt.population.pbt_round` on these inputs gives `directive` again.
+    `pbt.population.pbt_decision` on these inputs gives `directive` again.
     """
 
     member: str

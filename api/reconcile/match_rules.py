@@ -13,7 +13,7 @@ DONE, USAGE, SPOILED, INTERRUPTED = 0, 2, 4, 130
 
 @dataclass(frozen=True, slots=True)
 class MatchFacts:
-    """What is known of one evaluation.
+    """What is known of one match request.
 
     cancelled  it was cancelled
     running    this service's own process plays it
@@ -21,7 +21,7 @@ class MatchFacts:
     asked_s    seconds since its process was asked to stop, None when it was not asked
     grace_s    how long that may take
     wait_s     seconds until it may be started again, after it ended by itself
-    place      there is room among the evaluations that are played
+    place      there is room among the matches that are played
     disk       "ok", "soft" (nothing new starts) or "hard" (everything stops)
     """
 
@@ -37,7 +37,7 @@ class MatchFacts:
 
 @dataclass(frozen=True, slots=True)
 class MatchDecision:
-    """What to do about an evaluation.
+    """What to do about a match request.
 
     action   for its process
     state    to be recorded
@@ -50,7 +50,7 @@ class MatchDecision:
 
 
 def decide_match(facts: MatchFacts) -> MatchDecision:
-    """The next step of an evaluation that is not over."""
+    """The next step of a match request that is not over."""
     if facts.running:
         return _while_running(facts)
     if facts.outside:
@@ -80,7 +80,7 @@ def _while_running(facts: MatchFacts) -> MatchDecision:
 
 
 def state_after(code: int, *, cancelled: bool, tries_left: bool) -> MatchRequestState:
-    """The state of an evaluation whose process ended. code: its exit code; negative: a signal."""
+    """The state of a match request whose process ended. code: its exit code; negative: a signal."""
     if code == DONE:
         return "SUCCEEDED"
     if code in (USAGE, SPOILED):

@@ -15,7 +15,7 @@ import structlog
 
 from api.http.settings import Settings
 from api.reconcile.match_rules import MatchFacts, decide_match, state_after
-from api.reconcile.process import LOG_NAME, Trainer, alive, complaint
+from api.reconcile.trainer_process import LOG_NAME, Trainer, alive, complaint
 from api.reconcile.training_rules import Disk, backoff_s
 from arena.data.paths import match_report_file
 from arena.league.database import League
@@ -51,7 +51,7 @@ class MatchJob:
 
 
 class MatchJobs:
-    """Runs at most one process per evaluation, and at most `max_evaluations` in all."""
+    """Runs at most one process per match request, and at most `max_evaluations` in all."""
 
     def __init__(self, settings: Settings, league: League) -> None:
         self._settings, self._league = settings, league
@@ -62,15 +62,15 @@ class MatchJobs:
         return [table.process for table in self._tables.values() if table.process is not None]
 
     def look(self, disk: Disk) -> None:
-        """Take one step of each evaluation that is not over, oldest first."""
+        """Take one step of each match request that is not over, oldest first."""
         waiting = open_match_requests(self._league)
         for row in waiting:
             try:
                 self._step(row, self._tables.setdefault(row.id, MatchJob()), disk)
             except PbtError:
                 raise
-            except Exception:  # a fault of one evaluation must not stop the others
-                log.exception("fault; looking again", evaluation=row.id)
+            except Exception:  # a fault of one match request must not stop the others
+                log.exception("fault; looking again", match_request=row.id)
         for number in self._tables.keys() - {row.id for row in waiting}:
             del self._tables[number]
 
@@ -126,7 +126,7 @@ class MatchJobs:
             self._keep(row, replace(row, state="FAILED", message=message, process=None), None)
             return False
         table.asked, table.progressed = None, False
-        log.info("start", evaluation=row.id)
+        log.info("start", match_request=row.id)
         return True
 
     def _end(
@@ -142,7 +142,7 @@ class MatchJobs:
         state = state_after(
             code, cancelled=row.cancelled, tries_left=restarts <= self._settings.max_restarts
         )
-        log.info("ended", evaluation=row.id, code=code, state=state)
+        log.info("ended", match_request=row.id, code=code, state=state)
         if state == "RUNNING":
             table.retry_at = time.monotonic() + backoff_s(
                 restarts, self._settings.backoff_s, self._settings.max_backoff_s, random.random()

@@ -17,7 +17,7 @@ import structlog
 
 from api.http.problems import Problem
 from api.http.settings import Settings
-from api.reconcile.process import complaint
+from api.reconcile.trainer_process import complaint
 from pbt.processes.child_process import ChildProcess
 
 State = Literal["starting", "turn", "thinking", "over", "dropped", "failed"]

@@ -43,7 +43,7 @@ log = structlog.stdlib.get_logger("api.supervisor")
 
 
 class Supervisor:
-    """Supervises all populations and evaluations of a league.
+    """Supervises all populations and match requests of a league.
 
     Made once, by the process that holds the service's lock.
     """

@@ -9,7 +9,7 @@ from collections import OrderedDict
 
 from api.http.problems import Problem
 from api.http.settings import Settings
-from api.reconcile.process import complaint
+from api.reconcile.trainer_process import complaint
 
 AT_ONCE = 2
 PATIENCE_S = 30.0

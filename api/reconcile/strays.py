@@ -7,7 +7,7 @@ import time
 
 import structlog
 
-from api.reconcile.process import alive
+from api.reconcile.trainer_process import alive
 from arena.league.database import League
 from arena.league.match_requests import open_match_requests
 from arena.league.supervised import list_supervised

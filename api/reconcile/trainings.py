@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 from api.http.settings import Settings
-from api.reconcile.process import LOG_NAME, Trainer, alive
+from api.reconcile.trainer_process import LOG_NAME, Trainer, alive
 from api.reconcile.training_rules import Disk, End, Facts, Ruling, backoff_s, why_it_ended
 from arena.data.edits import Edits, leave_edits
 from arena.data.lock import holder

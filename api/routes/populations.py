@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from api.context import Changing, Context, Here
 from api.http.json_response import written
 from api.http.problems import EDITS, Problem
-from api.reconcile.process import LOG_NAME, tail
+from api.reconcile.trainer_process import LOG_NAME, tail
 from api.reconcile.trainings import checkpoint_folders, newest_status
 from api.routes.bodies import (
     NewPopulationBody,

@@ -96,7 +96,7 @@ def ask_for_match(
             restarts=0,
             created_at=time.time(),
         )
-        made = _evaluation(connection, made_id)
+        made = _request(connection, made_id)
         _tell(connection, made)
         return render(made)
 
@@ -105,7 +105,7 @@ def ask_for_match(
 
 def cancel(
     league: League,
-    evaluation_id: int,
+    request_id: int,
     keyed: Keyed | None,
     render: Callable[[MatchRequest], Answer],
 ) -> Answer:
@@ -116,11 +116,11 @@ def cancel(
 
     def act(connection: Connection) -> Answer:
         mine = (
-            evaluations.c.id == _evaluation(connection, evaluation_id).id,
+            evaluations.c.id == _request(connection, request_id).id,
             evaluations.c.state.in_(OPEN),
         )
         connection.execute(update(evaluations).where(*mine).values(cancelled=1))
-        return render(_evaluation(connection, evaluation_id))
+        return render(_request(connection, request_id))
 
     return answer_once(league, keyed, act)
 
@@ -128,14 +128,14 @@ def cancel(
 # --- progress -------------------------------------------------------------------------------------
 
 
-def note_match(league: League, evaluation_id: int, match_id: int) -> None:
+def note_match(league: League, request_id: int, match_id: int) -> None:
     """Stores which match belongs to a request, before its first game.
 
     The process that plays the match calls it, so that a later process resumes the same match.
     """
     with league.write() as connection:
         connection.execute(
-            update(evaluations).where(evaluations.c.id == evaluation_id).values(match_id=match_id)
+            update(evaluations).where(evaluations.c.id == request_id).values(match_id=match_id)
         )
 
 
@@ -163,21 +163,21 @@ def record_match_request(
         connection.execute(
             update(evaluations).where(evaluations.c.id == request.id).values(**values)
         )
-        _tell(connection, _evaluation(connection, request.id))
+        _tell(connection, _request(connection, request.id))
 
 
-def _tell(connection: Connection, evaluation: MatchRequest) -> None:
+def _tell(connection: Connection, request: MatchRequest) -> None:
     """Adds an event that holds what a page needs to draw the next point of a match."""
-    report = evaluation.report or {}
+    report = request.report or {}
     shown = {name: report.get(name) for name in ("games", "planned", "score", "low", "high")}
     tell(
         connection,
         "evaluation",
         "",
         {
-            "id": str(evaluation.id),
-            "state": evaluation.state,
-            "message": evaluation.message,
+            "id": str(request.id),
+            "state": request.state,
+            "message": request.message,
             **shown,
         },
     )
@@ -186,10 +186,10 @@ def _tell(connection: Connection, evaluation: MatchRequest) -> None:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def get_match_request(league: League, evaluation_id: int) -> MatchRequest:
+def get_match_request(league: League, request_id: int) -> MatchRequest:
     """One request. Raises: PlayerError when there is none of this number."""
     with league.read() as connection:
-        return _evaluation(connection, evaluation_id)
+        return _request(connection, request_id)
 
 
 def open_match_requests(league: League) -> list[MatchRequest]:
@@ -198,7 +198,7 @@ def open_match_requests(league: League) -> list[MatchRequest]:
         rows = connection.execute(
             select(evaluations).where(evaluations.c.state.in_(OPEN)).order_by(evaluations.c.id)
         )
-        return [_to_evaluation(row) for row in rows]
+        return [_to_request(row) for row in rows]
 
 
 def match_request_page(
@@ -207,17 +207,17 @@ def match_request_page(
     """(a page of requests, newest first; the number before which the next page begins or None)."""
     where = [] if state is None else [evaluations.c.state == state]
     rows, next_before = newest_rows(league, evaluations, where, before, limit)
-    return [_to_evaluation(row) for row in rows], next_before
+    return [_to_request(row) for row in rows], next_before
 
 
-def _evaluation(connection: Connection, evaluation_id: int) -> MatchRequest:
-    row = connection.execute(select(evaluations).where(evaluations.c.id == evaluation_id)).first()
+def _request(connection: Connection, request_id: int) -> MatchRequest:
+    row = connection.execute(select(evaluations).where(evaluations.c.id == request_id)).first()
     if row is None:
-        raise PlayerError(f"no evaluation {evaluation_id}")
-    return _to_evaluation(row)
+        raise PlayerError(f"no evaluation {request_id}")
+    return _to_request(row)
 
 
-def _to_evaluation(row: Any) -> MatchRequest:
+def _to_request(row: Any) -> MatchRequest:
     return from_row(
         MatchRequest,
         row,

@@ -10,7 +10,7 @@ from arena.league.database import League
 from arena.league.game_rows import folded_through, training_score
 from arena.league.stored_history import StoredRound, list_rounds
 from pbt.errors import EngineError
-from pbt.population.pbt_round import replay
+from pbt.population.pbt_decision import replay
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.scores import Detail, Objective
 from pbt.records import MemberScore

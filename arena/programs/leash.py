@@ -16,7 +16,7 @@ from types import FrameType
 SAVE_TIMEOUT_S = 14.0
 
 
-def watch(descriptor: int, save_timeout_s: float = SAVE_TIMEOUT_S) -> None:
+def stop_at_end(descriptor: int, save_timeout_s: float = SAVE_TIMEOUT_S) -> None:
     """Read to the end of the stream, ask this process to save and stop, then end it.
 
     The children of this process end when it does.
@@ -34,7 +34,9 @@ def on_leash(act: Callable[[], int]) -> int:
     A training replaces the signal handler by its own (`arena.signals`).
     """
     signal.signal(signal.SIGTERM, _interrupt)
-    threading.Thread(target=watch, args=(sys.stdin.fileno(),), daemon=True, name="leash").start()
+    threading.Thread(
+        target=stop_at_end, args=(sys.stdin.fileno(),), daemon=True, name="leash"
+    ).start()
     return act()
 
 

@@ -23,7 +23,7 @@ from pbt.errors import ConfigError, EnvNameError, EnvOptionsError, PbtError
 from pbt.runtime.devices import check_devices
 from pbt.runtime.membership import members_of
 from pbt.runtime.placements import resolve
-from pbt.sampling.filming import check_recording
+from pbt.sampling.filming import check_filming
 from pbt.snapshots import FileSnapshotStore
 
 EVERY_ROUND = 2**62
@@ -178,7 +178,7 @@ def checked_game(config: RunConfig, source: str) -> EnvSpec:
     try:
         check_against_game(config, game, source)
         check_devices(config, source)
-        check_recording(config, game, source)
+        check_filming(config, game, source)
     finally:
         game.close()
     return spec

@@ -26,9 +26,9 @@ from arena.training.checkpointing import Checkpointer
 from arena.training.incarnation import begin, ensure_population, load_history, new_incarnation
 from arena.training.live_edits import LiveEdits
 from arena.training.progress import Progress, ProgressMeter
-from arena.training.reporter import StatusReporter
 from arena.training.sink import TrainingSink
 from arena.training.start import Start, first_start, next_start, resolved
+from arena.training.status_reporter import StatusReporter
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder

@@ -1,6 +1,6 @@
 """PBT's copy, its exploit step: one learner takes over what another one has learned.
 
-`pbt.population.pbt_round` decides which member copies which; the learner of the copying member
+`pbt.population.pbt_decision` decides which member copies which; the learner of the copying member
 calls `copy_weights` with the donor's stored state.
 """
 

@@ -69,7 +69,7 @@ class TrainingPlanner:
         self,
         config: RunConfig,
         facts: GameFacts,
-        entrants: Sequence[MemberPolicy],
+        live_members: Sequence[MemberPolicy],
         frozen: FrozenPool,
         tables: Sequence[int],
         counts: NDArray[np.int64],
@@ -87,7 +87,7 @@ class TrainingPlanner:
         self._win_rates: WinRates = {}
         self._evaluation_share = config.evaluation.share
         self._tables, self._counts = tuple(tables), counts
-        self._entrants = {entrant.entry.name: entrant for entrant in entrants}
+        self._live_members = {live.entry.name: live for live in live_members}
         self._snapshots: list[SnapshotEntry] = []
         # Snapshots that a next game may seat. They stay few, however old the population is.
         self._seatable: list[SnapshotEntry] = []
@@ -114,11 +114,11 @@ class TrainingPlanner:
         self._evaluation_share = share
 
     def set_generation(self, member: str, generation: int) -> None:
-        self._entrants[member].generation = generation
+        self._live_members[member].generation = generation
 
     def set_learning(self, member: str, learning: bool) -> None:
-        entrant = self._entrants[member]
-        entrant.entry = MemberEntry(entrant.entry.name, entrant.entry.role, learning)
+        live = self._live_members[member]
+        live.entry = MemberEntry(live.entry.name, live.entry.role, learning)
         if learning:
             self._closing_played = 0
 
@@ -142,7 +142,7 @@ class TrainingPlanner:
         chosen: set[str] = set()
         for role in self._facts.role_index:
             chosen.update(past_candidates(self._snapshots, role, self._past))
-        for member in self._entrants:
+        for member in self._live_members:
             chosen.update(
                 entry.snapshot_id
                 for entry in [entry for entry in self._snapshots if entry.member == member][-2:]
@@ -152,7 +152,7 @@ class TrainingPlanner:
     @property
     def learning(self) -> bool:
         """At least one member still learns."""
-        return any(entrant.entry.learning for entrant in self._entrants.values())
+        return any(live.entry.learning for live in self._live_members.values())
 
     @property
     def closing_games(self) -> int:
@@ -199,11 +199,11 @@ class TrainingPlanner:
         self._frozen.release(self._frozen_seats([seat.player for seat in plan.seats]))
 
     def _training_players(self, rng: np.random.Generator, table: int) -> tuple[PlayerRef, ...]:
-        members = [entrant.entry for entrant in self._entrants.values()]
+        members = [live.entry for live in self._live_members.values()]
         if len(self._facts.seat_roles) == 1:
             players = [entry.name for entry in members if entry.role == self._facts.seat_roles[0]]
             owner = owner_of_table(table, len(self._counts), players)
-            if owner is not None and self._entrants[owner].entry.learning:
+            if owner is not None and self._live_members[owner].entry.learning:
                 return (PlayerRef("member", owner),)
         return seat_training_game(
             rng, self._facts.seat_roles, members, self._seatable, self._past, self._win_rates
@@ -229,8 +229,8 @@ class TrainingPlanner:
         )
 
     def _live(self, player: PlayerRef) -> SeatPlan:
-        entrant = self._entrants[player.name]
-        return SeatPlan(player, entrant.policy, entrant.generation, entrant.entry.learning)
+        live = self._live_members[player.name]
+        return SeatPlan(player, live.policy, live.generation, live.entry.learning)
 
     def _frozen_seats(self, players: Sequence[PlayerRef]) -> list[Seated]:
         roles = zip(players, self._facts.seat_roles, strict=True)
@@ -251,8 +251,8 @@ class TrainingPlanner:
                 [entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots
             ],
             "entrants": {
-                name: [entrant.generation, entrant.entry.learning]
-                for name, entrant in self._entrants.items()
+                name: [live.generation, live.entry.learning]
+                for name, live in self._live_members.items()
             },
             "win_rates": self._win_rates,
         }
@@ -281,7 +281,7 @@ class TrainingPlanner:
             (
                 seat.player.name
                 for seat in plan.seats
-                if seat.player.kind == "member" and seat.player.name not in self._entrants
+                if seat.player.kind == "member" and seat.player.name not in self._live_members
             ),
             "",
         )

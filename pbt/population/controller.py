@@ -2,7 +2,7 @@
 
 It acts on counts of frames and games, never on time, so that equal runs decide equally. It reads
 learners through `MemberLearner`, seats opponents through `Matchmaker` and reports to the `RunSink`.
-A round is decided by `pbt.population.pbt_round`; the engine has the learner put the directive in
+A round is decided by `pbt.population.pbt_decision`; the engine has the learner put the directive in
 force, and `pbt.learning.weight_copy` copies the weights.
 """
 
@@ -17,7 +17,7 @@ from pbt.population.curves import TrainingCurves
 from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.population.members import Member
 from pbt.population.payoff_reports import PayoffReports
-from pbt.population.pbt_round import Decision, decide, next_due
+from pbt.population.pbt_decision import Decision, decide, next_due
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.schedules import schedule_text, scheduled_directive
 from pbt.population.scores import ScoreWindow

@@ -127,12 +127,12 @@ def new_planner(
     counts         [tables] int64, games so far of every table
     closing_games  games of the final evaluation that it may hand out
     """
-    entrants = [
+    live_members = [
         MemberPolicy(MemberEntry(member.name, blueprint.roles[member.role], True), member.policy)
         for member in blueprint.members
     ]
     return TrainingPlanner(
-        blueprint.config, blueprint.facts, entrants, frozen, tables, counts, closing_games
+        blueprint.config, blueprint.facts, live_members, frozen, tables, counts, closing_games
     )
 
 
@@ -192,7 +192,7 @@ class Population:
     planner: TrainingPlanner
     worker: RolloutWorker
     controller: Controller
-    trainees: list[LocalLearner]
+    learners: list[LocalLearner]
 
 
 def assemble(
@@ -200,11 +200,11 @@ def assemble(
     spec: EnvSpec,
     sink: RunSink,
     store: SnapshotStore,
-    onlooker: GameObserver | None = None,
+    observer: GameObserver | None = None,
 ) -> Population:
     """Build a population at frame 0 in this process; nothing is written or played yet.
 
-    onlooker: sees every game, for recordings.
+    observer: sees every game, for films.
     """
     torch.set_num_threads(config.runtime.torch_threads)
     blueprint = blueprint_of(config, spec)
@@ -214,12 +214,12 @@ def assemble(
     server = PolicyServer(slabs, blueprint.policy_slots, device)
     host = LocalPolicyHost(server, policy_loader(spec, layouts, config, store))
     frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
-    trainees = [_trainee(blueprint, member, slabs[member.role]) for member in blueprint.members]
-    for member, trainee in zip(blueprint.members, trainees, strict=True):
-        policy = NetworkPolicy(acting_model(blueprint, member), trainee.published)
+    learners = [_learner(blueprint, member, slabs[member.role]) for member in blueprint.members]
+    for member, local in zip(blueprint.members, learners, strict=True):
+        policy = NetworkPolicy(acting_model(blueprint, member), local.published)
         server.attach(member.policy, policy)
     counts = np.zeros(tables, np.int64)
-    closing_games = config.evaluation.final_games * len(trainees)
+    closing_games = config.evaluation.final_games * len(learners)
     planner = new_planner(blueprint, frozen, range(tables), counts, closing_games)
     worker = RolloutWorker(
         game_maker(config, spec),
@@ -228,12 +228,12 @@ def assemble(
         planner,
         config.seed,
         max_decisions=config.env.max_decisions,
-        onlooker=onlooker,
+        observer=observer,
     )
-    learners = {trainee.name: trainee.learner for trainee in trainees}
-    controller = new_controller(blueprint, learners, planner, sink, store)
+    by_name = {local.name: local.learner for local in learners}
+    controller = new_controller(blueprint, by_name, planner, sink, store)
     return Population(
-        blueprint, config, spec, layouts, slabs, server, planner, worker, controller, trainees
+        blueprint, config, spec, layouts, slabs, server, planner, worker, controller, learners
     )
 
 
@@ -252,7 +252,7 @@ def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
     )
 
 
-def _trainee(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> LocalLearner:
+def _learner(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> LocalLearner:
     device = choose_device(blueprint.config.runtime, "learner_device")
     learner = new_learner(blueprint, member, device)
     batcher = Batcher(slab, member.role, blueprint.batch_slots)

@@ -5,8 +5,8 @@ from pbt.envs.contract import EnvSpec
 from pbt.population.interfaces import ControlSource, RunSink
 from pbt.runtime.assembly import assemble
 from pbt.runtime.engine import Engine
+from pbt.runtime.game_observer import new_game_observer
 from pbt.runtime.parallel import ParallelEngine
-from pbt.runtime.recording import new_onlooker
 from pbt.runtime.serial import SerialEngine
 from pbt.snapshots import FileSnapshotStore
 
@@ -24,7 +24,7 @@ def build_engine(
     """
     if config.runtime.placement == "serial":
         return SerialEngine(
-            assemble(config, spec, sink, store, new_onlooker(config, spec, store.folder)),
+            assemble(config, spec, sink, store, new_game_observer(config, spec, store.folder)),
             sink,
             store,
             control,

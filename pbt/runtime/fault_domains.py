@@ -106,7 +106,7 @@ class FaultDomains:
         if self._processes.is_plane(domain):
             voided = state.roster.void_open_games(state.shared.counts.tolist())
             text += f"; {voided} open games are void"
-        frames = max(trainee.frames for trainee in state.scheduler.trainees.values())
+        frames = max(handle.frames for handle in state.scheduler.handles.values())
         self._sink.event(Event("restart", None, frames, text))
 
     def _give_up(self, domain: Domain, reason: str) -> None:

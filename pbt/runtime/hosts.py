@@ -21,8 +21,8 @@ from pbt.runtime import control
 from pbt.runtime.assembly import acting_model, new_planner, policy_loader
 from pbt.runtime.blueprint import Blueprint, MemberPlace, game_maker
 from pbt.runtime.devices import choose_device
+from pbt.runtime.game_observer import new_game_observer
 from pbt.runtime.placements import ProcessPlan
-from pbt.runtime.recording import new_onlooker
 from pbt.runtime.shared import AttachedMemory, read_share
 from pbt.sampling.game_code import NO_TABLE
 from pbt.sampling.rollout_worker import RolloutWorker
@@ -88,7 +88,7 @@ class WorkerHost:
         self._planner.load(orders["planner"])
         self._planner.close_with(orders["closing_games"])
         make_game = game_maker(place.config, blueprint.spec)
-        onlooker = new_onlooker(place.config, blueprint.spec, Path(orders["snapshots"]))
+        observer = new_game_observer(place.config, blueprint.spec, Path(orders["snapshots"]))
         self._groups = [
             RolloutWorker(
                 make_game,
@@ -98,8 +98,8 @@ class WorkerHost:
                 place.config.seed,
                 max_decisions=place.config.env.max_decisions,
                 on_error=self._game_error,
-                watch=self._watch,
-                onlooker=onlooker,
+                set_phase=self._set_phase,
+                observer=observer,
             )
             for partition in partitions
         ]
@@ -192,7 +192,7 @@ class WorkerHost:
     def _game_error(self, where: str, text: str) -> None:
         self._channel.send(control.GameError(where, text))
 
-    def _watch(self, table: int) -> None:
+    def _set_phase(self, table: int) -> None:
         if table != NO_TABLE:
             self._row.enter("game", table)
         else:

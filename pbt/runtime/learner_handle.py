@@ -91,7 +91,7 @@ class LearnerHandle:
         self.version, self.frames = int(clocks[0]), int(clocks[1])
 
 
-def trainees_of(
+def learner_handles(
     blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory
 ) -> list[LearnerHandle]:
     """Return one handle per member, in the members' order."""

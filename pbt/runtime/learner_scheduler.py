@@ -23,7 +23,7 @@ from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 class LearnerScheduler:
     """Feeds every learner and puts its rounds in force.
 
-    trainees      learner handles by member
+    handles      learner handles by member
     dropped       rows dropped here, by reason
     rows_trained  by all learners
     updates       by all learners
@@ -33,7 +33,7 @@ class LearnerScheduler:
     def __init__(
         self,
         config: RunConfig,
-        trainees: list[LearnerHandle],
+        handles: list[LearnerHandle],
         controller: Controller,
         send: Callable[..., None],
         reachable: Callable[[str], bool],
@@ -47,8 +47,8 @@ class LearnerScheduler:
         """
         self._config, self._controller = config, controller
         self._send, self._reachable, self._permit = send, reachable, permit
-        self.trainees = {trainee.name: trainee for trainee in trainees}
-        self._by_policy = {trainee.policy: trainee for trainee in trainees}
+        self.handles = {handle.name: handle for handle in handles}
+        self._by_policy = {handle.policy: handle for handle in handles}
         self.dropped: Counter[str] = Counter()
         self.rows_trained = 0
         self.updates = 0
@@ -64,43 +64,43 @@ class LearnerScheduler:
     ) -> None:
         """Take over a checkpoint's waiting slots and learner of every member."""
         self.rows_trained = rows_trained
-        for name, trainee in self.trainees.items():
+        for name, handle in self.handles.items():
             saved = tensors[learner_part(name)]
-            trainee.batcher.load(batchers[name])
-            trainee.published.publish(saved, int(saved["clocks"][0]))
-            trainee.refresh()
+            handle.batcher.load(batchers[name])
+            handle.published.publish(saved, int(saved["clocks"][0]))
+            handle.refresh()
 
     # --- what workers and learners say ------------------------------------------------------------
 
     def slot_full(self, full: SlotFull) -> None:
-        trainee = self._by_policy[full.policy]
-        member = self._controller.members[trainee.name]
-        self._permit(trainee.batcher.add(full, member.generation, refuse=member.refused))
+        handle = self._by_policy[full.policy]
+        member = self._controller.members[handle.name]
+        self._permit(handle.batcher.add(full, member.generation, refuse=member.refused))
 
     def gathered(self, process: str, name: str) -> None:
         """Note that a member's shard in a process has copied its slots of its oldest such batch.
 
         When all shards have copied theirs, the slots of the batch go back to their workers.
         """
-        trainee = self.trainees[name]
-        batch = next(batch for batch in trainee.batches if process in batch.to_gather)
+        handle = self.handles[name]
+        batch = next(batch for batch in handle.batches if process in batch.to_gather)
         batch.to_gather.remove(process)
         if not batch.to_gather:
-            self._permit(trainee.batcher.permits(batch.fulls))
+            self._permit(handle.batcher.permits(batch.fulls))
             if batch.discarded:
-                trainee.batches.remove(batch)
+                handle.batches.remove(batch)
 
     def updated(self, name: str, stats: UpdateStats) -> None:
         """Note that a shard finished an update; when all have, the controller decides on it."""
-        trainee = self.trainees[name]
-        batch = trainee.batches[0]
+        handle = self.handles[name]
+        batch = handle.batches[0]
         batch.to_train -= 1
         if batch.to_train:
             return
-        trainee.batches.popleft()
+        handle.batches.popleft()
         self.rows_trained += stats.rows
         self.updates += 1
-        trainee.refresh()
+        handle.refresh()
         self._undecided.append((name, stats))
         self._decide()
 
@@ -109,24 +109,22 @@ class LearnerScheduler:
 
         A round must find the one before it in force, so all wait while a copy is on its way.
         """
-        while self._undecided and all(
-            trainee.copying is None for trainee in self.trainees.values()
-        ):
+        while self._undecided and all(handle.copying is None for handle in self.handles.values()):
             name, stats = self._undecided.popleft()
             directive = self._controller.on_update(name, stats)
             if directive is not None:
-                self._apply(self.trainees[name], directive)
+                self._apply(self.handles[name], directive)
             if refused := self._controller.members[name].refused:
-                self.abandon(self.trainees[name], refused)
+                self.abandon(self.handles[name], refused)
 
     def copied(self, name: str) -> None:
         """Note that a shard took the donor's weights; when all have, a new generation begins."""
-        trainee = self.trainees[name]
-        trainee.to_copy -= 1
-        if trainee.to_copy == 0 and trainee.copying is not None:
-            directive, trainee.copying = trainee.copying, None
+        handle = self.handles[name]
+        handle.to_copy -= 1
+        if handle.to_copy == 0 and handle.copying is not None:
+            directive, handle.copying = handle.copying, None
             self._controller.applied(directive)
-            self._permit(trainee.batcher.discard("generation"))
+            self._permit(handle.batcher.discard("generation"))
             self._decide()
 
     def member_error(self, name: str, text: str) -> None:
@@ -134,20 +132,17 @@ class LearnerScheduler:
 
         Its batches are dropped. The member fails when this happens too often in a row.
         """
-        trainee = self.trainees[name]
-        self._drop(trainee, "error")
-        self._send_to(trainee, Discard(name))
-        if (
-            trainee.errors.died(trainee.frames) is None
-            and not self._controller.members[name].failed
-        ):
+        handle = self.handles[name]
+        self._drop(handle, "error")
+        self._send_to(handle, Discard(name))
+        if handle.errors.died(handle.frames) is None and not self._controller.members[name].failed:
             self.fail(name, text)
 
     def fail(self, name: str, text: str) -> None:
         """Train the member no more; it sits as a frozen opponent. text: why."""
         self._controller.fail(name, text)
-        self.trainees[name].copying = None
-        self.abandon(self.trainees[name], "failed")
+        self.handles[name].copying = None
+        self.abandon(self.handles[name], "failed")
         self._decide()
 
     # --- giving learners their work ---------------------------------------------------------------
@@ -155,73 +150,71 @@ class LearnerScheduler:
     def dispatch(self) -> None:
         """Have each learner gather its next batch while it trains the one before it."""
         waiting = {name for name, _ in self._undecided}
-        for trainee in self.trainees.values():
+        for handle in self.handles.values():
             if (
-                trainee.copying is not None
-                or trainee.name in waiting
-                or not all(self._reachable(host) for host in trainee.hosts)
+                handle.copying is not None
+                or handle.name in waiting
+                or not all(self._reachable(host) for host in handle.hosts)
             ):
                 continue
-            if len(trainee.batches) < 2 and not self.resting:
-                self._gather(trainee)
-            oldest = trainee.batches[0] if trainee.batches else None
+            if len(handle.batches) < 2 and not self.resting:
+                self._gather(handle)
+            oldest = handle.batches[0] if handle.batches else None
             if oldest is not None and not oldest.training and not oldest.discarded:
-                oldest.training, oldest.publications = True, trainee.published.publications
-                self._send_to(trainee, Train(trainee.name))
+                oldest.training, oldest.publications = True, handle.published.publications
+                self._send_to(handle, Train(handle.name))
 
-    def _gather(self, trainee: LearnerHandle) -> None:
+    def _gather(self, handle: LearnerHandle) -> None:
         if self._config.learning.max_lag is not None:
             # The batch is trained after those in front of it, each of which adds one version.
             self._permit(
-                trainee.batcher.drop_stale(
-                    trainee.version + len(trainee.batches), self._config.learning.max_lag
+                handle.batcher.drop_stale(
+                    handle.version + len(handle.batches), self._config.learning.max_lag
                 )
             )
-        fulls = trainee.batcher.take()
+        fulls = handle.batcher.take()
         if fulls is None:
             return
-        shards = len(trainee.hosts)
-        trainee.batches.append(
-            Dispatched(fulls, trainee.batcher.rows(fulls), set(trainee.hosts), shards)
+        shards = len(handle.hosts)
+        handle.batches.append(
+            Dispatched(fulls, handle.batcher.rows(fulls), set(handle.hosts), shards)
         )
-        for shard, host in enumerate(trainee.hosts):
-            self._send(
-                host, Gather(trainee.name, tuple(full.slot for full in fulls[shard::shards]))
-            )
+        for shard, host in enumerate(handle.hosts):
+            self._send(host, Gather(handle.name, tuple(full.slot for full in fulls[shard::shards])))
 
     def behind(self) -> bool:
         """Whether a learner has enough batches waiting that workers should hold."""
         batch_slots = self._config.learning.batch_steps // self._config.sampling.rollout_steps
         limit = self._config.runtime.waiting_batches * batch_slots
-        return any(len(trainee.batcher.waiting) >= limit for trainee in self.trainees.values())
+        return any(len(handle.batcher.waiting) >= limit for handle in self.handles.values())
 
     @property
     def idle(self) -> bool:
         """Whether no batch, no decision and no copy is on its way."""
         return not self._undecided and not any(
-            trainee.batches or trainee.copying is not None for trainee in self.trainees.values()
+            handle.batches or handle.copying is not None for handle in self.handles.values()
         )
 
     def frames_at(self, processes: Collection[str]) -> int:
         """Frames trained so far by all members whose learners these processes host."""
         return sum(
-            trainee.frames
-            for trainee in self.trainees.values()
-            if not set(trainee.hosts).isdisjoint(processes)
+            handle.frames
+            for handle in self.handles.values()
+            if not set(handle.hosts).isdisjoint(processes)
         )
 
     def rows_at_learners(self) -> int:
         """Rows of the batches that are on their way through learners."""
         return sum(
             batch.rows
-            for trainee in self.trainees.values()
-            for batch in trainee.batches
+            for handle in self.handles.values()
+            for batch in handle.batches
             if not batch.discarded
         )
 
     # --- copies, ends, deaths ---------------------------------------------------------------------
 
-    def _apply(self, trainee: LearnerHandle, directive: Directive) -> None:
+    def _apply(self, handle: LearnerHandle, directive: Directive) -> None:
         """Put a round's directive in force.
 
         A copy is in force when every shard has said so. No row of the replaced weights is trained
@@ -229,35 +222,35 @@ class LearnerScheduler:
         """
         if directive.copy_snapshot is None:
             self._controller.applied(directive)
-            self._send_to(trainee, SetHyperparams(trainee.name, dict(directive.hyperparams)))
+            self._send_to(handle, SetHyperparams(handle.name, dict(directive.hyperparams)))
             return
-        trainee.copying = directive
-        self._drop(trainee, "generation")
-        self._send_copy(trainee)
+        handle.copying = directive
+        self._drop(handle, "generation")
+        self._send_copy(handle)
 
-    def _send_copy(self, trainee: LearnerHandle) -> None:
-        directive = trainee.copying
+    def _send_copy(self, handle: LearnerHandle) -> None:
+        directive = handle.copying
         assert directive is not None and directive.copy_snapshot is not None
-        trainee.to_copy = len(trainee.hosts)
-        hyperparams = SetHyperparams(trainee.name, dict(directive.hyperparams))
+        handle.to_copy = len(handle.hosts)
+        hyperparams = SetHyperparams(handle.name, dict(directive.hyperparams))
         self._send_to(
-            trainee, Discard(trainee.name), hyperparams, Copy(trainee.name, directive.copy_snapshot)
+            handle, Discard(handle.name), hyperparams, Copy(handle.name, directive.copy_snapshot)
         )
 
-    def abandon(self, trainee: LearnerHandle, reason: str) -> None:
+    def abandon(self, handle: LearnerHandle, reason: str) -> None:
         """Drop everything that waits to be trained on."""
-        self._drop(trainee, reason)
-        self._send_to(trainee, Discard(trainee.name))
-        self._permit(trainee.batcher.discard(reason))
+        self._drop(handle, reason)
+        self._send_to(handle, Discard(handle.name))
+        self._permit(handle.batcher.discard(reason))
 
-    def _drop(self, trainee: LearnerHandle, reason: str) -> None:
+    def _drop(self, handle: LearnerHandle, reason: str) -> None:
         """Count a learner's batches as dropped; slots are released when they were gathered."""
-        for batch in list(trainee.batches):
+        for batch in list(handle.batches):
             if not batch.discarded:
                 self.dropped[reason] += batch.rows
                 batch.discarded = True
             if not batch.to_gather:
-                trainee.batches.remove(batch)
+                handle.batches.remove(batch)
 
     def hosts_died(self, hosts: set[str]) -> None:
         """Take back the batches of learners whose process died.
@@ -265,49 +258,47 @@ class LearnerScheduler:
         The learners start again from what they published. Batches whose slots are still full wait
         again, the others are lost.
         """
-        for trainee in self.trainees.values():
-            if not hosts & set(trainee.hosts):
+        for handle in self.handles.values():
+            if not hosts & set(handle.hosts):
                 continue
-            trainee.refresh()
-            for batch in reversed(trainee.batches):
+            handle.refresh()
+            for batch in reversed(handle.batches):
                 if batch.discarded:
                     pass  # its rows were counted when it was dropped
-                elif batch.training and trainee.published.publications > batch.publications:
+                elif batch.training and handle.published.publications > batch.publications:
                     # The batch was trained and published, and only the message was lost. The
                     # version would not tell, since it stays when every step was skipped.
                     self.rows_trained += batch.rows
                 elif batch.to_gather and batch.fulls:
-                    trainee.batcher.requeue(batch.fulls)
+                    handle.batcher.requeue(batch.fulls)
                     continue
                 else:
                     self.dropped["restart"] += batch.rows
                 if batch.to_gather:
-                    self._permit(trainee.batcher.permits(batch.fulls))
-            trainee.batches.clear()
+                    self._permit(handle.batcher.permits(batch.fulls))
+            handle.batches.clear()
 
     def hosts_started(self, hosts: set[str]) -> None:
         """Ask again for copies that were not in force when these processes died."""
-        for trainee in self.trainees.values():
-            if hosts & set(trainee.hosts) and trainee.copying is not None:
-                self._send_copy(trainee)
+        for handle in self.handles.values():
+            if hosts & set(handle.hosts) and handle.copying is not None:
+                self._send_copy(handle)
 
     def slots_died(self) -> None:
         """Drop what waits in full slots: the sampling plane starts again with all slots free.
 
         A batch that is being gathered is trained nevertheless; its slots are not released again.
         """
-        for trainee in self.trainees.values():
-            trainee.batcher.discard("restart")
-            for batch in trainee.batches:
+        for handle in self.handles.values():
+            handle.batcher.discard("restart")
+            for batch in handle.batches:
                 batch.fulls = []
 
     @property
     def gathering(self) -> bool:
         """Whether a learner still reads slots."""
-        return any(
-            batch.to_gather for trainee in self.trainees.values() for batch in trainee.batches
-        )
+        return any(batch.to_gather for handle in self.handles.values() for batch in handle.batches)
 
-    def _send_to(self, trainee: LearnerHandle, *messages: object) -> None:
-        for host in trainee.hosts:
+    def _send_to(self, handle: LearnerHandle, *messages: object) -> None:
+        for host in handle.hosts:
             self._send(host, *messages)

@@ -90,7 +90,7 @@ class ParallelEngine:
         return self._scheduler.rows_trained
 
     def clocks(self) -> dict[str, int]:
-        return {name: trainee.frames for name, trainee in self._scheduler.trainees.items()}
+        return {name: handle.frames for name, handle in self._scheduler.handles.items()}
 
     @property
     def done(self) -> bool:
@@ -259,7 +259,7 @@ class ParallelEngine:
 
     def processes(self) -> list[ProcessStatus]:
         waiting = {
-            name: len(trainee.batcher.waiting) for name, trainee in self._scheduler.trainees.items()
+            name: len(handle.batcher.waiting) for name, handle in self._scheduler.handles.items()
         }
         return [
             ProcessStatus("main", os.getpid(), ("main",), "running"),
@@ -267,4 +267,4 @@ class ParallelEngine:
         ]
 
     def weights_digest(self) -> str:
-        return digest_of(trainee.weights() for trainee in self._scheduler.trainees.values())
+        return digest_of(handle.weights() for handle in self._scheduler.handles.values())

@@ -16,7 +16,7 @@ from pbt.runtime.assembly import new_controller
 from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint
 from pbt.runtime.control import Paused
-from pbt.runtime.learner_handle import trainees_of
+from pbt.runtime.learner_handle import learner_handles
 from pbt.runtime.learner_scheduler import LearnerScheduler
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.process_counters import ProcessCounters
@@ -61,9 +61,9 @@ class RunState:
             "produced": self.counters.produced(),
             "dropped": dict(self.counters.dropped() + self.scheduler.dropped),
         }
-        trainees = self.scheduler.trainees.items()
-        batchers = {name: trainee.batcher.state() for name, trainee in trainees}
-        learners = {name: trainee.state() for name, trainee in trainees}
+        handles = self.scheduler.handles.items()
+        batchers = {name: handle.batcher.state() for name, handle in handles}
+        learners = {name: handle.state() for name, handle in handles}
         engine = {"games": dict(games), "rows_trained": self.scheduler.rows_trained}
         state = cut_state(
             self.assignments.config, engine, self.controller, planner, worker, batchers
@@ -86,7 +86,7 @@ class RunState:
 
     def dropped(self) -> Counter[str]:
         """Rows that were produced and will never be trained, by reason."""
-        batchers = (trainee.batcher.dropped for trainee in self.scheduler.trainees.values())
+        batchers = (handle.batcher.dropped for handle in self.scheduler.handles.values())
         return sum(batchers, self.counters.dropped() + self.scheduler.dropped)
 
     def rows_left(self) -> int:
@@ -95,8 +95,8 @@ class RunState:
 
     def rows_standing(self, answers: Mapping[str, Paused]) -> int:
         """Rows in slots, counted one by one. answers: of all workers, at rest."""
-        trainees = self.scheduler.trainees.values()
-        waiting = sum(trainee.batcher.rows_waiting() for trainee in trainees)
+        handles = self.scheduler.handles.values()
+        waiting = sum(handle.batcher.rows_waiting() for handle in handles)
         return sum(answer.standing for answer in answers.values()) + waiting
 
     def slots_died(self) -> None:
@@ -117,12 +117,12 @@ def new_run_state(
     """Build the state at frame 0."""
     policies = {member.name: member.policy for member in blueprint.members}
     roster = Roster(policies, processes.tell_workers)
-    trainees = trainees_of(blueprint, plans, shared)
+    handles = learner_handles(blueprint, plans, shared)
     controller = new_controller(
-        blueprint, {trainee.name: trainee for trainee in trainees}, roster, sink, store
+        blueprint, {handle.name: handle for handle in handles}, roster, sink, store
     )
     scheduler = LearnerScheduler(
-        blueprint.config, trainees, controller, processes.send, processes.reachable, releases.add
+        blueprint.config, handles, controller, processes.send, processes.reachable, releases.add
     )
     assignments = Assignments(blueprint, plans, shared, store.folder)
     counters = ProcessCounters(shared.board, plans)

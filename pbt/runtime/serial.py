@@ -42,7 +42,7 @@ class SerialEngine:
     ) -> None:
         self.population, self.config = population, population.config
         self._store, self._control, self._backlog = store, control, SinkBackpressure(sink)
-        self._trainees = {trainee.policy: trainee for trainee in population.trainees}
+        self._learners = {local.policy: local for local in population.learners}
         self.games: Counter[GameKind] = Counter()
         self.rows_trained = 0
         self.stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
@@ -55,7 +55,7 @@ class SerialEngine:
 
     def clocks(self) -> dict[str, int]:
         """See `Engine.clocks`."""
-        return {trainee.name: trainee.learner.frames for trainee in self.population.trainees}
+        return {local.name: local.learner.frames for local in self.population.learners}
 
     @property
     def done(self) -> bool:
@@ -70,7 +70,7 @@ class SerialEngine:
     def closing(self) -> tuple[int, int]:
         """See `Engine.closing`."""
         population = self.population
-        planned = self.config.evaluation.final_games * len(population.trainees)
+        planned = self.config.evaluation.final_games * len(population.learners)
         being_played = sum(
             bool(table.seats) and table.plan.kind == "evaluation"
             for table in population.worker.tables
@@ -113,49 +113,49 @@ class SerialEngine:
             self.games[message.plan.kind] += 1
             population.controller.on_game(message)
             return
-        trainee = self._trainees[message.policy]
-        member = population.controller.members[trainee.name]
-        self._permit(trainee.batcher.add(message, member.generation, refuse=member.refused))
+        local = self._learners[message.policy]
+        member = population.controller.members[local.name]
+        self._permit(local.batcher.add(message, member.generation, refuse=member.refused))
 
     def _permit(self, permits: list[RolloutPermit]) -> None:
         for permit in permits:
             self.population.worker.permit(permit)
 
     def _learn_all(self) -> None:
-        for trainee in self.population.trainees:
-            self._learn(trainee)
+        for local in self.population.learners:
+            self._learn(local)
 
-    def _learn(self, trainee: LocalLearner) -> None:
+    def _learn(self, local: LocalLearner) -> None:
         population, max_lag = self.population, self.config.learning.max_lag
         if max_lag is not None:
-            self._permit(trainee.batcher.drop_stale(trainee.learner.version, max_lag))
-        while (fulls := trainee.batcher.take()) is not None:
-            batch = gather(population.slabs[trainee.role], np.array([full.slot for full in fulls]))
-            self._permit(trainee.batcher.permits(fulls))
-            stats = trainee.learner.update(batch.to(trainee.learner.device))
+            self._permit(local.batcher.drop_stale(local.learner.version, max_lag))
+        while (fulls := local.batcher.take()) is not None:
+            batch = gather(population.slabs[local.role], np.array([full.slot for full in fulls]))
+            self._permit(local.batcher.permits(fulls))
+            stats = local.learner.update(batch.to(local.learner.device))
             self.rows_trained += stats.rows
-            trainee.publish()
-            directive = population.controller.on_update(trainee.name, stats)
+            local.publish()
+            directive = population.controller.on_update(local.name, stats)
             if directive is not None:
-                self._apply(trainee, directive)
-            if population.controller.members[trainee.name].finished:
-                self._permit(trainee.batcher.discard("finished"))
+                self._apply(local, directive)
+            if population.controller.members[local.name].finished:
+                self._permit(local.batcher.discard("finished"))
 
-    def _apply(self, trainee: LocalLearner, directive: Directive) -> None:
+    def _apply(self, local: LocalLearner, directive: Directive) -> None:
         """Put a round's directive in force.
 
         After a copy no row of the replaced weights reaches the learner.
         """
-        population, learner = self.population, trainee.learner
+        population, learner = self.population, local.learner
         if directive.copy_snapshot is not None:
             learner.copy_from(self._store.load(directive.copy_snapshot))
-            trainee.publish()
+            local.publish()
         population.controller.applied(directive)
-        member = population.controller.members[trainee.name]
+        member = population.controller.members[local.name]
         learner.set_hyperparams(member.typed_hyperparams)
         if directive.copy_snapshot is not None:
             population.worker.regenerate(member.policy, member.generation)
-            self._permit(trainee.batcher.discard("generation"))
+            self._permit(local.batcher.discard("generation"))
 
     # --- resume -----------------------------------------------------------------------------------
 
@@ -174,8 +174,8 @@ class SerialEngine:
         return voided
 
     def take_over_hyperparams(self) -> None:
-        for trainee in self.population.trainees:
-            trainee.learner.set_hyperparams(self.controller.members[trainee.name].typed_hyperparams)
+        for local in self.population.learners:
+            local.learner.set_hyperparams(self.controller.members[local.name].typed_hyperparams)
 
     def edit(self, config: RunConfig) -> None:
         self.config = config
@@ -198,7 +198,7 @@ class SerialEngine:
     def dropped(self) -> Counter[str]:
         """See `Engine.dropped`."""
         parts = [filler.dropped for filler in self.population.worker.fillers] + [
-            trainee.batcher.dropped for trainee in self.population.trainees
+            local.batcher.dropped for local in self.population.learners
         ]
         return sum(parts, Counter[str]())
 
@@ -209,7 +209,7 @@ class SerialEngine:
         """Rows in slots that are open, parked or wait for their batch."""
         waiting = (
             (self.population.slabs[t.role].column["valid"], t.batcher.waiting)
-            for t in self.population.trainees
+            for t in self.population.learners
         )
         return self.population.worker.rows_standing() + sum(
             int(valid[list(slots)].sum()) for valid, slots in waiting
@@ -221,8 +221,8 @@ class SerialEngine:
         measured_s, before = self._measured
         if now - measured_s >= RATE_OVER_S:
             self._rate, self._measured = (produced - before) / (now - measured_s), (now, produced)
-        learner = " ".join(["learner", *(trainee.name for trainee in self.population.trainees)])
-        waiting = sum(len(trainee.batcher.waiting) for trainee in self.population.trainees)
+        learner = " ".join(["learner", *(local.name for local in self.population.learners)])
+        waiting = sum(len(local.batcher.waiting) for local in self.population.learners)
         roles = ("main", "worker", "server", learner)
         return [
             ProcessStatus(
@@ -260,8 +260,8 @@ def take_cut(engine: InOneProcess, number: int) -> Checkpoint:
     """Return the checkpoint state of a population in one process, between two turns."""
     population = engine.population
     worker = merge_workers([save_worker(population.worker)])
-    batchers = {trainee.name: trainee.batcher.state() for trainee in population.trainees}
-    learners = {trainee.name: trainee.learner.state() for trainee in population.trainees}
+    batchers = {local.name: local.batcher.state() for local in population.learners}
+    learners = {local.name: local.learner.state() for local in population.learners}
     state = cut_state(
         population.config,
         engine.state(),
@@ -287,19 +287,17 @@ def restore_cut(engine: InOneProcess, checkpoint: Checkpoint) -> int:
         population.planner,
         replayable=population.spec.replayable,
     )
-    for trainee in population.trainees:
-        trainee.learner.load_state(checkpoint.tensors[learner_part(trainee.name)])
-        trainee.batcher.load(split.batchers[trainee.name])
-        trainee.publish()
+    for local in population.learners:
+        local.learner.load_state(checkpoint.tensors[learner_part(local.name)])
+        local.batcher.load(split.batchers[local.name])
+        local.publish()
     population.controller.load(state["controller"])
-    for trainee in population.trainees:
-        trainee.learner.set_hyperparams(
-            population.controller.members[trainee.name].typed_hyperparams
-        )
+    for local in population.learners:
+        local.learner.set_hyperparams(population.controller.members[local.name].typed_hyperparams)
     engine.load(state["engine"])
     return voided
 
 
 def weights_digest(population: Population) -> str:
     """Return `digest_of` of every member's present weights."""
-    return digest_of(trainee.learner.model.state_dict() for trainee in population.trainees)
+    return digest_of(local.learner.model.state_dict() for local in population.learners)

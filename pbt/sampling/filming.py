@@ -68,7 +68,7 @@ class _Film(NamedTuple):
     video: "VideoWriter"
 
 
-class Recorder:
+class GameFilmer:
     """Films the share `evaluation.record_share` of one worker's evaluation games.
 
     The games are drawn by table and count. A film never harms its game: when filming fails in any
@@ -180,7 +180,7 @@ def _problem(error: Exception) -> str:
     )
 
 
-def check_recording(config: RunConfig, game: Game, source: str) -> None:
+def check_filming(config: RunConfig, game: Game, source: str) -> None:
     """Raises ConfigError when the config asks for films and they cannot be made.
 
     The reason is that the game shows no image, or that the extra `video` is not installed.

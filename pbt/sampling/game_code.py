@@ -16,7 +16,7 @@ from pbt.sampling.table import Table
 
 T = TypeVar("T")
 
-# What `watch` gets when no game's code runs.
+# What `set_phase` gets when no game's code runs.
 NO_TABLE = -1
 
 
@@ -29,15 +29,15 @@ class GameCode:
         *,
         equal_errors: int,
         on_error: Callable[[str, str], None] | None,
-        watch: Callable[[int], None] | None,
+        set_phase: Callable[[int], None] | None,
     ) -> None:
         """See RolloutWorker."""
-        self._make_game, self._on_error, self._watch = make_game, on_error, watch
+        self._make_game, self._on_error, self._set_phase = make_game, on_error, set_phase
         self._equal_errors, self._errors = equal_errors, Counter[str]()
 
     def make(self, number: int) -> Game:
         """A new game for the table of this number."""
-        return self.watched(self._make_game, number)
+        return self.call(self._make_game, number)
 
     def run(self, ask: Callable[[], T], table: Table, call: str) -> T:
         """Call a table's game. Raises EnvError, which names the game, for all that the game raises.
@@ -45,7 +45,7 @@ class GameCode:
         call: name of the method, for the message.
         """
         try:
-            return self.watched(ask, table.index)
+            return self.call(ask, table.index)
         except EnvError:
             raise
         except (Exception, SystemExit) as error:
@@ -54,15 +54,15 @@ class GameCode:
                 f"{table.steps} decisions: {error}"
             ) from error
 
-    def watched(self, ask: Callable[[], T], number: int) -> T:
-        """Call code of the game at the table of this number, and tell `watch` before and after."""
-        if self._watch is None:
+    def call(self, ask: Callable[[], T], number: int) -> T:
+        """Call code of the game at a table, and tell `set_phase` before and after."""
+        if self._set_phase is None:
             return ask()
-        self._watch(number)
+        self._set_phase(number)
         try:
             return ask()
         finally:
-            self._watch(NO_TABLE)
+            self._set_phase(NO_TABLE)
 
     def outcome(self, table: Table) -> Outcome:
         """The outcome of a table's game. Raises EnvError when it does not fit the seats."""
@@ -103,5 +103,5 @@ class GameCode:
         """Give a table a new game in place of a spoiled one."""
         # A spoiled game may raise once more when it is closed; its table has done with it.
         with suppress(Exception):
-            self.watched(table.game.close, table.index)
+            self.call(table.game.close, table.index)
         table.game = self.make(table.index)

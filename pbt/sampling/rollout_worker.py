@@ -72,9 +72,9 @@ class RolloutWorker:
     max_decisions  most decisions of all seats in one game; a longer game counts as an error
     on_error       called with (place, text) of every error, which is then not counted here; errors
                    of equal places are equal
-    watch          called with a table's number right before its game's own code runs, and with
+    set_phase      called with a table's number right before its game's own code runs, and with
                    NO_TABLE right after, so that a hanging game can be named
-    onlooker       is shown the games
+    observer       is shown the games
     """
 
     def __init__(
@@ -88,17 +88,19 @@ class RolloutWorker:
         equal_errors: int = 2,
         max_decisions: int = 100_000,
         on_error: Callable[[str, str], None] | None = None,
-        watch: Callable[[int], None] | None = None,
-        onlooker: GameObserver | None = None,
+        set_phase: Callable[[int], None] | None = None,
+        observer: GameObserver | None = None,
     ) -> None:
         self._games, self._seed, self._max_decisions = games, seed, max_decisions
-        self._onlooker = onlooker or NullObserver()
-        self._code = GameCode(make_game, equal_errors=equal_errors, on_error=on_error, watch=watch)
+        self._observer = observer or NullObserver()
+        self._code = GameCode(
+            make_game, equal_errors=equal_errors, on_error=on_error, set_phase=set_phase
+        )
         self.run_game = self._code.run  # bound once, since it is called at every step
         self.share = share
         self.tables = [Table(number, self._code.make(number)) for number in share.tables]
         self.table = {table.index: table for table in self.tables}
-        start_games(self.tables, self._code.watched)
+        start_games(self.tables, self._code.call)
         self._overlapping = bool(self.tables) and isinstance(self.tables[0].game, Overlapping)
         self.fillers = [
             SlotFiller(slab, slots, self._send)
@@ -243,7 +245,7 @@ class RolloutWorker:
             seat = Seat(index, role, *seat_plan, key=seat_key(self._seed, *plan.noise, index))
             self.fillers[role].sit(seat)
             table.seats.append(seat)
-        self._onlooker.begins(table)
+        self._observer.begins(table)
         self._play(table, lambda: table.game.reset(plan.seed), "reset")
 
     def _step(self, table: Table) -> None:
@@ -264,7 +266,7 @@ class RolloutWorker:
         """Call the table's game and take its turns. A game that raises is voided and replaced."""
         try:
             turns = self.run_game(move, table, call)
-            self._onlooker.sees(table, turns)
+            self._observer.sees(table, turns)
             acting = [turn for turn in turns if not turn.over]
             table.due = len(acting)
             for turn in turns:
@@ -312,7 +314,7 @@ class RolloutWorker:
 
     def void(self, table: Table, reason: str) -> None:
         """Void a spoiled game: its rows are dropped and its table gets a new game object."""
-        self._onlooker.spoiled(table)
+        self._observer.spoiled(table)
         for seat in table.seats:
             self._asked[seat.role].pop(seat.slot, None)
             self.fillers[seat.role].rewind(seat)
@@ -325,7 +327,7 @@ class RolloutWorker:
 
     def _end(self, table: Table, reason: str) -> None:
         end = table.end(reason)
-        self._onlooker.ends(end)
+        self._observer.ends(end)
         self._send(end)
         table.seats = []
         self.idle.append(table)

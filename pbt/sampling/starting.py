@@ -11,12 +11,10 @@ from pbt.sampling.table import Table
 _PER_CORE = 2
 
 
-def start_games(
-    tables: Sequence[Table], watched: Callable[[Callable[[], None], int], None]
-) -> None:
+def start_games(tables: Sequence[Table], call: Callable[[Callable[[], None], int], None]) -> None:
     """Start the games that have something to start, on the cores that this process may use.
 
-    watched: calls a function as code of the table with this number, so that a hanging one is named.
+    call: calls a function as code of the table with this number, so that a hanging one is named.
     Raises the EnvError of the first game that cannot be started; later ones are then not started.
     """
     waiting = [
@@ -27,6 +25,6 @@ def start_games(
     pool = ThreadPoolExecutor(_PER_CORE * len(os.sched_getaffinity(0)), "start-games")
     try:
         for number, started in [(number, pool.submit(start)) for number, start in waiting]:
-            watched(started.result, number)
+            call(started.result, number)
     finally:
         pool.shutdown(cancel_futures=True)

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from api.reconcile.process import alive, identity
+from api.reconcile.trainer_process import alive, identity
 from arena.data.edits import read_edits
 from arena.data.lock import PopulationLock
 from arena.data.paths import population_paths
 from arena.data.status import MemberRow, RowCounts, RunStatus, write_status
-from arena.programs.leash import watch
+from arena.programs.leash import stop_at_end
 from pbt.config.load import config_from_table
 from pbt.errors import HeldError
 
@@ -141,7 +141,7 @@ def main() -> int:
     name, data = words["--resume"], Path(words["--data"])
     import threading
 
-    threading.Thread(target=watch, args=(0, 5.0), daemon=True).start()
+    threading.Thread(target=stop_at_end, args=(0, 5.0), daemon=True).start()
     note(data, name, "came")
     if beside := others(data, name):
         note(data, name, f"beside {sorted(beside)}")

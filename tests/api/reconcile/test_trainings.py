@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from api.reconcile import strays
-from api.reconcile.process import identity
+from api.reconcile.trainer_process import identity
 from arena.data.lock import holder
 from arena.data.paths import league_path
 from arena.league.database import open_league

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from api.reconcile.match_rules import MatchFacts, decide_match, state_after
-from api.reconcile.process import identity
+from api.reconcile.trainer_process import identity
 from arena.league.match_requests import get_match_request
 from arena.league.service_events import events_after
 from tests.api.service import Service, serving

@@ -199,7 +199,7 @@ def test_tensorboard_shows_the_same_curves(tmp_path: Path) -> None:
     "module",
     [
         "arena.data.metrics",
-        "pbt.population.pbt_round",
+        "pbt.population.pbt_decision",
         "pbt.population.scores",
         "pbt.matchmaking.seats",
     ],

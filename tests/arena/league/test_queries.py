@@ -26,7 +26,7 @@ from arena.league.verify import verify_rounds
 from arena.league.writer import LeagueWriter
 from pbt.config.population import PbtConfig
 from pbt.errors import PlayerError
-from pbt.population.pbt_round import decide
+from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.scores import ScoreWindow
 from pbt.records import GameRecord, MemberScore, RoundRecord

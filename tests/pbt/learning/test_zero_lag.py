@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from pbt.config.schema import RunConfig
-from pbt.learning.batch import Batch, zero_absent_rows
+from pbt.learning.batch import Batch, observations_of
 from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.runtime.assembly import LocalLearner
 from pbt.transport.messages import SlotFull
@@ -47,21 +47,21 @@ class ZeroLag(CheckedEngine):
     def __init__(self, config: RunConfig) -> None:
         self.seen = dict.fromkeys(("truncated", "begins behind row 0", "goes on in a new slot"), 0)
         super().__init__(config)
-        for trainee in self.population.trainees:
-            self._sharpen(trainee)
+        for local in self.population.learners:
+            self._sharpen(local)
 
-    def _sharpen(self, trainee: LocalLearner) -> None:
+    def _sharpen(self, local: LocalLearner) -> None:
         """A fresh policy is close to uniform whatever it sees; this one is not."""
         with torch.no_grad():
-            trainee.learner.model.heads.weight.mul_(30.0)
-        trainee.publish()
+            local.learner.model.heads.weight.mul_(30.0)
+        local.publish()
 
-    def check_batch(self, trainee: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
-        super().check_batch(trainee, batch, taken)
-        model, valid = trainee.learner.model, batch.valid
+    def check_batch(self, local: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
+        super().check_batch(local, batch, taken)
+        model, valid = local.learner.model, batch.valid
         with torch.no_grad():
             logits, values = model.unroll(
-                zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state
+                observations_of(batch), batch.mask, batch.episode_start, batch.initial_state
             )
             log_prob = joint_log_prob(
                 log_probabilities(logits[:-1], model.head_sizes), batch.actions, model.head_sizes

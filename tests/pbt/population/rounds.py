@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, replace
 
 from pbt.config.population import PbtConfig
-from pbt.population.pbt_round import decide
+from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import Against, Directive, MemberScore, RoundRecord
 

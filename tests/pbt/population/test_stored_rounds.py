@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pbt.errors import EngineError
 from pbt.population.comparison import compare
-from pbt.population.pbt_round import Decision, decide, rank, replay
+from pbt.population.pbt_decision import Decision, decide, rank, replay
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import Against, MemberScore, RoundRecord
 from tests.pbt.population.rounds import (

@@ -74,7 +74,7 @@ class CheckedEngine:
             config, spec or registry.spec(config.env.name), self.sink, self.store
         )
         self.engine = SerialEngine(self.population, self.sink, self.store, NoControl())
-        self.batches = {trainee.name: 0 for trainee in self.population.trainees}
+        self.batches = {local.name: 0 for local in self.population.learners}
         self.trained: set[Origin] = set()
         self.seated_finished = Counter[str]()
         self.expected: list[tuple[str, float]] = []
@@ -90,14 +90,14 @@ class CheckedEngine:
 
     def finish(self) -> None:
         assert self.engine.run(self._look)
-        assert not any(trainee.batcher.waiting for trainee in self.population.trainees), (
+        assert not any(local.batcher.waiting for local in self.population.learners), (
             "finished members keep no slots"
         )
 
-    def check_batch(self, trainee: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
+    def check_batch(self, local: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
         """Everything that must be true of a batch."""
-        member = self.population.controller.members[trainee.name]
-        column, asked = self.population.slabs[trainee.role].column, self._asked[trainee.role]
+        member = self.population.controller.members[local.name]
+        column, asked = self.population.slabs[local.role].column, self._asked[local.role]
         slots = np.array([full.slot for full in taken])
         valid: NDArray[np.bool_] = column["valid"][slots]
         assert not member.finished, "a finished member learns nothing"
@@ -109,7 +109,7 @@ class CheckedEngine:
         assert (asked.generation[slots][valid] == member.generation).all(), (
             "a row of replaced weights"
         )
-        assert (column["version"][slots][valid] <= trainee.learner.version).all() and (
+        assert (column["version"][slots][valid] <= local.learner.version).all() and (
             column["version"][slots][valid] >= 0
         ).all()
         assert np.array_equal(
@@ -119,7 +119,7 @@ class CheckedEngine:
         assert np.array_equal(origins[:, 3], asked.step[slots][valid])
         for origin, key in zip(origins.tolist(), asked.key[slots][valid].tolist(), strict=True):
             self._check_origin(tuple(origin), key, member.policy)
-        self.batches[trainee.name] += 1
+        self.batches[local.name] += 1
 
     def _check_plan(self, plan: GamePlan) -> None:
         members = self.population.controller.members
@@ -158,26 +158,26 @@ class CheckedEngine:
 
         population.worker._games = Overheard(population.planner, self._plan)
         population.server.serve = served  # type: ignore[method-assign]
-        for trainee in population.trainees:
-            self._watch_batcher(trainee)
+        for local in population.learners:
+            self._watch_batcher(local)
 
     def _plan(self, table: int, plan: GamePlan) -> None:
         self._plans[table, plan.game_count] = plan
         self._check_plan(plan)
 
-    def _watch_batcher(self, trainee: LocalLearner) -> None:
-        take = trainee.batcher.take
+    def _watch_batcher(self, local: LocalLearner) -> None:
+        take = local.batcher.take
 
         def taken() -> list[SlotFull] | None:
             found = take()
             if found is not None:
-                slab = self.population.slabs[trainee.role]
+                slab = self.population.slabs[local.role]
                 self.check_batch(
-                    trainee, gather(slab, np.array([full.slot for full in found])), found
+                    local, gather(slab, np.array([full.slot for full in found])), found
                 )
             return found
 
-        trainee.batcher.take = taken  # type: ignore[method-assign]
+        local.batcher.take = taken  # type: ignore[method-assign]
 
     def _note(self, request: ActionRequest) -> None:
         members = self.population.controller.members

@@ -143,18 +143,18 @@ class Scene:
         self.roster = Roster(
             {name: policy for policy, name in enumerate(NAMES)}, self._tell_workers
         )
-        trainees = [self._trainee(name, policy) for policy, name in enumerate(NAMES)]
+        handles = [self._handle(name, policy) for policy, name in enumerate(NAMES)]
         members = [
             Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)
         ]
         rules = PbtRules.from_config(self.config.pbt, "wins")
-        learners = {trainee.name: trainee for trainee in trainees}
+        learners = {handle.name: handle for handle in handles}
         self.controller = Controller(
             self.config, rules, members, learners, self.roster, self.sink, self.store
         )
         self.flow = LearnerScheduler(
             self.config,
-            trainees,
+            handles,
             self.controller,
             self._send,
             self.processes.__contains__,
@@ -165,7 +165,7 @@ class Scene:
             self.start(domain)
             self.get_ready(domain)
 
-    def _trainee(self, name: str, policy: int) -> LearnerHandle:
+    def _handle(self, name: str, policy: int) -> LearnerHandle:
         hosts = sorted(
             (shard.index, plan.name)
             for plan in self.plans.values()
@@ -194,27 +194,27 @@ class Scene:
         if name not in self.processes:
             return
         for message in messages:
-            trainee = self.flow.trainees[message.member]
+            handle = self.flow.handles[message.member]
             if isinstance(message, Train):
                 assert (
-                    trainee.copying is None
-                    and trainee.batches[0].training
-                    and not trainee.batches[0].discarded
+                    handle.copying is None
+                    and handle.batches[0].training
+                    and not handle.batches[0].discarded
                 )
-                self._told_at[message.member] = trainee.published.publications
+                self._told_at[message.member] = handle.published.publications
             if isinstance(message, Gather):
-                assert not self.flow.resting and trainee.copying is None
-                self._check_lag(trainee, message.slots)
+                assert not self.flow.resting and handle.copying is None
+                self._check_lag(handle, message.slots)
                 message = Asked(message.slots, self.contents(message.slots)), message.member
             self.processes[name].inbox.append(message)
 
-    def _check_lag(self, trainee: LearnerHandle, slots: tuple[int, ...]) -> None:
+    def _check_lag(self, handle: LearnerHandle, slots: tuple[int, ...]) -> None:
         if (max_lag := self.config.learning.max_lag) is not None:
             acted, valid = (
                 self.slab.column["version"][list(slots)],
                 self.slab.column["valid"][list(slots)],
             )
-            assert trainee.version - acted[valid].min() <= max_lag
+            assert handle.version - acted[valid].min() <= max_lag
 
     def contents(self, slots: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(self.slab.column["origin"][list(slots), 0, 0].tolist())
@@ -226,7 +226,7 @@ class Scene:
                     self.controller.members[message.member].newest_snapshot or ""
                 )["model.w"]
                 assert torch.equal(
-                    self.flow.trainees[message.member].published.read()["model.w"], copied
+                    self.flow.handles[message.member].published.read()["model.w"], copied
                 ), "acts as it copied, from now on"
         for name in self.workers:
             if name in self.processes:
@@ -326,7 +326,7 @@ class Scene:
         process, column, number = self.processes[name], self.slab.column, len(self.rows)
         process.held.remove(slot)
         column["valid"][slot], column["origin"][slot] = np.arange(T) < valid, number
-        column["version"][slot] = max(0, self.flow.trainees[NAMES[policy]].published.version - lag)
+        column["version"][slot] = max(0, self.flow.handles[NAMES[policy]].published.version - lag)
         self.rows.append(valid)
         self.filled_by.append((NAMES[policy], process.generations[policy]))
         process.outbox.append(SlotFull(0, policy, process.generations[policy], slot))
@@ -358,7 +358,7 @@ class Scene:
             case Copy() as message:
                 assert message.member not in process.to_train
                 if process.shard(message.member).index == 0:
-                    published = self.flow.trainees[message.member].published
+                    published = self.flow.handles[message.member].published
                     published.publish(
                         published.read()
                         | {"model.w": self.store.load(message.snapshot_id)["model.w"]},
@@ -388,55 +388,55 @@ class Scene:
 
     def _update(self, name: str, member: str, raises: bool, skips: bool) -> None:
         process = self.processes[name]
-        trainee = self.flow.trainees[member]
+        handle = self.flow.handles[member]
         batch = process.asked[member][0]
         if batch.copied is None:
             return
-        if raises and len(trainee.hosts) == 1:
+        if raises and len(handle.hosts) == 1:
             process.asked[member].popleft()
             process.busy = None
             process.unsent.append(MemberError(member, "ValueError: made up"))
             return
         # Shards wait for each other; what the first of them finished the others still have to.
-        shards = [self.processes[host] for host in trainee.hosts]
+        shards = [self.processes[host] for host in handle.hosts]
         publisher = shards[0]
         if process is publisher:
             if not all(shard.busy == member for shard in shards):
                 return
             self._publish(
-                trainee,
+                handle,
                 [number for shard in shards for number in shard.asked[member][0].copied or ()],
                 skips,
             )
-            self.to_finish[member] = set(trainee.hosts[1:])
+            self.to_finish[member] = set(handle.hosts[1:])
         elif name not in self.to_finish[member]:
             return
         self.to_finish[member].discard(name)
         process.asked[member].popleft()
         process.busy = None
-        process.unsent.append(Updated(member, self._stats(trainee)))
+        process.unsent.append(Updated(member, self._stats(handle)))
 
-    def _publish(self, trainee: LearnerHandle, numbers: list[int], skips: bool) -> None:
-        member = self.controller.members[trainee.name]
+    def _publish(self, handle: LearnerHandle, numbers: list[int], skips: bool) -> None:
+        member = self.controller.members[handle.name]
         assert len(numbers) == BATCH_SLOTS and not self.truth & set(numbers), (
             "a batch is trained on once, as a whole"
         )
         assert {self.filled_by[number] for number in numbers} == {
-            (trainee.name, member.generation)
-        } and trainee.copying is None
+            (handle.name, member.generation)
+        } and handle.copying is None
         assert member.learning
         self.truth.update(numbers)
-        self._last_rows[trainee.name] = sum(self.rows[number] for number in numbers)
-        state = trainee.published.read()
+        self._last_rows[handle.name] = sum(self.rows[number] for number in numbers)
+        state = handle.published.read()
         state["model.w"] += 1
-        state["clocks"] += torch.tensor([not skips, self._last_rows[trainee.name], skips, 0])
-        trainee.published.publish(state, int(state["clocks"][0]))
+        state["clocks"] += torch.tensor([not skips, self._last_rows[handle.name], skips, 0])
+        handle.published.publish(state, int(state["clocks"][0]))
 
-    def _stats(self, trainee: LearnerHandle) -> UpdateStats:
-        rows = self._last_rows[trainee.name]
+    def _stats(self, handle: LearnerHandle) -> UpdateStats:
+        rows = self._last_rows[handle.name]
         facts = {
             **dict.fromkeys(UpdateStats.__dataclass_fields__, 0),
-            "version": trainee.published.version,
+            "version": handle.published.version,
             "frames": rows,
             "rows": rows,
         }
@@ -446,7 +446,7 @@ class Scene:
 
     def check(self) -> None:
         """Slots and rows."""
-        flow, trainees = self.flow, list(self.flow.trainees.values())
+        flow, handles = self.flow, list(self.flow.handles.values())
         places = Counter(permit.slot for permit in self.permits)
         for process in self.processes.values():
             places.update(process.held)
@@ -455,10 +455,10 @@ class Scene:
                 for item in (*process.inbox, *process.outbox)
                 if isinstance(item, RolloutPermit | SlotFull)
             )
-        for trainee in trainees:
-            places.update(trainee.batcher.waiting)
+        for handle in handles:
+            places.update(handle.batcher.waiting)
             places.update(
-                full.slot for batch in trainee.batches if batch.to_gather for full in batch.fulls
+                full.slot for batch in handle.batches if batch.to_gather for full in batch.fulls
             )
         alive = self.domains[0][0] in self.processes
         assert places == (dict.fromkeys(range(self.slab.slots), 1) if alive else {}), (
@@ -470,10 +470,10 @@ class Scene:
             for item in process.outbox
             if isinstance(item, SlotFull)
         ]
-        waiting = sum(trainee.batcher.rows_waiting() for trainee in trainees) + sum(
+        waiting = sum(handle.batcher.rows_waiting() for handle in handles) + sum(
             self.rows[n] for n in self.contents(tuple(unheard))
         )
-        dropped = sum((trainee.batcher.dropped for trainee in trainees), flow.dropped)
+        dropped = sum((handle.batcher.dropped for handle in handles), flow.dropped)
         assert (
             sum(self.rows)
             == flow.rows_trained + dropped.total() + waiting + flow.rows_at_learners()
@@ -486,13 +486,13 @@ class Scene:
     def _unheard_updates(self) -> int:
         """Rows of updates that were published and are not known to the main process."""
         rows = 0
-        for trainee in self.flow.trainees.values():
+        for handle in self.flow.handles.values():
             if (
-                trainee.batches
-                and trainee.batches[0].training
-                and trainee.published.publications > self._told_at[trainee.name]
+                handle.batches
+                and handle.batches[0].training
+                and handle.published.publications > self._told_at[handle.name]
             ):
-                rows += trainee.batches[0].rows
+                rows += handle.batches[0].rows
         return rows
 
     def work_through(self) -> None:

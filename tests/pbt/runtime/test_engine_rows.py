@@ -85,8 +85,8 @@ def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
         for record in checked.sink.snapshots
         if record.member == first and record.reason == "final"
     )
-    trainee = next(trainee for trainee in checked.population.trainees if trainee.name == first)
-    assert trainee.learner.version == final.version and trainee.learner.frames == final.frames
+    local = next(local for local in checked.population.learners if local.name == first)
+    assert local.learner.version == final.version and local.learner.frames == final.frames
     played_on = [
         seat
         for record in checked.sink.games
@@ -136,17 +136,17 @@ class WeighedTerms(CheckedEngine):
     With lag zero and gamma 0 the target of the value is the shaped reward.
     """
 
-    def check_batch(self, trainee: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
-        super().check_batch(trainee, batch, taken)
+    def check_batch(self, local: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
+        super().check_batch(local, batch, taken)
         action = batch.actions[..., 0]
         assert torch.equal(batch.rewards, torch.stack([action / 2, 1 + action / 8], dim=-1)), (
             "the slab holds what the game said, unweighted"
         )
-        shaping = trainee.learner.hyperparams.shaping
+        shaping = local.learner.hyperparams.shaping
         target = (
             batch.rewards @ torch.tensor([shaping["goal"], shaping["style"]])
         ) * self.config.learning.reward_scale
-        self.expected.append((trainee.name, float((target - batch.value).square().mean())))
+        self.expected.append((local.name, float((target - batch.value).square().mean())))
 
 
 def test_trap_workers_write_unweighted_reward_terms() -> None:
@@ -168,9 +168,7 @@ def test_trap_workers_write_unweighted_reward_terms() -> None:
     checked = WeighedTerms(config("two_terms", **changes), spec)
     checked.finish()
     assert (
-        len(
-            {trainee.learner.hyperparams.shaping["goal"] for trainee in checked.population.trainees}
-        )
+        len({local.learner.hyperparams.shaping["goal"] for local in checked.population.learners})
         == 2
     )
     assert [name for name, _ in checked.expected] == [name for name, _, _ in checked.sink.points]

@@ -65,7 +65,7 @@ def test_a_learner_that_is_so_many_batches_behind_reads_exactly_that_lag(held: i
     )
     spec = EnvSpec("in_step", InStep, chance=False, replayable=True, winners="none")
     population = assemble(config, spec, MemorySink(), MemoryStore())
-    (trainee,), worker = population.trainees, population.worker
+    (local,), worker = population.learners, population.worker
     behind: deque[Batch] = deque()
     read: list[tuple[float, int]] = []
     while len(read) < 12:
@@ -73,14 +73,14 @@ def test_a_learner_that_is_so_many_batches_behind_reads_exactly_that_lag(held: i
             worker.receive(population.server.serve(request))
         for message in worker.advance():
             if isinstance(message, SlotFull):
-                trainee.batcher.add(message, 0)
-        if (taken := trainee.batcher.take()) is not None:
+                local.batcher.add(message, 0)
+        if (taken := local.batcher.take()) is not None:
             behind.append(gather(population.slabs[0], np.array([full.slot for full in taken])))
-            for permit in trainee.batcher.permits(taken):
+            for permit in local.batcher.permits(taken):
                 worker.permit(permit)
         if len(behind) > held:
-            stats = trainee.learner.update(behind.popleft())
-            trainee.publish()
+            stats = local.learner.update(behind.popleft())
+            local.publish()
             assert stats.rows == TABLES * STEPS
             read.append((stats.lag_mean, stats.lag_max))
     # The first batches were acted before anything was learned.

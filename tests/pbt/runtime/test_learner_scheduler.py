@@ -203,11 +203,11 @@ class FlowMachine(RuleBasedStateMachine):
         self.scene.settle()
         assert flow.rows_at_learners() == 0 and not flow.gathering
         for name, member in self.scene.controller.members.items():
-            host = flow.trainees[name].hosts[0]
+            host = flow.handles[name].hosts[0]
             if host in self.scene.processes:
                 assert self.scene.processes[host].hyperparams[name] == member.hyperparams
             if member.refused:
-                assert not flow.trainees[name].batcher.waiting
+                assert not flow.handles[name].batcher.waiting
 
 
 PLACEMENTS: dict[str, dict[str, Any]] = {
@@ -248,39 +248,39 @@ def fill(scene: Scene, policy: int, slots: int) -> None:
 
 def copying(scene: Scene) -> str | None:
     """Until m2 is told to copy a snapshot, but has not."""
-    trainee = scene.flow.trainees["m2"]
+    handle = scene.flow.handles["m2"]
     fill(scene, 2, 2 * BATCH_SLOTS)
     for _ in range(10):
         scene.work_through()
-        if trainee.copying is not None:
-            return trainee.copying.copy_snapshot
+        if handle.copying is not None:
+            return handle.copying.copy_snapshot
     raise AssertionError("no round came")
 
 
 def test_a_member_that_is_given_up_while_it_copies_keeps_nobody_waiting(scene: Scene) -> None:
-    trainee = scene.flow.trainees["m2"]
+    handle = scene.flow.handles["m2"]
     copying(scene)
     fill(scene, 2, 1)
-    (host,) = trainee.hosts
+    (host,) = handle.hosts
     scene.die((host,))
-    assert trainee.copying is not None and not scene.flow.idle, (
+    assert handle.copying is not None and not scene.flow.idle, (
         "it is copied when the learner lives again"
     )
     scene.start((host,))
     scene.die((host,), for_ever=True)
     assert (
         scene.controller.members["m2"].failed
-        and trainee.copying is None
-        and not trainee.batcher.waiting
+        and handle.copying is None
+        and not handle.batcher.waiting
     )
     scene.settle()
     assert scene.controller.members["m2"].copies == 0
 
 
 def test_a_copy_that_was_interrupted_is_made_when_the_learner_lives_again(scene: Scene) -> None:
-    trainee = scene.flow.trainees["m2"]
+    handle = scene.flow.handles["m2"]
     snapshot = copying(scene)
-    scene.die(trainee.hosts)
+    scene.die(handle.hosts)
     scene.settle()
     member = scene.controller.members["m2"]
     assert (member.copies, member.generation, member.newest_snapshot) == (1, 1, snapshot)
@@ -290,14 +290,14 @@ def test_updates_that_raise_too_often_end_the_member_and_count_its_rows_once(sce
     fill(scene, 1, 5)
     scene.dispatch()
     scene.dispatch()
-    trainee = scene.flow.trainees["m1"]
-    assert len(trainee.batches) == 2 and all(batch.to_gather for batch in trainee.batches)
+    handle = scene.flow.handles["m1"]
+    assert len(handle.batches) == 2 and all(batch.to_gather for batch in handle.batches)
     for errors in range(1, 4):
         scene.flow.member_error("m1", "ValueError: made up")
         scene.check()
         assert scene.controller.members["m1"].failed == (errors == 3), "two in a row are forgiven"
-    assert scene.flow.dropped == {"error": 4 * T} and trainee.batcher.dropped == {"failed": T}
+    assert scene.flow.dropped == {"error": 4 * T} and handle.batcher.dropped == {"failed": T}
     scene.settle()
-    assert not trainee.batches and scene.flow.rows_trained == 0
+    assert not handle.batches and scene.flow.rows_trained == 0
     (event,) = (event for event in scene.sink.events if event.kind == "failed")
     assert event.text.startswith("ValueError: made up")

@@ -248,19 +248,19 @@ def test_whole_batches_that_wait_in_a_cut_are_learned_before_anything_is_played(
     cut = cuts[FEW["connect_four"][1]]
     run = Run("connect_four", copy.deepcopy(cut.store))
     restore_cut(run.engine, cut.checkpoint)
-    trainee, pool = run.population.trainees[0], run.population.worker.fillers[0].pool
-    waiting = SlotFull(*trainee.batcher.state()["queue"][0])
+    local, pool = run.population.learners[0], run.population.worker.fillers[0].pool
+    waiting = SlotFull(*local.batcher.state()["queue"][0])
     for _ in range(20):
         again = pool.take()
         for array in run.population.slabs[0].column.values():
             array[again] = array[waiting.slot]
-        trainee.batcher.add(waiting._replace(slot=again), waiting.generation)
-    served, version = run.population.server.rows_served, trainee.learner.version
+        local.batcher.add(waiting._replace(slot=again), waiting.generation)
+    served, version = run.population.server.rows_served, local.learner.version
     stopping = SerialEngine(run.population, run.sink, run.store, StopAtOnce())
     assert not stopping.run(lambda: None)
     assert (
-        trainee.learner.version > version
-        and len(trainee.batcher.waiting) < run.population.blueprint.batch_slots
+        local.learner.version > version
+        and len(local.batcher.waiting) < run.population.blueprint.batch_slots
     )
     assert run.population.server.rows_served == served
 

@@ -28,7 +28,7 @@ def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
     slab = Slab(role_layout(role, ("reward",), 4, 0), 2 * BATCH_SLOTS)
     member = SimpleNamespace(generation=0, refused="", failed=False)
     controller = cast("Controller", SimpleNamespace(members={"m0": member}))
-    trainee = LearnerHandle(
+    handle = LearnerHandle(
         "m0",
         0,
         0,
@@ -47,7 +47,7 @@ def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
         back.extend(permit.slot for permit in permits)
 
     flow = LearnerScheduler(
-        placed("inline", "tictactoe", 100), [trainee], controller, send, lambda name: True, permit
+        placed("inline", "tictactoe", 100), [handle], controller, send, lambda name: True, permit
     )
     for slot in range(2 * BATCH_SLOTS):
         flow.slot_full(SlotFull(0, 0, 0, slot))

@@ -15,7 +15,7 @@ from pbt.film import extra
 from pbt.film.folder import PARTIAL, FilmFolder, FilmName
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import GameKind, PlayerRef
-from pbt.sampling.filming import Recorder, check_recording
+from pbt.sampling.filming import GameFilmer, check_filming
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.seeding import uniform
@@ -66,9 +66,9 @@ def play(
             record_actions=True,
         )
 
-    recorder = Recorder(config(**evaluation), lamps(), folder, lambda player: player.name[:3])
+    recorder = GameFilmer(config(**evaluation), lamps(), folder, lambda player: player.name[:3])
     worker = RolloutWorker(
-        game, Partition.whole(TABLES, [64]), [slab], GamesFrom(next_game), 1, onlooker=recorder
+        game, Partition.whole(TABLES, [64]), [slab], GamesFrom(next_game), 1, observer=recorder
     )
     ends: list[GameEnd] = []
     for _ in range(games * (STEPS + 2)):
@@ -237,15 +237,15 @@ def test_a_film_that_is_larger_than_all_may_be_is_given_up(
 
 def test_games_without_images_cannot_be_recorded() -> None:
     game = registry.spec("connect_four").make()
-    check_recording(config(), game, "c.toml")
+    check_filming(config(), game, "c.toml")
     with pytest.raises(
         ConfigError, match=r"evaluation\.record_share = 0\.5: connect_four: no seat sees an image"
     ):
-        check_recording(config(record_share=0.5), game, "c.toml")
+        check_filming(config(record_share=0.5), game, "c.toml")
 
 
 def test_what_films_are_made_with_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_recording(config(record_share=0.5), Lamps(), "c.toml")
+    check_filming(config(record_share=0.5), Lamps(), "c.toml")
     monkeypatch.setattr(extra, "find_spec", lambda name: None)
     with pytest.raises(
         ConfigError,
@@ -254,4 +254,4 @@ def test_what_films_are_made_with_must_be_installed(monkeypatch: pytest.MonkeyPa
             r"not found here; install"
         ),
     ):
-        check_recording(config(record_share=0.5), Lamps(), "c.toml")
+        check_filming(config(record_share=0.5), Lamps(), "c.toml")

@@ -20,7 +20,7 @@ from pbt.runtime.engine import Engine, ProcessStatus
 
 TELEMETRY_EVERY_S = 10.0
 
-log = logging.getLogger("arena.training.reporter")
+log = logging.getLogger("arena.training.status_reporter")
 
 
 class StatusReporter:

@@ -15,7 +15,7 @@ from arena.data.paths import PopulationPaths
 from arena.data.status import MemberRow, ProcessRow, RowCounts, read_status
 from arena.data.telemetry import TELEMETRY_FILE, TelemetryWriter
 from arena.training.progress import restarts_text
-from arena.training.reporter import TELEMETRY_EVERY_S, StatusReporter
+from arena.training.status_reporter import TELEMETRY_EVERY_S, StatusReporter
 from pbt.runtime.engine import ProcessStatus
 
 MEMBERS = {
@@ -121,7 +121,7 @@ def test_a_full_disk_stops_nothing_and_is_said_once(
     def refuse(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("arena.training.reporter.write_status", refuse)
+    monkeypatch.setattr("arena.training.status_reporter.write_status", refuse)
     # An earlier test's training may have turned the program's log into its own file.
     monkeypatch.setattr(logging.getLogger("arena"), "propagate", True)
     monkeypatch.setattr(logging.getLogger("arena"), "handlers", [])

@@ -1,4 +1,4 @@
-"""Recording of games: whether a process records its games, and the names of their players."""
+"""The observer of a process's games: films them where the config says so, and names players."""
 
 import json
 from collections.abc import Callable
@@ -10,18 +10,18 @@ from pbt.errors import SnapshotError
 from pbt.film.folder import FOLDER
 from pbt.models.tensor_file import read_tensor_file
 from pbt.records import PlayerRef
-from pbt.sampling.filming import GameObserver, NullObserver, Recorder
+from pbt.sampling.filming import GameFilmer, GameObserver, NullObserver
 from pbt.snapshots import FileSnapshotStore
 
 
-def new_onlooker(config: RunConfig, spec: EnvSpec, snapshots: Path) -> GameObserver:
+def new_game_observer(config: RunConfig, spec: EnvSpec, snapshots: Path) -> GameObserver:
     """Return the observer of one process's games.
 
     snapshots: the population's folder of snapshots, beside which the folder of pictures lies.
     """
     if config.evaluation.record_share == 0.0:
         return NullObserver()
-    return Recorder(config, spec, snapshots.with_name(FOLDER), snapshot_names(snapshots))
+    return GameFilmer(config, spec, snapshots.with_name(FOLDER), snapshot_names(snapshots))
 
 
 def snapshot_names(snapshots: Path) -> Callable[[PlayerRef], str]:

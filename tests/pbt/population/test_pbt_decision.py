@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pbt.config.population import PbtConfig
 from pbt.errors import EngineError
-from pbt.population.pbt_round import decide, next_due, rank, top_count
+from pbt.population.pbt_decision import decide, next_due, rank, top_count
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import MemberScore
 from pbt.seeding import generator
