@@ -52,6 +52,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ from bench.sample_factory import (
 from bench.throughput import ROOT, hardware, settings_of
 from pbt.config.load import find_config, load_config
 from pbt.envs import registry
+from pbt.runtime.blueprint import game_maker
 from pbt.runtime.summary import precisions
 
 PEER = "sample_factory"
@@ -137,9 +139,9 @@ def scenario_settings(options: argparse.Namespace) -> list[str]:
 def our_precision(options: argparse.Namespace) -> list[str]:
     """The number formats that our networks compute in on this machine."""
     spec = registry.spec(SCENARIOS[options.scenario].game, allow_files=True)
-    return precisions(
-        load_config(our_config(options), [*scenario_settings(options), *options.settings]), spec
-    )
+    config = load_config(our_config(options), [*scenario_settings(options), *options.settings])
+    with closing(game_maker(config, spec)()) as game:
+        return precisions(config, game)
 
 
 def scenario_file(options: argparse.Namespace) -> Path:

@@ -110,7 +110,7 @@ class Controller:
         directive = scheduled_directive(self._config, member, frames)
         if directive is not None:
             member.last_event = schedule_text(member, directive)
-            self._event("schedule", member.name, member.last_event)
+            self._sink.event(Event("schedule", member.name, frames, member.last_event))
         return directive
 
     def _round_due(self, frames: int) -> int:
@@ -173,7 +173,7 @@ class Controller:
         if donor is not None:
             self._payoffs.copied(name, donor, member.generation)
         self._snapshot(member, "initial")
-        self._event("join", name, text)
+        self._sink.event(Event("join", name, self._learners[name].frames, text))
 
     def fail(self, name: str, text: str) -> None:
         """Give up a member whose learner is lost for good. text: why.
@@ -186,11 +186,8 @@ class Controller:
         member.failed = True
         member.last_event = "failed"
         self._matchmaker.set_learning(name, False)
-        self._event("failed", name, f"{text}; sits as a frozen opponent from now on")
-
-    def _event(self, kind: str, name: str, text: str) -> None:
-        """Record an event of a member, at the frames of its clock."""
-        self._sink.event(Event(kind, name, self._learners[name].frames, text))
+        text = f"{text}; sits as a frozen opponent from now on"
+        self._sink.event(Event("failed", name, self._learners[name].frames, text))
 
     @property
     def finished(self) -> bool:
@@ -220,16 +217,16 @@ class Controller:
             name, number, frames, scores, hyperparams, rules, seed, decision.verdict, directive
         )
         self._sink.round(record)
-        self._announce(member, number, decision)
+        self._announce(member, number, decision, frames)
         return directive if decision.copy_from or decision.mutated else None
 
-    def _announce(self, member: Member, number: int, decision: Decision) -> None:
+    def _announce(self, member: Member, number: int, decision: Decision, frames: int) -> None:
         if decision.copy_from:
             member.last_event = f"round {number}: copied {decision.copy_from}"
-            self._event("copy", member.name, decision.verdict)
+            self._sink.event(Event("copy", member.name, frames, decision.verdict))
         elif decision.mutated:
             member.last_event = f"round {number}: mutated {', '.join(decision.mutated)}"
-            self._event("mutate", member.name, decision.verdict)
+            self._sink.event(Event("mutate", member.name, frames, decision.verdict))
         else:
             member.last_event = f"round {number}: kept"
 
@@ -272,7 +269,7 @@ class Controller:
         self._matchmaker.set_learning(member.name, False)
         frames = self._learners[member.name].frames
         text = f"reached {frames} frames; sits as a frozen opponent from now on"
-        self._event("finish", member.name, text)
+        self._sink.event(Event("finish", member.name, frames, text))
 
     # --- resume -----------------------------------------------------------------------------------
 
@@ -311,7 +308,7 @@ class Controller:
         frames = self._learners[member.name].frames
         if member.failed:
             member.failed, member.last_event = False, ""
-            self._event("resume", member.name, "had failed; tries again")
+            self._sink.event(Event("resume", member.name, frames, "had failed; tries again"))
         elif not member.finished:
             return
         member.finished = member.finished and frames >= self._config.stop_at_frames
