@@ -1,4 +1,9 @@
-"""The queue of full slots in front of a learner, and the copying of slots into batches."""
+"""The queue of full slots in front of a learner, and the copying of slots into batches.
+
+In `serial`, the loop of `pbt/runtime/serial.py` takes slots from the queue, gathers them and calls
+`Learner.update`. In other placements `pbt/runtime/learner_scheduler.py` takes them, and the process
+of the learner gathers and trains (`pbt/runtime/learner_host.py`).
+"""
 
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
@@ -115,7 +120,8 @@ class Batcher:
 def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:
     """Copy slots into a batch on the CPU.
 
-    Where an episode ended before row T, the poison in row T is replaced by harmless values.
+    A slot has T rows of steps, and a row T with the observation after the last of them. Where an
+    episode ended there, row T was never written, and harmless values take its place.
     """
     arrays = {
         name: np.empty(form.shape, form.dtype)

@@ -17,12 +17,16 @@ _LONGEST_WAIT_S = 0.1
 class Sampler:
     """Runs the groups of one process in turns.
 
+    A group is a RolloutWorker with some of the process's tables. It steps their games and writes
+    the observations into slots. A turn returns its messages, of which `SlotFull` names a slot whose
+    rows a learner may train on.
+
     A turn plays the answers of one group only. The next turn requests that group's next actions
     before it plays the answers of another group. Otherwise groups that were answered together would
     from then on step together and wait together.
 
-    With one group and an inference that answers at once, a turn does what the loop at the top of
-    `rollout_worker.py` does, in the same order. The row of the process board gets the seconds spent
+    With one group and an inference that answers at once, a turn is `requests`, `receive` for each
+    of them, and `advance`. The row of the process board gets the seconds spent
     on `simulate_s` (seating, stepping, taking actions), on `infer_s` (sending requests, which is
     acting itself where inference is local) and on `wait_s`.
 
