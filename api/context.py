@@ -1,5 +1,6 @@
 """The context of the service: what every route works with."""
 
+import inspect
 import json
 import threading
 import time
@@ -7,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
@@ -116,6 +117,19 @@ async def context_of(request: Request) -> Context:
 Here = Annotated[Context, Depends(context_of)]
 
 
+def made_from_request(kind: Callable[..., object]) -> Any:
+    """A dependency that makes a dataclass from parameters of the request, as its fields say.
+
+    It is asynchronous for the same reason as `context_of`.
+    """
+
+    async def make(**fields: Any) -> object:
+        return kind(**fields)
+
+    make.__signature__ = inspect.signature(kind)  # type: ignore[attr-defined]
+    return Depends(make)
+
+
 @dataclass(kw_only=True)
 class Change:
     """A request that changes something; routes take it as a dependency.
@@ -153,7 +167,7 @@ class Change:
         return Response(answer.body, answer.status, headers=headers, media_type="application/json")
 
 
-Changing = Annotated[Change, Depends()]
+Changing = Annotated[Change, made_from_request(Change)]
 
 
 def revision_of(if_match: str | None) -> int | None:

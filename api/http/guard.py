@@ -281,16 +281,18 @@ class _Answer:
             return
         status, body = problem_bytes(problem, self._path, self.request_id)
         headers = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), **problem.headers}
-        await self({"type": "http.response.start", "status": status, "headers": raw(headers)})
+        await self(
+            {"type": "http.response.start", "status": status, "headers": raw_headers(headers)}
+        )
         await self._send({"type": "http.response.body", "body": body})
 
 
-def raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     """The headers as HTTP carries them."""
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
-_RAW_SECURITY_HEADERS = raw(SECURITY_HEADERS)
+_RAW_SECURITY_HEADERS = raw_headers(SECURITY_HEADERS)
 
 
 def _cookies(header: str, names: Iterable[str]) -> list[str]:

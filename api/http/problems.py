@@ -107,7 +107,8 @@ def as_problem(error: Exception, path: str) -> Problem:
     An error without a case here is a fault of the service and is raised again.
     path: of the request
     """
-    text = str(error)
+    # Others write out all of a request's input.
+    text = str(error) if isinstance(error, PbtError) else ""
     match error:
         case Problem():
             return error

@@ -14,7 +14,7 @@ import h11
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from api.http.guard import SECURITY_HEADERS, raw
+from api.http.guard import SECURITY_HEADERS, raw_headers
 from api.http.problems import MEDIA_TYPE, Problem, problem_bytes
 
 log = structlog.stdlib.get_logger("api.http")
@@ -97,7 +97,7 @@ class Protocol(H11Protocol):
         }
         reason = HTTPStatus(status).phrase.encode("latin-1")
         for event in (
-            h11.Response(status_code=status, headers=raw(values), reason=reason),
+            h11.Response(status_code=status, headers=raw_headers(values), reason=reason),
             h11.Data(data=body),
             h11.EndOfMessage(),
         ):

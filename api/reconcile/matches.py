@@ -70,7 +70,7 @@ class MatchJobs:
             except PbtError:
                 raise
             except Exception:  # a fault of one match request must not stop the others
-                log.exception("fault; looking again", match_request=row.id)
+                log.exception("fault; looking again", evaluation=row.id)
         for number in self._tables.keys() - {row.id for row in waiting}:
             del self._tables[number]
 
@@ -126,7 +126,7 @@ class MatchJobs:
             self._keep(row, replace(row, state="FAILED", message=message, process=None), None)
             return False
         table.asked, table.progressed = None, False
-        log.info("start", match_request=row.id)
+        log.info("start", evaluation=row.id)
         return True
 
     def _end(
@@ -142,7 +142,7 @@ class MatchJobs:
         state = state_after(
             code, cancelled=row.cancelled, tries_left=restarts <= self._settings.max_restarts
         )
-        log.info("ended", match_request=row.id, code=code, state=state)
+        log.info("ended", evaluation=row.id, code=code, state=state)
         if state == "RUNNING":
             table.retry_at = time.monotonic() + backoff_s(
                 restarts, self._settings.backoff_s, self._settings.max_backoff_s, random.random()

@@ -1,4 +1,7 @@
-"""Configs in requests: a whole one is checked against its game, an edit is applied to one.
+"""Changes of a population by requests.
+
+A whole config is checked against its game, an edit is applied to one. PopulationChange is what
+every request that changes one population carries.
 
 An edit is decided on the config in force. It is decided again where another request came first.
 """
@@ -9,10 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends
 from starlette.responses import Response
 
-from api.context import Change, Context, IfMatch, revision_of
+from api.context import Change, Context, IfMatch, made_from_request, revision_of
 from api.http.problems import EDITS, Problem
 from api.routes.bodies import PopulationName
 from arena.data.status import RunStatus
@@ -49,7 +51,7 @@ class Decided:
 class PopulationChange(Change):
     """A request that changes a population.
 
-    if_match  only from the revision with this tag on
+    if_match  only while the population has this tag
     """
 
     name: PopulationName
@@ -90,7 +92,7 @@ class PopulationChange(Change):
         return self.once([content, self.if_match], act)
 
 
-ChangingPopulation = Annotated[PopulationChange, Depends()]
+ChangingPopulation = Annotated[PopulationChange, made_from_request(PopulationChange)]
 
 
 def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus | None) -> list[str]:

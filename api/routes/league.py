@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
 from starlette.responses import FileResponse, Response
 
-from api.context import Context, Here
+from api.context import Context, Here, made_from_request
 from api.http.json_response import written
 from api.http.problems import Problem
 from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_league
@@ -124,7 +124,7 @@ class LeagueQuestion:
         return tagged_by_league(self.here, self.request, self.if_none_match, report)
 
 
-Asked = Annotated[LeagueQuestion, Depends()]
+Asked = Annotated[LeagueQuestion, made_from_request(LeagueQuestion)]
 
 
 @router.get("/ratings", operation_id="getRatings", response_model=dict[str, Any], responses=KNOWN)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from api.context import made_from_request
 from api.http.problems import Problem
 from api.routes.bodies import Body
 from api.routes.edits import ChangingPopulation, Decided, PopulationChange
@@ -106,7 +107,7 @@ def add_member(change: ChangingPopulation, body: NewMemberBody) -> Response:
 @router.delete(
     "/{member}", operation_id="removeMember", status_code=202, response_model=MembershipBody
 )
-def remove_member(change: Annotated[Removal, Depends()]) -> Response:
+def remove_member(change: Annotated[Removal, made_from_request(Removal)]) -> Response:
     """Take a member out: it learns no more. Each role must keep a member.
 
     A last snapshot of it is kept. Its games, snapshots and ratings stay.

@@ -153,6 +153,7 @@ def to_player(kind: int, name: str) -> PlayerRef:
 
 def from_row(record: type[R], row: Any, **converted: Any) -> R:
     """A record from the columns of the same names, except for the values that are given here."""
+    assert converted.keys() <= record.__dataclass_fields__.keys()
     values = {**row._mapping, **converted}
     return record(**{name: values[name] for name in record.__dataclass_fields__})
 

@@ -78,7 +78,7 @@ class MatchHelpers:
     ) -> None:
         self._env, self._plan, self._missing, self._tries = env, plan, missing, tries
         self._waiting = deque(batch for batch in range(plan.batches) if missing(batch))
-        self._finished: set[int | None] = set()
+        self._finished: set[int] = set()
         self._tables: BatchTables | None = None
         self._own: int | None = None
         self._helpers: list[Helper] = []
@@ -107,6 +107,7 @@ class MatchHelpers:
             return ended
         tables.settle()
         if not tables.left:
+            assert self._own is not None
             self._finished.add(self._own)
             return ended
         own = tables.turn()

@@ -5,7 +5,7 @@ game.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -41,10 +41,18 @@ class PlannedGame(NamedTuple):
 
 
 def planned_game(
-    sitting: tuple[int, ...], index: int, seed: int, noise: tuple[int | str, ...], **more: Any
+    sitting: tuple[int, ...],
+    index: int,
+    seed: int,
+    noise: tuple[int | str, ...],
+    *,
+    opening: tuple[int, int] = (0, 0),
+    record_actions: bool = False,
+    greedy: bool = False,
+    pair: int | None = None,
 ) -> PlannedGame:
-    """A game between frozen players. more: further fields of its `GamePlan`."""
-    plan = GamePlan(game_count=index, kind="evaluation", seed=seed, seats=(), noise=noise, **more)
+    """A game between frozen players. opening: its number of plies, and their seed."""
+    plan = GamePlan(index, "evaluation", seed, (), noise, *opening, record_actions, greedy, pair)
     return PlannedGame(sitting, plan)
 
 

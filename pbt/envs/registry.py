@@ -79,7 +79,8 @@ def _registered(name: str) -> EnvSpec | None:
         return openspiel_spec(name)
     if name in BUILTIN:
         module, attribute = BUILTIN[name]
-        return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+        built_in: EnvSpec = getattr(import_module(module), attribute)
+        return built_in
     return next((_load(point) for point in _installed() if point.name == name), None)
 
 

@@ -99,7 +99,7 @@ class Batch:
         )
 
 
-def observations_of(batch: Batch) -> dict[str, Tensor]:
+def zeroed_observations(batch: Batch) -> dict[str, Tensor]:
     """The batch's observations, with zeros in each row T that was never written.
 
     Row T is absent where row T-1 terminated, or only carried a final observation. The poison in it

@@ -15,7 +15,7 @@ from pbt.config.learning import LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning import losses
-from pbt.learning.batch import Batch, observations_of
+from pbt.learning.batch import Batch, zeroed_observations
 from pbt.learning.optimizer import FlatAdam
 from pbt.learning.reducer import Reducer, SingleReducer
 from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, update_stats
@@ -172,7 +172,7 @@ class Learner:
         """The gradient followed by the weight, [parameters + 1]; shards add both at once."""
         config, valid, rows = self.config, batch.valid, batch.valid.shape[0]
         logits, values = self.model.unroll(
-            observations_of(batch), batch.mask, batch.episode_start, batch.initial_state
+            zeroed_observations(batch), batch.mask, batch.episode_start, batch.initial_state
         )
         log_probs = log_probabilities(logits[:rows], self.model.head_sizes)
         actions = torch.where(valid.unsqueeze(-1), batch.actions, 0)
@@ -191,7 +191,8 @@ class Learner:
             + config.value_coef * value
             - self.annealed(self.hyperparams.entropy_coef) * entropy
         )
-        gradient_and_weight = self._adam.backward(loss, valid.sum())
+        # The backward pass.
+        gradient_and_weight = self._adam.gradient_of(loss, valid.sum())
         if not math.isfinite(float(loss.detach())):
             gradient_and_weight[:-1] = math.nan
         sums = StepSums.of(

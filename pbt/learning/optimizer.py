@@ -33,7 +33,7 @@ class FlatAdam:
         self._steps = torch.zeros((), device=self._flat.device)
         self._exp_avg, self._exp_avg_sq = torch.zeros_like(self._flat), torch.zeros_like(self._flat)
 
-    def backward(self, loss: Tensor, weight: Tensor) -> Tensor:
+    def gradient_of(self, loss: Tensor, weight: Tensor) -> Tensor:
         """The gradient of a scalar followed by `weight`, [parameters + 1], a new tensor."""
         gradients = torch.autograd.grad(loss, self._parameters)
         return torch.cat(

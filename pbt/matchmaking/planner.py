@@ -75,7 +75,7 @@ class TrainingPlanner:
         counts: NDArray[np.int64],
         closing_games: int,
     ) -> None:
-        """entrants: the live members.
+        """live_members: the members.
 
         frozen         the policy slots for frozen players
         tables         numbers of the tables that this planner plans for

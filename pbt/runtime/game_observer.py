@@ -17,7 +17,7 @@ from pbt.snapshots import FileSnapshotStore
 def new_game_observer(config: RunConfig, spec: EnvSpec, snapshots: Path) -> GameObserver:
     """Return the observer of one process's games.
 
-    snapshots: the population's folder of snapshots, beside which the folder of pictures lies.
+    snapshots: the population's folder of snapshots, beside which the folder of films lies.
     """
     if config.evaluation.record_share == 0.0:
         return NullObserver()

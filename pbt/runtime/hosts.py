@@ -98,7 +98,7 @@ class WorkerHost:
                 place.config.seed,
                 max_decisions=place.config.env.max_decisions,
                 on_error=self._game_error,
-                set_phase=self._set_phase,
+                on_game_code=self._on_game_code,
                 observer=observer,
             )
             for partition in partitions
@@ -192,7 +192,7 @@ class WorkerHost:
     def _game_error(self, where: str, text: str) -> None:
         self._channel.send(control.GameError(where, text))
 
-    def _set_phase(self, table: int) -> None:
+    def _on_game_code(self, table: int) -> None:
         if table != NO_TABLE:
             self._row.enter("game", table)
         else:

@@ -23,7 +23,7 @@ from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 class LearnerScheduler:
     """Feeds every learner and puts its rounds in force.
 
-    handles      learner handles by member
+    handles       learner handles by member
     dropped       rows dropped here, by reason
     rows_trained  by all learners
     updates       by all learners

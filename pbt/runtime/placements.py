@@ -105,7 +105,7 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
 
 def process_plans(config: RunConfig, members: Sequence[str]) -> tuple[ProcessPlan, ...]:
     """Return the processes of a resolved "inline" or "central" configuration but the main one."""
-    plans = _inline if config.runtime.placement == "inline" else _central
+    plans = {"inline": _inline, "central": _central}[config.runtime.placement]
     return plans(config, tuple(members))
 
 

@@ -16,7 +16,7 @@ from pbt.sampling.table import Table
 
 T = TypeVar("T")
 
-# What `set_phase` gets when no game's code runs.
+# What `on_game_code` gets when no game's code runs.
 NO_TABLE = -1
 
 
@@ -29,10 +29,10 @@ class GameCode:
         *,
         equal_errors: int,
         on_error: Callable[[str, str], None] | None,
-        set_phase: Callable[[int], None] | None,
+        on_game_code: Callable[[int], None] | None,
     ) -> None:
         """See RolloutWorker."""
-        self._make_game, self._on_error, self._set_phase = make_game, on_error, set_phase
+        self._make_game, self._on_error, self._on_game_code = make_game, on_error, on_game_code
         self._equal_errors, self._errors = equal_errors, Counter[str]()
 
     def make(self, number: int) -> Game:
@@ -55,14 +55,14 @@ class GameCode:
             ) from error
 
     def call(self, ask: Callable[[], T], number: int) -> T:
-        """Call code of the game at a table, and tell `set_phase` before and after."""
-        if self._set_phase is None:
+        """Call code of the game at a table, and tell `on_game_code` before and after."""
+        if self._on_game_code is None:
             return ask()
-        self._set_phase(number)
+        self._on_game_code(number)
         try:
             return ask()
         finally:
-            self._set_phase(NO_TABLE)
+            self._on_game_code(NO_TABLE)
 
     def outcome(self, table: Table) -> Outcome:
         """The outcome of a table's game. Raises EnvError when it does not fit the seats."""

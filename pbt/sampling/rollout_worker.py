@@ -72,7 +72,7 @@ class RolloutWorker:
     max_decisions  most decisions of all seats in one game; a longer game counts as an error
     on_error       called with (place, text) of every error, which is then not counted here; errors
                    of equal places are equal
-    set_phase      called with a table's number right before its game's own code runs, and with
+    on_game_code      called with a table's number right before its game's own code runs, and with
                    NO_TABLE right after, so that a hanging game can be named
     observer       is shown the games
     """
@@ -88,13 +88,13 @@ class RolloutWorker:
         equal_errors: int = 2,
         max_decisions: int = 100_000,
         on_error: Callable[[str, str], None] | None = None,
-        set_phase: Callable[[int], None] | None = None,
+        on_game_code: Callable[[int], None] | None = None,
         observer: GameObserver | None = None,
     ) -> None:
         self._games, self._seed, self._max_decisions = games, seed, max_decisions
         self._observer = observer or NullObserver()
         self._code = GameCode(
-            make_game, equal_errors=equal_errors, on_error=on_error, set_phase=set_phase
+            make_game, equal_errors=equal_errors, on_error=on_error, on_game_code=on_game_code
         )
         self.run_game = self._code.run  # bound once, since it is called at every step
         self.share = share

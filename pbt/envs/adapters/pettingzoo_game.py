@@ -57,8 +57,8 @@ class PettingZooGame(ABC):
             raise env_error(self._name, seed, 0, "-", error) from error
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
-        """Act for exactly the seats that are due."""
-        if actions.keys() != self._due:
+        """Act for exactly the seats that are due: one at least, until the game is over."""
+        if not actions or actions.keys() != self._due:
             raise EnvError(
                 f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly "
                 f"the seats that are due, {sorted(self._due)}"

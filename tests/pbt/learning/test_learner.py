@@ -13,7 +13,7 @@ from torch.distributions import Categorical
 
 from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.errors import EngineError, SnapshotError
-from pbt.learning.batch import observations_of
+from pbt.learning.batch import zeroed_observations
 from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner
 from pbt.models.weights import to_bytes
 
@@ -169,7 +169,7 @@ def test_each_part_of_the_loss_has_its_coefficient_and_sign(
         batch = make_bench().batch(learner.model)
         found.append(learner.gradients(batch)[0])
     logits, values = learner.model.unroll(
-        observations_of(batch), batch.mask, batch.episode_start, batch.initial_state
+        zeroed_observations(batch), batch.mask, batch.episode_start, batch.initial_state
     )
     if coefficient == "entropy_coef":
         heads = [Categorical(logits=part.double()) for part in logits[:-1].split([3, 2], -1)]

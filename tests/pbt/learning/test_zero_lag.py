@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from pbt.config.schema import RunConfig
-from pbt.learning.batch import Batch, observations_of
+from pbt.learning.batch import Batch, zeroed_observations
 from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.runtime.assembly import LocalLearner
 from pbt.transport.messages import SlotFull
@@ -61,7 +61,7 @@ class ZeroLag(CheckedEngine):
         model, valid = local.learner.model, batch.valid
         with torch.no_grad():
             logits, values = model.unroll(
-                observations_of(batch), batch.mask, batch.episode_start, batch.initial_state
+                zeroed_observations(batch), batch.mask, batch.episode_start, batch.initial_state
             )
             log_prob = joint_log_prob(
                 log_probabilities(logits[:-1], model.head_sizes), batch.actions, model.head_sizes

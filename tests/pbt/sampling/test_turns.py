@@ -61,7 +61,7 @@ class Tables:
         self.seen: list[int] = []
         share = Partition((3, 5), (range(100, 100 + slots),))
         self.worker = RolloutWorker(
-            Both, share, [self.slab], GamesFrom(self._plan), 1, set_phase=self.seen.append
+            Both, share, [self.slab], GamesFrom(self._plan), 1, on_game_code=self.seen.append
         )
 
     def _plan(self, table: int) -> GamePlan | None:

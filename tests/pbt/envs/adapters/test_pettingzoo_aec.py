@@ -364,6 +364,10 @@ def test_an_error_of_the_game_names_game_seed_step_and_seat() -> None:
 
 def test_actions_for_the_wrong_seat_are_refused() -> None:
     game = PettingZooAEC(Scripted(["a", "b"], lambda *_: {}))
+    with pytest.raises(
+        EnvError, match=r"seats \[\]; expected exactly the seats that are due, \[\]"
+    ):
+        game.step({})
     game.reset(0)
     for actions in ({1: (0,)}, {}, {0: (0,), 1: (0,)}):
         with pytest.raises(EnvError, match=r"expected exactly the seats that are due, \[0\]"):
