@@ -70,7 +70,7 @@ PIECES: dict[str, Piece] = {
         )
     ),
     "unpacked": Piece(
-        edit=("pbt/models/packing.py", "return native_bfloat16 and", "return False and")
+        edit=("pbt/models/packing.py", "return hasattr(", "return False and hasattr(")
     ),
     "fresh_memory": Piece(
         edit=("pbt/runtime/process.py", "        keep_freed_memory()\n", "        pass\n")
