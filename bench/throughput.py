@@ -72,7 +72,8 @@ def pettingzoo_speed(make: Callable[[], object]) -> Timed:
                 if terminated or truncated:
                     env.step(None)  # type: ignore[attr-defined]
                     continue
-                env.step(random_legal(observation["action_mask"], rng))  # type: ignore[attr-defined]
+                action = random_legal(observation["action_mask"], rng)
+                env.step(action)  # type: ignore[attr-defined]
                 frames += 1
         return frames / (time.perf_counter() - started)
 

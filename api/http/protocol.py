@@ -12,7 +12,7 @@ from typing import Any
 
 import h11
 import structlog
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from api.http.guard import SECURITY_HEADERS, raw_headers
 from api.http.problems import MEDIA_TYPE, Problem, problem_bytes
@@ -76,10 +76,11 @@ class Protocol(H11Protocol):
 
         Such a request is being answered already; that answer is not sent.
         """
-        # The cycle is None before the first request.
-        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        # None before the first request, which uvicorn's annotation does not say.
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
 
     def send_400_response(self, msg: str) -> None:
         self._drop_answer()

@@ -11,9 +11,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pbt.config.problems import did_you_mean, field_problems
 from pbt.config.schema import RunConfig
@@ -247,11 +247,9 @@ def _as_it_ran(table: Table) -> Table:
     later = {key for _, key, _ in HELD_BEFORE}
     for section, key, value in HELD_BEFORE:
         stored = table.get(section)
-        whole = {
-            name
-            for name, field in RunConfig.model_fields[section].annotation.model_fields.items()  # type: ignore[union-attr]
-            if field.default is not None
-        } - later
+        model = cast("type[BaseModel]", RunConfig.model_fields[section].annotation)
+        known = model.model_fields.items()
+        whole = {name for name, field in known if field.default is not None} - later
         if isinstance(stored, dict) and key not in stored and whole <= stored.keys():
             table = {**table, section: {**stored, key: value}}
     return table

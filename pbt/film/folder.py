@@ -18,7 +18,7 @@ SUFFIX = ".mp4"
 PARTIAL = ".partial"
 _WRITER = re.compile(rf"\..*\.(?P<pid>\d+){re.escape(PARTIAL)}")
 _NAME = re.compile(
-    rf"(?P<table>\d{{1,10}})-(?P<count>\d{{1,18}})-(?P<trajectory>[0-9a-f]{{16}}){re.escape(SUFFIX)}"
+    r"(?P<table>\d{1,10})-(?P<count>\d{1,18})-(?P<trajectory>[0-9a-f]{16})" + re.escape(SUFFIX)
 )
 _PROBLEM = "problem.txt"
 

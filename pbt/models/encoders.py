@@ -194,7 +194,8 @@ class ConvEncoder(nn.Module):
         The weights of a first layer that are scaled before each use keep theirs.
         """
         for layer in self._convolutions[int(self._scales_weights) :]:
-            layer.to(self._dtype).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+            layer.to(self._dtype)
+            layer.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 def _too_small(layer: int, height: int, width: int, leaf: Leaf) -> ConfigError:

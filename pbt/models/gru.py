@@ -75,7 +75,8 @@ class MaskedGru(nn.Module):
         state          [B, H] before row 0
         """
         weight, bias = self._cast(self.weight_hh), self._cast(self.bias_hh)
-        states: Tensor = Unroll.apply(self._products(inputs), episode_start, state, weight, bias)  # type: ignore[no-untyped-call]
+        tensors = self._products(inputs), episode_start, state, weight, bias
+        states: Tensor = Unroll.apply(*tensors)  # type: ignore[no-untyped-call]
         return states
 
     def pack(self) -> None:

@@ -65,7 +65,8 @@ def check_game(spec: EnvSpec, seeds: int = 20, *, max_steps: int = MAX_STEPS) ->
         return _check(spec, seeds, max_steps, tables)
     except EnvError as error:
         return _report(spec, None, [str(error)])
-    except Exception as error:  # noqa: BLE001  a game's constructor may raise anything; it becomes the report's finding
+    # A game's constructor may raise anything, and it becomes the report's finding.
+    except Exception as error:  # noqa: BLE001
         problem = f"building game {spec.name!r} raised {type(error).__name__}: {error}"
         return _report(spec, None, [f"{problem}; fix its constructor"])
     finally:

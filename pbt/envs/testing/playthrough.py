@@ -183,7 +183,8 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
         pass
     except EnvError as raised:
         error = raised
-    except Exception as raised:  # noqa: BLE001  a game may raise anything; it becomes the report's finding
+    # A game may raise anything, and it becomes the report's finding.
+    except Exception as raised:  # noqa: BLE001
         error = env_error(name, seed, steps, acting, raised)
         error.__cause__ = raised
     problems = [f"seed {seed}, step {steps}: {problem}" for problem in referee.problems]

@@ -1,5 +1,7 @@
 """Trainings as processes: what is wanted comes about, whatever happens to the trainers. The
 double keeps the real trainer's contract.
+
+Over 350 lines: all cases are of one subject, and share one set of helpers around the double.
 """
 
 import os

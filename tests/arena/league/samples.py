@@ -6,6 +6,7 @@ from pathlib import Path
 
 from arena.league.database import League, open_league
 from arena.league.populations import Incarnation, create_population, open_incarnation
+from arena.league.writer import LeagueWriter
 from pbt.records import (
     Directive,
     Event,
@@ -94,3 +95,9 @@ def new_league(folder: Path) -> tuple[League, Incarnation]:
         league, "demo", "connect_four", CONFIG, {"torch": "2"}, MEMBERS
     )
     return league, open_incarnation(league, population_id, os.getpid())
+
+
+def write_games(league: League, source: Incarnation, *records: GameRecord) -> None:
+    with LeagueWriter(league, source) as writer:
+        for record in records:
+            writer.game(record)

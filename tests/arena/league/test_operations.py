@@ -49,7 +49,8 @@ def rendered(found: Operation | Supervised) -> Answer:
 
 def asked(league: League, kind: Kind, name: str = "demo", **more: object) -> int:
     """The number of the requested operation. more: keywords of `ask`."""
-    return int(json.loads(ask(league, name, kind, rendered, **more).body)["id"])  # type: ignore[arg-type]
+    answer = ask(league, name, kind, rendered, **more)  # type: ignore[arg-type]
+    return int(json.loads(answer.body)["id"])
 
 
 def count(league: League, table: Table) -> int:

@@ -1,35 +1,24 @@
-"""Standings, names of snapshots, filters of games, and the verification of rounds."""
+"""Standings, names of snapshots, and filters of games."""
 
 from dataclasses import asdict
 
 import pytest
 
-from arena.league.compaction import Folding
 from arena.league.database import League
 from arena.league.frames import frames_text
 from arena.league.game_rows import (
     GameFilter,
-    folded_through,
     population_games,
-    training_games,
-    training_score,
 )
 from arena.league.matches import create_match
 from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.ratings import best_standing, population_table, standings
 from arena.league.retention import anchors, mark_anchor, mark_weights_removed
-from arena.league.schema import game_seats, games, rounds
 from arena.league.snapshot_names import find_snapshot, parse_frames
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_members
-from arena.league.verify import verify_rounds
 from arena.league.writer import LeagueWriter
-from pbt.config.population import PbtConfig
 from pbt.errors import PlayerError
-from pbt.population.pbt_decision import decide
-from pbt.population.pbt_rules import PbtRules
-from pbt.population.scores import ScoreWindow
-from pbt.records import GameRecord, MemberScore, RoundRecord
 from tests.arena.league.samples import (
     CONFIG,
     RANDOM,
@@ -38,16 +27,11 @@ from tests.arena.league.samples import (
     round_record,
     snapshot,
     snapshot_player,
+    write_games,
 )
 
 Started = tuple[League, Incarnation]
 A, B, C = (snapshot_player(letter) for letter in "abc")
-
-
-def write(league: League, source: Incarnation, *records: GameRecord) -> None:
-    with LeagueWriter(league, source) as writer:
-        for record in records:
-            writer.game(record)
 
 
 def evaluations(league: League, source: Incarnation) -> None:
@@ -116,7 +100,9 @@ def test_matches_count_where_they_belong(started: Started) -> None:
 
 def test_three_at_a_table_are_compared_pair_by_pair(started: Started) -> None:
     league, source = started
-    write(league, source, *(game(n, (A, B, RANDOM), (0, 1, 1), "evaluation") for n in range(10)))
+    write_games(
+        league, source, *(game(n, (A, B, RANDOM), (0, 1, 1), "evaluation") for n in range(10))
+    )
     table = {row.player: row for row in standings(league, "demo")}
     assert asdict(table[A].total) == {"wins": 20, "draws": 0, "losses": 0}
     assert asdict(table[B].results[RANDOM]) == {"wins": 0, "draws": 10, "losses": 0}
@@ -145,7 +131,7 @@ def test_the_best_is_surely_strong_and_has_played_enough(started: Started) -> No
 
 def test_players_without_a_chain_to_random_have_no_rating(started: Started) -> None:
     league, source = started
-    write(
+    write_games(
         league,
         source,
         game(0, (A, RANDOM), (0, 1), "evaluation"),
@@ -311,138 +297,7 @@ def test_long_listings_are_read_page_by_page(
 ) -> None:
     monkeypatch.setattr("arena.league.game_rows.PAGE_GAMES", 7)
     league, source = started
-    write(league, source, *(game(n) for n in range(50)))
+    write_games(league, source, *(game(n) for n in range(50)))
     assert [stored.record for stored in population_games(league, "demo")] == [
         game(n) for n in range(50)
     ]
-
-
-def play_rounds(league: League, source: Incarnation) -> None:
-    """200 training games of three members, then a round each, scored by the controller's window."""
-    names = ("m0", "m1", "m2")
-    rules = PbtRules.from_config(PbtConfig(min_games=10), "wins")
-    window = ScoreWindow("wins", 60, rules.detail)
-    values = {
-        name: {"learning_rate": 0.1 + 0.2, "entropy_coef": 1e-3, "adam_beta1": 0.9}
-        for name in names
-    }
-    with LeagueWriter(league, source) as writer:
-        for number in range(200):
-            pair = (names[number % 3], names[number // 3 % 3])
-            record = game(
-                number,
-                tuple(map(member, pair)),
-                (0, 1) if number % 4 else (1, 0),
-                end_reason="voided: x" if number % 17 == 0 else "won",
-            )
-            writer.game(record)
-            window.add(record)
-        for name in names:
-            scores = tuple(window.score(other) for other in names)
-            decision = decide(name, 0, 1000, scores, values, rules, 7)
-            directive = decision.directive(
-                name, 0, None if decision.copy_from is None else "s" * 64
-            )
-            writer.round(
-                RoundRecord(
-                    name,
-                    0,
-                    1000,
-                    scores,
-                    values,
-                    rules.to_mapping(),
-                    7,
-                    decision.verdict,
-                    directive,
-                )
-            )
-
-
-def test_rounds_agree_with_the_rows(started: Started) -> None:
-    league, source = started
-    play_rounds(league, source)
-    checks = verify_rounds(league, "demo")
-    assert [(check.round.record.member, check.problems, check.folded) for check in checks] == [
-        (name, (), ()) for name in ("m0", "m1", "m2")
-    ]
-    assert all(score.games >= 30 for check in checks for score in check.round.record.scores)
-
-
-@pytest.mark.parametrize("column", ["place", "voided", "superseded", "kind", "missing"])
-def test_an_altered_game_row_fails_the_verification(started: Started, column: str) -> None:
-    league, source = started
-    play_rounds(league, source)
-    key = source.id << 36 | 194
-    with league.write() as connection:
-        match column:
-            case "place":
-                connection.execute(
-                    game_seats.update()
-                    .where(game_seats.c.game_id == key)
-                    .values(place=1 - game_seats.c.place)
-                )
-            case "missing":
-                connection.execute(game_seats.delete().where(game_seats.c.game_id == key))
-                connection.execute(games.delete().where(games.c.id == key))
-            case _:
-                connection.execute(games.update().where(games.c.id == key).values({column: 1}))
-    assert any(
-        "score of" in problem
-        for check in verify_rounds(league, "demo")
-        for problem in check.problems
-    )
-
-
-@pytest.mark.parametrize(
-    ("column", "old", "new"),
-    [
-        ("hyperparams", "0.9", "0.8"),
-        ("directive", "0.001", "0.002"),
-        ("rules", '"min_games":10', '"min_games":99'),
-    ],
-)
-def test_an_altered_round_row_fails_the_verification(
-    started: Started, column: str, old: str, new: str
-) -> None:
-    league, source = started
-    play_rounds(league, source)
-    with league.write() as connection:
-        for row in connection.execute(rounds.select()).all():
-            text = getattr(row, column)
-            assert old in text
-            connection.execute(
-                rounds.update()
-                .where(rounds.c.id == row.id)
-                .values({column: text.replace(old, new)})
-            )
-    assert any(check.problems for check in verify_rounds(league, "demo"))
-
-
-def test_folded_games_are_named_as_beyond_recomputing(started: Started) -> None:
-    league, source = started
-    play_rounds(league, source)
-    with LeagueWriter(league, source, folding=Folding(source.population_id, 50, 100)) as writer:
-        writer.game(game(200))
-    checks = verify_rounds(league, "demo")
-    assert all(check.problems == () for check in checks)
-    assert {
-        score.member
-        for score in checks[0].round.record.scores
-        if score.first_game <= folded_through(league, "demo")
-    } == set(checks[0].folded)
-    assert checks[0].folded
-
-
-def test_scores_are_recomputed_from_rows(started: Started) -> None:
-    league, source = started
-    solo = [game(n, (member("m0"),), (0,), returns=[n / 10]) for n in range(4)]
-    write(
-        league,
-        source,
-        *solo,
-        game(4, (member("m0"), member("m0")), (0, 1)),
-        game(5, (member("m0"), RANDOM), (0, 0)),
-    )
-    assert training_score(league, "demo", "m0", 0, 3, "return") == MemberScore("m0", 4, 0.15, 0, 3)
-    assert training_score(league, "demo", "m0", 0, 99, "wins") == MemberScore("m0", 1, 0.0, 5, 5)
-    assert [record.number for record in training_games(league, "demo", 3, 5, "m0")] == [3, 4, 5]

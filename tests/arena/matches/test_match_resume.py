@@ -1,6 +1,4 @@
-"""Matches that go on where they stopped, and matches that several processes play: the same games
-as one process playing to the end.
-"""
+"""Matches that were stopped, or are played by several processes: the games of an even run."""
 
 import os
 import signal

@@ -1,6 +1,7 @@
 """The AEC adapter against PettingZoo's own loop and against scripted games.
 
-Their agents die, are paid late, and show masks in odd places.
+Their agents die, are paid late, and show masks in odd places. Over 350 lines: one adapter is held
+against one scripted environment in every case.
 """
 
 from typing import Any

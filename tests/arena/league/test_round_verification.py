@@ -1,0 +1,161 @@
+"""The verification of stored rounds: altered rows of games and rounds are found."""
+
+import pytest
+
+from arena.league.compaction import Folding
+from arena.league.database import League
+from arena.league.game_rows import (
+    folded_through,
+    training_games,
+    training_score,
+)
+from arena.league.populations import Incarnation
+from arena.league.schema import game_seats, games, rounds
+from arena.league.verify import verify_rounds
+from arena.league.writer import LeagueWriter
+from pbt.config.population import PbtConfig
+from pbt.population.pbt_decision import decide
+from pbt.population.pbt_rules import PbtRules
+from pbt.population.scores import ScoreWindow
+from pbt.records import MemberScore, RoundRecord
+from tests.arena.league.samples import (
+    RANDOM,
+    game,
+    member,
+    snapshot_player,
+    write_games,
+)
+
+Started = tuple[League, Incarnation]
+A, B, C = (snapshot_player(letter) for letter in "abc")
+
+
+def play_rounds(league: League, source: Incarnation) -> None:
+    """200 training games of three members, then a round each, scored by the controller's window."""
+    names = ("m0", "m1", "m2")
+    rules = PbtRules.from_config(PbtConfig(min_games=10), "wins")
+    window = ScoreWindow("wins", 60, rules.detail)
+    values = {
+        name: {"learning_rate": 0.1 + 0.2, "entropy_coef": 1e-3, "adam_beta1": 0.9}
+        for name in names
+    }
+    with LeagueWriter(league, source) as writer:
+        for number in range(200):
+            pair = (names[number % 3], names[number // 3 % 3])
+            record = game(
+                number,
+                tuple(map(member, pair)),
+                (0, 1) if number % 4 else (1, 0),
+                end_reason="voided: x" if number % 17 == 0 else "won",
+            )
+            writer.game(record)
+            window.add(record)
+        for name in names:
+            scores = tuple(window.score(other) for other in names)
+            decision = decide(name, 0, 1000, scores, values, rules, 7)
+            directive = decision.directive(
+                name, 0, None if decision.copy_from is None else "s" * 64
+            )
+            writer.round(
+                RoundRecord(
+                    name,
+                    0,
+                    1000,
+                    scores,
+                    values,
+                    rules.to_mapping(),
+                    7,
+                    decision.verdict,
+                    directive,
+                )
+            )
+
+
+def test_rounds_agree_with_the_rows(started: Started) -> None:
+    league, source = started
+    play_rounds(league, source)
+    checks = verify_rounds(league, "demo")
+    assert [(check.round.record.member, check.problems, check.folded) for check in checks] == [
+        (name, (), ()) for name in ("m0", "m1", "m2")
+    ]
+    assert all(score.games >= 30 for check in checks for score in check.round.record.scores)
+
+
+@pytest.mark.parametrize("column", ["place", "voided", "superseded", "kind", "missing"])
+def test_an_altered_game_row_fails_the_verification(started: Started, column: str) -> None:
+    league, source = started
+    play_rounds(league, source)
+    key = source.id << 36 | 194
+    with league.write() as connection:
+        match column:
+            case "place":
+                connection.execute(
+                    game_seats.update()
+                    .where(game_seats.c.game_id == key)
+                    .values(place=1 - game_seats.c.place)
+                )
+            case "missing":
+                connection.execute(game_seats.delete().where(game_seats.c.game_id == key))
+                connection.execute(games.delete().where(games.c.id == key))
+            case _:
+                connection.execute(games.update().where(games.c.id == key).values({column: 1}))
+    assert any(
+        "score of" in problem
+        for check in verify_rounds(league, "demo")
+        for problem in check.problems
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "old", "new"),
+    [
+        ("hyperparams", "0.9", "0.8"),
+        ("directive", "0.001", "0.002"),
+        ("rules", '"min_games":10', '"min_games":99'),
+    ],
+)
+def test_an_altered_round_row_fails_the_verification(
+    started: Started, column: str, old: str, new: str
+) -> None:
+    league, source = started
+    play_rounds(league, source)
+    with league.write() as connection:
+        for row in connection.execute(rounds.select()).all():
+            text = getattr(row, column)
+            assert old in text
+            connection.execute(
+                rounds.update()
+                .where(rounds.c.id == row.id)
+                .values({column: text.replace(old, new)})
+            )
+    assert any(check.problems for check in verify_rounds(league, "demo"))
+
+
+def test_folded_games_are_named_as_beyond_recomputing(started: Started) -> None:
+    league, source = started
+    play_rounds(league, source)
+    with LeagueWriter(league, source, folding=Folding(source.population_id, 50, 100)) as writer:
+        writer.game(game(200))
+    checks = verify_rounds(league, "demo")
+    assert all(check.problems == () for check in checks)
+    assert {
+        score.member
+        for score in checks[0].round.record.scores
+        if score.first_game <= folded_through(league, "demo")
+    } == set(checks[0].folded)
+    assert checks[0].folded
+
+
+def test_scores_are_recomputed_from_rows(started: Started) -> None:
+    league, source = started
+    solo = [game(n, (member("m0"),), (0,), returns=[n / 10]) for n in range(4)]
+    write_games(
+        league,
+        source,
+        *solo,
+        game(4, (member("m0"), member("m0")), (0, 1)),
+        game(5, (member("m0"), RANDOM), (0, 0)),
+    )
+    assert training_score(league, "demo", "m0", 0, 3, "return") == MemberScore("m0", 4, 0.15, 0, 3)
+    assert training_score(league, "demo", "m0", 0, 99, "wins") == MemberScore("m0", 1, 0.0, 5, 5)
+    assert [record.number for record in training_games(league, "demo", 3, 5, "m0")] == [3, 4, 5]
