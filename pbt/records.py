@@ -115,19 +115,21 @@ class Against:
 
     opponent  as `pbt.population.scores.opponent_of` names it
     points    the sum of the games' points
+    squares   sum of squared distances of the points from their mean; None where no rule asks for it
     """
 
     opponent: str
     games: int
     points: float
+    squares: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MemberScore:
     """What a PBT round knew of one member.
 
-    games       number of training games counted, those in which it met others
-    objective   mean over them of (win 1, else 0); in single-agent games the mean return
+    games       number of training games counted
+    objective   mean of their points, as `pbt.population.scores.game_points` counts them
     first_game  number of the first game counted
     last_game   number of the last game counted
     squares     sum of squared distances from the mean; None where no rule asks for it

@@ -13,6 +13,7 @@ from arena.data.paths import POPULATION_NAME
 from arena.data.status import RunStatus
 from arena.league.operations import Operation
 from arena.league.supervised import Supervised
+from pbt.objective import ObjectiveKind
 
 NAME_PATTERN = f"^{POPULATION_NAME.pattern}$"
 PopulationName = Annotated[str, Path(pattern=NAME_PATTERN)]
@@ -75,12 +76,14 @@ class MemberStatus(BaseModel):
     frames  that it has trained
     lag     mean lag of its newest update, in versions
     state   "learning", "finished" or "failed"
+    ranked  the number that PBT ranks, in the status's `ranked_by`; null before any game counts
     """
 
     name: str
     frames: int
     lag: float | None
     state: str
+    ranked: float | None = None
 
 
 class PopulationSpec(BaseModel):
@@ -106,6 +109,7 @@ class PopulationStatus(BaseModel):
     restarts         how often its trainer ended by itself since the newest checkpoint
     frames           of all members together
     members          as its trainer reported them last
+    ranked_by        what PBT ranks: wins, the margin or the return; null before it trained
     warnings         problems, in words
     last_checkpoint  for one population that is shown alone: its newest checkpoint
     last_log_lines   for one population that is shown alone: the end of its trainer's output
@@ -118,6 +122,7 @@ class PopulationStatus(BaseModel):
     restarts: int
     frames: int
     members: list[MemberStatus]
+    ranked_by: ObjectiveKind | None = None
     warnings: list[str]
     last_checkpoint: str | None = None
     last_log_lines: list[str] = []
@@ -182,6 +187,7 @@ def population_body(
         restarts=row.restarts,
         frames=sum(member.frames for member in members),
         members=members,
+        ranked_by=None if status is None else status.ranked_by,
         warnings=warnings(row, status, time.time()),
         **more,
     )

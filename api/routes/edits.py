@@ -23,7 +23,7 @@ from arena.league.population_requests import edit
 from arena.league.populations import stored_config
 from arena.league.supervised import PreconditionError, Supervised, get_supervised
 from pbt.config.load import config_from_table
-from pbt.config.resume import changes, takes_live
+from pbt.config.resume import changes, takes_live, with_objective
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError, PbtError
 
@@ -104,6 +104,8 @@ def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus |
     sentences = []
     if state in WITH_TRAINER and not takes_live(before, after):
         sentences.append("its trainer saves, and starts again with the new values")
+    if before.env.objective != after.env.objective:
+        sentences.append("every member's score begins anew")
     learning = (
         [member.frames for member in status.members if member.state != "failed"]
         if status is not None
@@ -111,11 +113,9 @@ def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus |
     )
     target, least = after.stop_at_frames, min(learning, default=0)
     if state == "finished":
-        return (
-            ["it is finished; start it to train on"]
-            if target > max(least, before.stop_at_frames)
-            else []
-        )
+        if target > max(least, before.stop_at_frames):
+            sentences.append("it is finished; start it to train on")
+        return sentences
     if learning and least >= target:
         when = (
             "the population finishes" if state in WITH_TRAINER else "it finishes at its next start"
@@ -145,9 +145,16 @@ def in_force(here: Context, name: str, row: Supervised) -> RunConfig:
 
 
 def checked(
-    here: Context, table: Mapping[str, Any], source: str = "config"
+    here: Context,
+    table: Mapping[str, Any],
+    source: str = "config",
+    *,
+    sets_objective: bool = False,
 ) -> tuple[RunConfig, list[tuple[str, str]]]:
     """The config and its (member, role) pairs. Raises: ConfigError with every problem.
+
+    sets_objective  the config's objective is new: the game's own stands where it names none, and
+                    one that the game does not have is refused
 
     A request may name registered games only. The code of a game runs in another process.
     """
@@ -172,8 +179,12 @@ def checked(
                 )
             ],
         ) from error
-    if report["problems"]:
-        raise ConfigError(source, report["problems"])
+    problems = report["problems"]
+    if sets_objective and not problems:
+        problems = [report["refusal"]] if report["refusal"] else []
+        config = with_objective(config, report["objective"])
+    if problems:
+        raise ConfigError(source, problems)
     return config, [(member, role) for member, role in report["roles"]]
 
 

@@ -36,7 +36,7 @@ from arena.league.population_requests import create_supervised
 from arena.league.populations import NewPopulation
 from arena.league.supervised import Supervised, get_supervised, list_supervised
 from arena.machine import versions
-from pbt.config.resume import diff_shapes, is_live
+from pbt.config.resume import OBJECTIVE, diff_shapes, is_live
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
 
@@ -116,7 +116,7 @@ def create_population(
     here = change.here
 
     def new() -> NewPopulation:
-        config, roles = checked(here, body.config)
+        config, roles = checked(here, body.config, sets_objective=True)
         return NewPopulation(
             body.name, config.env.name, config.model_dump(mode="json"), versions(), roles
         )
@@ -178,7 +178,12 @@ def edit_population(change: ChangingPopulation, body: PatchBody) -> Response:
             raise ConfigError(EDITS, refused)
         # Values that a running training can take do not concern the game.
         if not all(map(is_live, body.set)):
-            checked(change.here, after.model_dump(mode="json"), EDITS)
+            checked(
+                change.here,
+                after.model_dump(mode="json"),
+                EDITS,
+                sets_objective=OBJECTIVE in body.set,
+            )
         status = newest_status(change.here.paths(row.name))
         sentences = effects(row.state, before, after, status)
 

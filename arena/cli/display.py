@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.training.progress import MemberProgress, Progress
-from pbt.population.scores import Objective
+from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 
 LINE_EVERY_S = 10.0
 
@@ -107,22 +107,22 @@ def stage(progress: Progress) -> tuple[bool, bool]:
     return progress.share >= 1.0, played >= planned
 
 
-def columns(ranked_by: Objective) -> tuple[str, ...]:
-    """The columns of the table; ">" marks numbers. There are no ratings in games of one seat."""
-    ranked = (">win rate", ">rating") if ranked_by == "wins" else (">return",)
+def columns(ranked_by: ObjectiveKind) -> tuple[str, ...]:
+    """The columns of the table; ">" marks numbers. Ratings count wins, so only "win" has them."""
+    ranked = (f">{OBJECTIVE_WORDS[ranked_by].number}", *([">rating"] if ranked_by == "win" else []))
     return ("member", ">frames", ">frames/s", *ranked, "last PBT event")
 
 
-def member_cells(member: MemberProgress, ranked_by: Objective = "wins") -> tuple[str, ...]:
+def member_cells(member: MemberProgress, ranked_by: ObjectiveKind = "win") -> tuple[str, ...]:
     """One row of the table; a dash stands for what is not known yet."""
-    number = f"{member.objective:.3f}" if ranked_by == "wins" else f"{member.objective:.4g}"
-    objective = number if member.games else "-"
+    style = {"win": ".3f", "margin": "+.4g", "return": ".4g"}[ranked_by]
+    objective = format(member.objective, style) if member.games else "-"
     rating = "-"
     if member.rating is not None:
         elo, low, high = member.rating
         rating = f"{elo:+.0f} [{low:+.0f}, {high:+.0f}]"
     state = "failed; " if member.failed else "done; " if member.finished else ""
-    ranked = (objective, rating) if ranked_by == "wins" else (objective,)
+    ranked = (objective, rating) if ranked_by == "win" else (objective,)
     return (
         member.name,
         short(member.frames),

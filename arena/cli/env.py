@@ -33,6 +33,7 @@ def list_games(as_json: JsonOption = False) -> None:
                     "name": game.name,
                     "description": game.description,
                     "chance": game.chance,
+                    "objective": game.objective,
                     "opponents": opponents(game),
                 }
                 for game in games
@@ -43,12 +44,13 @@ def list_games(as_json: JsonOption = False) -> None:
             (
                 game.name,
                 "yes" if game.chance else "no",
+                game.objective or "-",
                 ", ".join(opponents(game)),
                 game.description,
             )
             for game in games
         ]
-        print_table(("name", "chance", "opponents", "what"), rows)
+        print_table(("name", "chance", "objective", "opponents", "what"), rows)
         say(
             "Games of OpenSpiel, if it is installed: arena env check openspiel:NAME. A game of "
             "your own: arena env check ./my_game.py:function"
@@ -120,6 +122,7 @@ def report_lines(report: CheckReport) -> list[str]:
             _measured(report.seed_matters, "yes: the seed matters", "no: only actions decide"),
         ),
         ("winners", report.winners),
+        ("objective", _objective(report)),
         (
             "speed",
             f"{report.steps_per_s:,.0f} steps/s on one core, without a network"
@@ -135,6 +138,20 @@ def report_lines(report: CheckReport) -> list[str]:
         f"breaks the contract in {len(report.problems)} place{'s' * (len(report.problems) > 1)}:",
         *(f"  {p}" for p in report.problems),
     ]
+
+
+def _objective(report: CheckReport) -> str:
+    """The objective that the game declares, or the line of a config that the returns propose."""
+    found = report.objective
+    if found is None:
+        return ""
+    if found.declared is not None and len(report.seats) > 1:
+        return f"{found.declared}, as the game declares; {found.measured}"
+    if found.proposed is None:
+        return f"not declared; {found.measured}"
+    if len(report.seats) == 1:
+        return f"{found.proposed}; {found.measured}"
+    return f'not declared; {found.measured}: [env] objective = "{found.proposed}"'
 
 
 def _measured(answer: bool | None, yes: str, no: str) -> str:

@@ -11,9 +11,10 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table
 from arena.data.paths import data_dir, population_names, population_paths
-from arena.data.status import PopulationView, ProcessRow, look, look_json
+from arena.data.status import MemberRow, PopulationView, ProcessRow, look, look_json
 from arena.data.telemetry import STAGES
 from pbt.errors import PlayerError
+from pbt.objective import OBJECTIVE_WORDS
 
 WATCH_EVERY_S = 1.0
 CLEAR = "\x1b[H\x1b[2J"
@@ -75,12 +76,10 @@ def print_status(view: PopulationView, logs: str) -> None:
         [process_cells(row) for row in reported.processes],
         spare=(*(STAGES[stage] for stage in reversed(_COUNTED)), "queue", "pid"),
     )
+    number = OBJECTIVE_WORDS[reported.ranked_by].number if reported.ranked_by else "ranked"
     print_table(
-        ("member", ">frames", ">lag", "state"),
-        [
-            (row.name, f"{row.frames:,}", "-" if row.lag is None else f"{row.lag:.2f}", row.state)
-            for row in reported.members
-        ],
+        ("member", ">frames", ">lag", f">{number}", "state"),
+        [status_cells(row) for row in reported.members],
     )
     rows = reported.rows
     dropped = (
@@ -121,6 +120,13 @@ def headlines(view: PopulationView, logs: str) -> list[str]:
             f"STALE: written {view.age_s:.0f} s ago, though it should be every second: {stuck}"
         )
     return lines
+
+
+def status_cells(row: MemberRow) -> tuple[str, ...]:
+    """One row of the table of members; a dash stands for what is not known yet."""
+    lag = "-" if row.lag is None else f"{row.lag:.2f}"
+    ranked = "-" if row.ranked is None else f"{row.ranked:.4g}"
+    return (row.name, f"{row.frames:,}", lag, ranked, row.state)
 
 
 def process_cells(row: ProcessRow) -> tuple[str, ...]:

@@ -137,6 +137,7 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
                 "seconds": progress.elapsed_s,
                 "training_games": progress.training_games,
                 "evaluation_games": progress.evaluation_games,
+                "ranked_by": progress.ranked_by,
                 "members": members,
                 "placement": result.status.placement,
                 "stage_seconds": stage_seconds(result.status.processes),
@@ -153,7 +154,7 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
     for line in telemetry_lines(result.status):
         say(f"  {line}")
     if result.finished:
-        compare = "match" if progress.ranked_by == "wins" else "evaluate"
+        compare = "evaluate" if progress.ranked_by == "return" else "match"
         say(
             f"finished. Next: arena league {result.name}; arena {compare} {result.name}@best random"
         )

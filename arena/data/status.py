@@ -14,6 +14,7 @@ from arena.data.lock import holder
 from arena.data.paths import PopulationPaths
 from pbt.errors import PbtError
 from pbt.files import write_whole
+from pbt.objective import ObjectiveKind
 
 # The file is written every second; a checkpoint or a busy machine may delay it by a few seconds.
 STALE_AFTER_S = 10.0
@@ -67,12 +68,14 @@ class MemberRow:
     frames  its clock
     lag     mean policy lag of its newest update, in versions of the weights; None before one
     state   "learning", "finished" or "failed"
+    ranked  the number that PBT ranks, in the run's `ranked_by`; None before any game counts
     """
 
     name: str
     frames: int
     lag: float | None
     state: str
+    ranked: float | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class RunStatus:
     edits_taken    number of the newest edits (`arena.data.edits`) that are in force
     edits_refused  number of the newest edits that need a restart
     trouble        why results cannot be stored now, in words; None when they can
+    ranked_by      the objective by which PBT ranks; None in the status of an earlier version
     """
 
     population: str
@@ -123,6 +127,7 @@ class RunStatus:
     edits_taken: int = 0
     edits_refused: int = 0
     trouble: str | None = None
+    ranked_by: ObjectiveKind | None = None
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -229,6 +234,7 @@ def look_json(view: PopulationView) -> dict[str, Any]:
         "stale": view.stale,
         "age_s": view.age_s,
         "placement": status.placement if status else None,
+        "ranked_by": status.ranked_by if status else None,
         "processes": [{**asdict(row), "shares": row.shares} for row in status.processes]
         if status
         else [],

@@ -25,7 +25,8 @@ from arena.league.schema import (
     keys_of_start,
     players,
 )
-from pbt.population.scores import Detail, Objective, score_games
+from pbt.objective import ObjectiveKind
+from pbt.population.scores import Detail, score_games
 from pbt.records import GameKind, GameRecord, MemberScore, SeatRecord
 
 PAGE_GAMES = 2_000
@@ -136,7 +137,7 @@ def training_score(
     member: str,
     first: int,
     last: int,
-    objective: Objective,
+    objective: ObjectiveKind,
     detail: Detail = "plain",
 ) -> MemberScore:
     """A member's score over a range of game numbers, from the stored games.

@@ -19,17 +19,21 @@ from arena.league.schema import games, incarnations
 from arena.league.stored_history import StoredRound, list_events
 from arena.league.stored_snapshots import list_snapshots
 from pbt.config.load import config_from_table
+from pbt.config.resume import OBJECTIVE, as_it_began
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import initial_hyperparams, shaping_terms
-from pbt.population.pbt_rules import EARLIER_RULES, PbtRules
-from pbt.population.scores import as_objective
+from pbt.objective import as_objective
+from pbt.population.pbt_rules import PbtRules, in_present_words
 
 Edits = Mapping[int, Collection[str]]
 """Number of a start -> dotted keys of the config that were edited at it."""
 
 
 Problems = Iterator[tuple[StoredRound, str]]
+
+# Rules whose values follow from the objective where the config leaves them open.
+_OF_OBJECTIVE = {"objective", "copy_gap", "copy_significance"}
 
 
 def history_problems(
@@ -120,10 +124,12 @@ def _rules(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> Pr
     expected: dict[str, object] = {}
     start = 0
     for stored in rounds:
-        rules = {**EARLIER_RULES, **stored.record.rules}
+        rules = in_present_words(stored.record.rules)
         if start == 0:
             expected = _configured(config, rules)
         edited = _newly_edited(edits, start, stored.incarnation, "pbt.")
+        if _newly_edited(edits, start, stored.incarnation, OBJECTIVE):
+            edited |= _OF_OBJECTIVE
         expected.update({name: rules[name] for name in rules if _config_key(name) in edited})
         for name in _differing(rules, expected):
             stands, holds = rules.get(name), expected.get(name)
@@ -157,13 +163,19 @@ def _config_key(rule: str) -> str:
 
 
 def _configured(config: RunConfig, rules: Mapping[str, object]) -> dict[str, object]:
-    """The rules of the config. The objective belongs to the game, so it is the round's own."""
+    """The rules of the config.
+
+    The number of seats belongs to the game, so the round says whether there is one. A config
+    without an objective began before objectives could be chosen: the round says which it had.
+    """
     try:
-        return dict(
-            PbtRules.from_config(config.pbt, as_objective(rules.get("objective"))).to_mapping()
-        )
+        objective = as_objective(rules.get("objective"))
     except EngineError:
         return {}
+    alone = objective == "return" and rules.get("opponents") == "all"
+    config = as_it_began(config, 1 if alone else 2)
+    objective = config.env.objective or objective
+    return dict(PbtRules.from_config(config.pbt, objective, alone=alone).to_mapping())
 
 
 def _values(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> Problems:

@@ -10,10 +10,11 @@ from arena.league.database import League
 from arena.league.game_rows import folded_through, training_score
 from arena.league.stored_history import StoredRound, list_rounds
 from pbt.errors import EngineError
+from pbt.objective import ObjectiveKind
 from pbt.population.pbt_decision import replay
 from pbt.population.pbt_rules import PbtRules
-from pbt.population.scores import Detail, Objective
-from pbt.records import MemberScore
+from pbt.population.scores import Detail
+from pbt.records import Against, MemberScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def verify_rounds(
     observe  called with (rounds done, all rounds) before each
     """
     gone = folded_through(league, population)
-    recomputed: dict[tuple[str, int, int, Objective, Detail], MemberScore] = {}
+    recomputed: dict[tuple[str, int, int, ObjectiveKind, Detail], MemberScore] = {}
     checks: list[RoundCheck] = []
     rounds = list_rounds(league, population)
     for stored in rounds:
@@ -81,7 +82,7 @@ def _difference(stored: MemberScore, again: MemberScore) -> str:
     if stored.squares != again.squares:
         return f"stored squares {stored.squares!r}, recomputed {again.squares!r}"
     parts, expected = (
-        {part.opponent: f"{part.points:g} of {part.games} games" for part in score.against}
+        {part.opponent: _part_words(part) for part in score.against}
         for score in (stored, again)
     )
     differing = [
@@ -96,6 +97,11 @@ def _difference(stored: MemberScore, again: MemberScore) -> str:
         f"against {opponent}: stored {parts.get(opponent, 'nothing')}, recomputed "
         f"{expected.get(opponent, 'nothing')}"
     )
+
+
+def _part_words(part: Against) -> str:
+    squares = "" if part.squares is None else f", squares {part.squares!r}"
+    return f"{part.points!r} of {part.games} games{squares}"
 
 
 def _words(score: MemberScore) -> str:

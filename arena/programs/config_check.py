@@ -16,7 +16,10 @@ from typing import Any
 from pbt.config.load import config_from_table
 from pbt.config.semantics import check_against_game, member_roles
 from pbt.envs import registry
+from pbt.envs.contract import declared_objective
+from pbt.envs.testing.objectives import judge_objective
 from pbt.errors import ConfigError, EnvError, EnvNameError, EnvOptionsError
+from pbt.objective import ObjectiveKind, chosen_objective
 
 SOURCE = "config"
 LIMIT_S = 60
@@ -26,12 +29,16 @@ LIMIT_S = 60
 class ConfigFindings:
     """The findings on a config.
 
-    problems  one line each, as in ConfigError; empty when the config can be trained
-    roles     (member, role) in order
+    problems   one line each, as in ConfigError; empty when the config can be trained
+    roles      (member, role) in order
+    objective  of a new population with this config; None with problems
+    refusal    why a new population cannot have that objective; None: it can
     """
 
     problems: tuple[str, ...]
     roles: tuple[tuple[str, str], ...] = ()
+    objective: ObjectiveKind | None = None
+    refusal: str | None = None
 
 
 def check(table: Mapping[str, Any]) -> ConfigFindings:
@@ -52,9 +59,12 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
         return ConfigFindings((f"env.options: the game does not take these: {error}",))
     try:
         check_against_game(config, game, SOURCE)
-        return ConfigFindings(
-            (), tuple(member_roles(config, [role.name for role in game.roles]).items())
-        )
+        roles = tuple(member_roles(config, [role.name for role in game.roles]).items())
+        declared = declared_objective(spec, game)
+        objective = chosen_objective(config.env.objective, declared, len(game.seat_roles))
+        judged = judge_objective(spec, game, objective)
+        refusal = f'{judged.problem}; make it "{judged.better}"' if judged.problem else None
+        return ConfigFindings((), roles, objective, refusal)
     except ConfigError as error:
         return ConfigFindings(error.problems)
     finally:

@@ -17,7 +17,7 @@ from arena.league.summaries import list_populations
 from arena.machine import versions
 from arena.training.sink import TrainingSink
 from arena.training.start import Start
-from pbt.config.resume import HYPERPARAMETERS
+from pbt.config.resume import HYPERPARAMETERS, OBJECTIVE
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_roles
 from pbt.envs.contract import EnvSpec
@@ -77,8 +77,11 @@ def load_history(sink: TrainingSink, store: FileSnapshotStore, league: League, n
 
 def begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSink) -> None:
     """Begin at the first frame, or go on from a checkpoint and note that in the events."""
+    edits = [note for note in start.notes if note.startswith("edited")]
     if start.checkpoint is None:
         engine.controller.start()
+        for note in edits:
+            sink.event(Event("edit", None, 0, note))
         return
     voided = engine.restore(start.checkpoint)
     clocks = engine.clocks()
@@ -92,9 +95,11 @@ def begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSi
     }:
         engine.controller.edit_hyperparams(values)
         engine.take_over_hyperparams()
+    if OBJECTIVE in start.edited:
+        engine.controller.window.restart_all()
     frames = max(clocks.values())
     lost = f"; {voided} open games could not be replayed and were voided" if voided else ""
     text = f"resumed from checkpoint {start.checkpoint.number:08d}{lost}"
     sink.event(Event("resume", None, frames, text))
     for note in start.notes:
-        sink.event(Event("edit" if note.startswith("edited") else "warning", None, frames, note))
+        sink.event(Event("edit" if note in edits else "warning", None, frames, note))

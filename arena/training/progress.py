@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arena.training.sink import TrainingSink
-from pbt.population.scores import Objective
+from pbt.objective import ObjectiveKind
 from pbt.runtime.engine import Engine, ProcessStatus
 
 RATE_WINDOW_S = 10.0
@@ -61,7 +61,7 @@ class Progress:
                       where there is none
     trouble           why results are not stored at the moment; None when they are
     restarts          the processes that are down or were started again, in words; None for none
-    ranked_by         the members' objective: "wins", or in games of one seat "return"
+    ranked_by         the objective by which PBT ranks
     ahead             games that the evaluation at the end will have; 0 once it has begun
     """
 
@@ -76,7 +76,7 @@ class Progress:
     closing: tuple[int, int] | None
     trouble: str | None
     restarts: str | None = None
-    ranked_by: Objective = "wins"
+    ranked_by: ObjectiveKind = "win"
     ahead: int = 0
 
     @property

@@ -11,22 +11,28 @@ from arena.data.paths import PopulationPaths
 from arena.league.database import League
 from arena.league.summaries import list_populations
 from arena.machine import usable_cores
+from arena.training.game_check import CheckedGame, checked_game, judged_objective
 from arena.training.membership import Membership, change_members, settled
 from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.load import config_from_table
-from pbt.config.resume import changes, changes_members, diff_shapes
+from pbt.config.resume import (
+    OBJECTIVE,
+    as_it_began,
+    changes,
+    changes_members,
+    diff_shapes,
+    with_objective,
+)
 from pbt.config.schema import RunConfig
-from pbt.config.semantics import check_against_game
-from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
-from pbt.errors import ConfigError, EnvNameError, EnvOptionsError, PbtError
-from pbt.runtime.devices import check_devices
+from pbt.errors import ConfigError, PbtError
+from pbt.objective import OBJECTIVE_WORDS, chosen_objective
 from pbt.runtime.membership import members_of
 from pbt.runtime.placements import resolve
-from pbt.sampling.filming import check_filming
 from pbt.snapshots import FileSnapshotStore
 
 EVERY_ROUND = 2**62
+SCORES_END = "every member's score begins anew"
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,17 @@ def first_start(config: RunConfig, name: str) -> Start:
                 for member in takers
             ],
         )
-    return Start(config, checked_game(config, source))
+    checked = checked_game(config, source)
+    objective = chosen_objective(config.env.objective, checked.declared, checked.seats)
+    config = with_objective(config, objective)
+    judged = judged_objective(config, checked)
+    if judged.problem:
+        raise ConfigError(source, [f'{judged.problem}; make it "{judged.better}"'])
+    notes = []
+    if judged.hint and judged.better:
+        number = OBJECTIVE_WORDS[judged.better].number
+        notes = [f'{judged.hint}; objective = "{judged.better}" would rank by the {number}']
+    return Start(config, checked.spec, notes=notes)
 
 
 def next_start(
@@ -81,13 +97,15 @@ def next_start(
     config = with_tables(config_from_table(before.model_dump(mode="json"), source, overrides))
     if refused := diff_shapes(before, config):
         raise ConfigError(f"--set for {name!r}", refused)
-    spec = checked_game(config, source)
+    checked = checked_game(config, source)
+    notes += objective_notes(name, before, as_it_began(config, checked.seats), checked)
+    before, config = as_it_began(before, checked.seats), as_it_began(config, checked.seats)
     refuse_lost_history(league, name, paths, checkpoint)
     membership, last_rounds = Membership(), known_rounds(checkpoint)
     if checkpoint is not None and changes_members(before, config):
         config = settled(before, config, checkpoint)
         checkpoint, membership = change_members(
-            before, resolved(config), spec, checkpoint, FileSnapshotStore(paths.snapshots)
+            before, resolved(config), checked.spec, checkpoint, FileSnapshotStore(paths.snapshots)
         )
     if checkpoint is None and (
         takers := [member for member, one in config.population.joined.items() if one.weights]
@@ -96,16 +114,44 @@ def next_start(
             f"{', '.join(takers)}: with weights of their own, since no member had any to give yet"
         )
     edited = changes(before, config)
-    notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
+    notes += [
+        f"edited {key}: {old} -> {new}{'; ' + SCORES_END if key == OBJECTIVE else ''}"
+        for key, (old, new) in edited.items()
+    ]
     return Start(
         config,
-        spec,
+        checked.spec,
         checkpoint,
         notes,
         {key: new for key, (_, new) in edited.items()},
         membership,
         last_rounds,
     )
+
+
+def objective_notes(
+    name: str, before: RunConfig, after: RunConfig, checked: CheckedGame
+) -> list[str]:
+    """What is to be said about the objective of a stored population, one line each.
+
+    before  its config as it was stored; one of an earlier version names no objective
+    after   the config in force from now on
+    Raises: ConfigError when an edit sets an objective that the game does not have.
+    """
+    objective, judged = after.env.objective, judged_objective(after, checked)
+    edited = objective != as_it_began(before, checked.seats).env.objective
+    change = f"`arena train --resume {name} --set env.objective"
+    if judged.problem and edited:
+        raise ConfigError(f"--set for {name!r}", [f'{judged.problem}; make it "{judged.better}"'])
+    if judged.problem:
+        return [f"{judged.problem}; it goes on so, until {change}={judged.better}` changes it"]
+    began_otherwise = checked.seats > 1 and checked.declared not in (None, objective)
+    if before.env.objective is None and not edited and began_otherwise:
+        return [
+            f'env.objective = "{objective}", as {name} began, though the game declares '
+            f'"{checked.declared}"; it goes on so, until {change}={checked.declared}` changes it'
+        ]
+    return []
 
 
 def known_rounds(checkpoint: Checkpoint | None) -> dict[str, int]:
@@ -153,35 +199,6 @@ def with_tables(config: RunConfig) -> RunConfig:
     Random streams belong to tables, so their number must not change; every start decides the rest.
     """
     return config.model_copy(update={"sampling": resolved(config).sampling})
-
-
-def checked_game(config: RunConfig, source: str) -> EnvSpec:
-    """The config's game, after checking the config against it.
-
-    Raises: ConfigError; EnvError for a game whose own code fails.
-    """
-    try:
-        spec = registry.spec(config.env.name, allow_files=True)
-    except EnvNameError as error:
-        raise ConfigError(source, [f"env.name: {error}"]) from error
-    try:
-        game = spec.make(**config.env.options)
-    except EnvOptionsError as error:
-        raise ConfigError(
-            source, [f"env.options.{problem}" for problem in error.problems]
-        ) from error
-    except TypeError as error:
-        raise ConfigError(
-            source,
-            [f"env.options = {config.env.options}: {spec.name} does not take these: {error}"],
-        ) from error
-    try:
-        check_against_game(config, game, source)
-        check_devices(config, source)
-        check_filming(config, game, source)
-    finally:
-        game.close()
-    return spec
 
 
 def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[str]]:

@@ -71,14 +71,9 @@ class StatusReporter:
 
     def read(self, ended: str = "") -> RunStatus:
         """The status of the engine now."""
-        engine, controller = self._engine, self._engine.controller
+        engine = self._engine
         processes = tuple(_process_row(process) for process in engine.processes())
-        members = tuple(
-            MemberRow(
-                name, frames, self._sink.lags.get(name), member_state(controller.members[name])
-            )
-            for name, frames in engine.clocks().items()
-        )
+        members = tuple(self._member_row(name, frames) for name, frames in engine.clocks().items())
         rows = RowCounts(
             engine.rows_produced(),
             engine.rows_trained,
@@ -98,6 +93,18 @@ class StatusReporter:
             edits_taken=self._edits.taken,
             edits_refused=self._edits.refused,
             trouble=self._sink.trouble,
+            ranked_by=engine.controller.window.objective,
+        )
+
+    def _member_row(self, name: str, frames: int) -> MemberRow:
+        controller = self._engine.controller
+        score = controller.window.score(name)
+        return MemberRow(
+            name,
+            frames,
+            self._sink.lags.get(name),
+            member_state(controller.members[name]),
+            score.objective if score.games else None,
         )
 
 

@@ -79,6 +79,8 @@ def start_training(
     """
     paths = population_paths(data, name)
     start = first_start(config, name)
+    for note in start.notes:
+        say(note)
     with ExitStack() as stack:
         if paths.config.exists():
             choices = (

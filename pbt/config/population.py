@@ -96,14 +96,15 @@ class PbtConfig(Section):
     top_share                    this fraction of the ranked members keep everything, and losers
                                  copy from them
     copy_gap                     objective distance from which on a loser takes a winner's weights;
-                                 None: 0.35 in self-play, 0 in single-agent games
+                                 None: 0.35 where wins are the objective, else 0
     min_games                    a member with fewer games is not ranked
     score_games                  the objective is taken over a member's newest games since its last
                                  copy, at most this many
     opponents                    "common": two members are compared on opponents that both met;
-                                 "all": by their win rates against all that they met
+                                 "all": by their games against all that they met
     copy_significance            a copy also needs a gap that chance makes with at most this
-                                 probability (one-sided); None: any gap of that size
+                                 probability (one-sided); 1.0: any gap of that size. None: 1.0 where
+                                 wins are the objective, else 0.01
     mutation_probability         of each value of a member outside the top, in each round
     mutation_factor              a mutated value is multiplied or divided by this
     learning_rate_bounds         smallest and largest value after a mutation
@@ -120,7 +121,7 @@ class PbtConfig(Section):
     min_games: PositiveInt = 50
     score_games: PositiveInt = 2000
     opponents: Opponents = "common"
-    copy_significance: Annotated[float, Field(gt=0.0, lt=0.5)] | None = None
+    copy_significance: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
     mutation_probability: Probability = 0.15
     mutation_factor: Annotated[float, Field(gt=1.0)] = 1.2
     learning_rate_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-6, 1e-1)

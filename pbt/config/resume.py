@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pbt.config.schema import RunConfig
+from pbt.objective import ObjectiveKind
 
 HYPERPARAMETERS = (
     "learning.learning_rate",
@@ -44,6 +45,7 @@ EDITABLE = (
     "population.joined",
     "population.left",
     "env.max_decisions",
+    "env.objective",
     "env.timeout_s",
     "pbt",
     *(
@@ -68,6 +70,9 @@ LIVE = ("stop_at_frames", "pbt.period_frames", "snapshots", "evaluation.share", 
 Where members come or go, it starts new processes around the same weights.
 """
 
+OBJECTIVE = "env.objective"
+"""Its edit ends the score window of every member: the games before it were counted otherwise."""
+
 
 def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
     """Dotted key -> (old, new) of every value that differs.
@@ -80,6 +85,30 @@ def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
         for key in sorted(before.keys() | after.keys())
         if before.get(key) != after.get(key)
     }
+
+
+def with_objective(config: RunConfig, objective: ObjectiveKind) -> RunConfig:
+    """The config with this objective."""
+    return config.model_copy(
+        update={"env": config.env.model_copy(update={"objective": objective})}
+    )
+
+
+def as_it_began(config: RunConfig, seats: int) -> RunConfig:
+    """A stored config with the objective that it had before objectives could be chosen.
+
+    That was the win, and in games of one seat, where any gap of `pbt.copy_gap` was enough to copy,
+    the return. A config that names its objective stays as it is.
+
+    seats  of one game
+    """
+    if config.env.objective is not None:
+        return config
+    if seats > 1:
+        return with_objective(config, "win")
+    significance = 1.0 if config.pbt.copy_significance is None else config.pbt.copy_significance
+    pbt = config.pbt.model_copy(update={"copy_significance": significance})
+    return with_objective(config, "return").model_copy(update={"pbt": pbt})
 
 
 def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:

@@ -17,6 +17,7 @@ from pbt.config.values import (
     Processes,
     Section,
 )
+from pbt.objective import ObjectiveKind
 
 
 class EnvConfig(Section):
@@ -25,6 +26,10 @@ class EnvConfig(Section):
     name           a registered name, or (command line only) "./file.py:function", a function that
                    returns a PettingZoo or Gymnasium environment
     options        what the game itself takes
+    objective      what results are worth to PBT, ratings and matches (docs/objectives.md): "win", who
+                   wins; "margin", how much is won, where what some gain the others lose; "return",
+                   the return. None: as the game declares; without that "return" where it has one
+                   seat, "win" where it has more
     max_decisions  of all seats in one game; a longer game counts as endless and is voided
     timeout_s      for one call of the game's own code (reset, step, outcome, a start of its
                    engine). A longer call counts as hung, and its process is restarted. Only where
@@ -33,6 +38,7 @@ class EnvConfig(Section):
 
     name: str = Field(min_length=1)
     options: dict[str, Any] = {}
+    objective: ObjectiveKind | None = None
     max_decisions: PositiveInt = 100_000
     timeout_s: PositiveFloat = 5.0
 

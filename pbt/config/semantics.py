@@ -94,9 +94,14 @@ def check_against_game(config: RunConfig, game: GameShape, source: str = "config
 
 
 def _limit_problems(config: RunConfig, game: GameShape) -> list[str]:
-    """What is wrong with the numbers of frozen players and of seconds, one line each."""
+    """What is wrong with the objective and with numbers, one line each."""
     problems = []
     resident, seats = config.matchmaking.resident, len(game.seat_roles)
+    if seats == 1 and config.env.objective not in (None, "return"):
+        problems.append(
+            f'env.objective = "{config.env.objective}": this game has one seat, so it has '
+            'no other player to beat; make it "return", or leave it out'
+        )
     if resident != "auto" and resident < seats:
         problems.append(
             f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen players "

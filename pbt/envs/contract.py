@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbt.errors import EnvError
+from pbt.objective import ObjectiveKind
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,23 @@ class Remarking(Protocol):
 
 
 @runtime_checkable
+class Declaring(Protocol):
+    """A game that declares its objective itself, because it depends on the game's options."""
+
+    @property
+    def objective_kind(self) -> ObjectiveKind | None:
+        """As `EnvSpec.objective`."""
+
+
+@runtime_checkable
+class Sharing(Protocol):
+    """A game that may pay all its seats the same, by its rules."""
+
+    def shares_rewards(self) -> bool:
+        """Whether it does, so that no seat ever comes before another."""
+
+
+@runtime_checkable
 class Counting(Protocol):
     """A game whose own count can be read while it is played."""
 
@@ -230,6 +248,8 @@ class EnvSpec:
                  the seat -> the position as text; None: no board
     grid         where actions stand on that board; None: nowhere
     tics_per_s   of the game's engine, as people play it; None: it has no clock of its own
+    objective    what results are worth (`pbt.objective`); a game that is `Declaring` says it itself;
+                 None: not declared
     """
 
     name: str
@@ -243,6 +263,12 @@ class EnvSpec:
     draw: Callable[[Mapping[str, NDArray[Any]], int], str] | None = None
     grid: Grid | None = None
     tics_per_s: float | None = None
+    objective: ObjectiveKind | None = None
+
+
+def declared_objective(env: EnvSpec, game: Game) -> ObjectiveKind | None:
+    """The objective that a game of `env` declares, None where it declares none."""
+    return game.objective_kind if isinstance(game, Declaring) else env.objective
 
 
 def opens_at_random(env: EnvSpec, game: Game) -> bool:

@@ -207,5 +207,8 @@ SPEC = EnvSpec(
     chance=True,
     replayable=True,
     winners="the ranking of summed rewards",
+    # No scenario names a winner. Teammates share rewards; those of predators and prey, or of the
+    # pushing and the pushed, do not sum to 0. So each role has its own return.
+    objective="return",
     description="Particles that push, chase and gather (MPE2; env.options.scenario)",
 )

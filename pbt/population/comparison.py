@@ -2,11 +2,13 @@
 
 Only common opponents count, so a member gains nothing by meeting weak ones.
 
-With n_a and n_b games and rates p_a and p_b against each common opponent the gap is
-sum w (p_a - p_b) / sum w, where w = n_a n_b / (n_a + n_b) (Cochran 1954). Its significance is
+With n_a and n_b games and means x_a and x_b against each common opponent the gap is
+sum w (x_a - x_b) / sum w, where w = n_a n_b / (n_a + n_b) (Cochran 1954). Its significance is
 Welch's t, one-sided (Jaderberg et al. 2017, section 4.1.1, compare returns by it), with two samples
-for each opponent. The variance of a rate is that of (wins + 1) / (games + 2) (Agresti & Caffo
-2000), so it is never 0.
+for each opponent. A win rate has the variance of (wins + 1) / (games + 2) (Agresti & Caffo 2000),
+so it is never 0. A mean return has the sample variance of its games, to which the variance that is
+pooled over all opponents of the member is added with the weight of 2 games, so that an opponent met
+once or twice has one too.
 """
 
 import math
@@ -15,8 +17,11 @@ from dataclasses import dataclass
 
 from scipy.special import stdtr
 
-from pbt.population.scores import Objective
-from pbt.records import MemberScore
+from pbt.objective import ObjectiveKind
+from pbt.records import Against, MemberScore
+
+# Games that the pooled variance counts for, beside those against one opponent.
+POOLED_GAMES = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +45,31 @@ class Gap:
     ahead      the difference of their means
     p          probability of a gap as large by chance, one-sided
     opponents  how many common opponents were compared, 0 where all games were
+    error      standard error of `ahead`, inf where unknown
     """
 
     ahead: float
     p: float
     opponents: int
+    error: float
+
+    @property
+    def errors(self) -> float | None:
+        """`ahead` in standard errors, None where the error is unknown or 0."""
+        return self.ahead / self.error if 0.0 < self.error < math.inf else None
 
 
-def compare(a: MemberScore, b: MemberScore, objective: Objective) -> Gap:
+def compare(a: MemberScore, b: MemberScore, objective: ObjectiveKind) -> Gap:
     """Return how far a is ahead of b over their common opponents.
 
     All games are compared where the two have no common opponent, or where the scores do not keep
     opponents apart.
     """
-    mine, theirs = ({games.opponent: games for games in score.against} for score in (a, b))
-    common = [
-        (_rate(mine[name].games, mine[name].points), _rate(theirs[name].games, theirs[name].points))
-        for name in mine
-        if name in theirs
-    ]
+    mine, theirs = _samples(a, objective), _samples(b, objective)
+    common = [(mine[name], theirs[name]) for name in mine if name in theirs]
     if not common:
         ahead = a.objective - b.objective
-        return Gap(ahead, _chance(ahead, [(1.0, _whole(score, objective)) for score in (a, b)]), 0)
+        return _gap(ahead, [(1.0, _whole(score, objective)) for score in (a, b)], 0)
     weights = [x.games * y.games / (x.games + y.games) for x, y in common]
     total = math.fsum(weights)
     ahead = (
@@ -75,10 +83,10 @@ def compare(a: MemberScore, b: MemberScore, objective: Objective) -> Gap:
         for weight, pair in zip(weights, common, strict=True)
         for sample in pair
     ]
-    return Gap(ahead, _chance(ahead, samples), len(common))
+    return _gap(ahead, samples, len(common))
 
 
-def standings(scores: Sequence[MemberScore], objective: Objective) -> dict[str, float]:
+def standings(scores: Sequence[MemberScore], objective: ObjectiveKind) -> dict[str, float]:
     """Return each member's mean gap to the others, 0 for a member alone."""
     others = max(1, len(scores) - 1)
     return {
@@ -90,34 +98,61 @@ def standings(scores: Sequence[MemberScore], objective: Objective) -> dict[str, 
     }
 
 
+def _samples(score: MemberScore, objective: ObjectiveKind) -> dict[str, Sample]:
+    """Return a member's games by opponent."""
+    if objective == "win":
+        return {part.opponent: _rate(part.games, part.points) for part in score.against}
+    pooled = _pooled(score.against)
+    return {part.opponent: _mean(part, pooled) for part in score.against}
+
+
 def _rate(games: int, wins: float) -> Sample:
     shrunk = (wins + 1.0) / (games + 2.0)
     return Sample(games, wins / games, shrunk * (1.0 - shrunk) / games)
 
 
-def _whole(score: MemberScore, objective: Objective) -> Sample:
+def _pooled(against: Sequence[Against]) -> float:
+    """Return the variance of one game within opponents, inf where no opponent was met twice."""
+    free = sum(part.games - 1 for part in against)
+    if free == 0 or any(part.squares is None for part in against):
+        return math.inf
+    return math.fsum(part.squares for part in against if part.squares is not None) / free
+
+
+def _mean(part: Against, pooled: float) -> Sample:
+    squares = math.inf if part.squares is None else part.squares
+    of_one = (squares + POOLED_GAMES * pooled) / (part.games - 1 + POOLED_GAMES)
+    return Sample(part.games, part.points / part.games, of_one / part.games)
+
+
+def _whole(score: MemberScore, objective: ObjectiveKind) -> Sample:
     """Return all games of a member; without sums of squares the variance of returns is unknown."""
-    if objective == "wins" and score.games:
+    if objective == "win" and score.games:
         return _rate(score.games, score.objective * score.games)
     if score.squares is None or score.games < 2:
         return Sample(score.games, score.objective, math.inf)
     return Sample(score.games, score.objective, score.squares / (score.games - 1) / score.games)
 
 
-def _chance(ahead: float, samples: Sequence[tuple[float, Sample]]) -> float:
+def _gap(ahead: float, samples: Sequence[tuple[float, Sample]], opponents: int) -> Gap:
+    """Return the gap with its error and significance. samples: each with its weight in the gap."""
+    variance = math.fsum(weight * weight * sample.variance for weight, sample in samples)
+    return Gap(ahead, _chance(ahead, samples, variance), opponents, math.sqrt(variance))
+
+
+def _chance(ahead: float, samples: Sequence[tuple[float, Sample]], variance: float) -> float:
     """Return P(T >= ahead / error), where T has Student's distribution.
 
     Its degrees of freedom are Welch's and Satterthwaite's. samples: each with its weight in the
-    gap.
+    gap; variance: of the gap.
     """
-    parts = [
-        (weight * weight * sample.variance, max(1, sample.games - 1)) for weight, sample in samples
-    ]
-    variance = math.fsum(part for part, _ in parts)
     if math.isinf(variance) or ahead == 0.0:
         return 0.5
     if variance == 0.0:
         return 0.0 if ahead > 0.0 else 1.0
     # The parts are divided by the variance first: the squares of small parts would underflow.
-    freedom = 1.0 / math.fsum((part / variance) ** 2 / free for part, free in parts)
+    freedom = 1.0 / math.fsum(
+        (weight * weight * sample.variance / variance) ** 2 / max(1, sample.games - 1)
+        for weight, sample in samples
+    )
     return float(stdtr(freedom, -ahead / math.sqrt(variance)))

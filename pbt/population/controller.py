@@ -13,8 +13,9 @@ from pbt.errors import EngineError
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.models.weights import policy_tensors
-from pbt.population.curves import TrainingCurves
+from pbt.population.curves import TrainingCurves, ranked_curve
 from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
+from pbt.population.margin_watch import MarginWatch
 from pbt.population.members import Member
 from pbt.population.payoff_reports import PayoffReports
 from pbt.population.pbt_decision import Decision, decide, next_due
@@ -50,6 +51,7 @@ class Controller:
         self.window = ScoreWindow(rules.objective, config.pbt.score_games, rules.detail)
         self._payoffs = PayoffReports(config.matchmaking, matchmaker)
         self._curves = TrainingCurves()
+        self._margins = MarginWatch(rules.objective)
         self.games = 0
         self._set_due()
 
@@ -69,10 +71,11 @@ class Controller:
         voided = is_voided(end.reason)
         if record.kind == "training" and not voided:
             self._curves.add(record)
+            if problem := self._margins.problem(record):
+                self._sink.event(Event("warning", None, self._frames(), problem))
         self._sink.game(record)
         if voided:
-            frames = max(learner.frames for learner in self._learners.values())
-            self._sink.event(Event("warning", None, frames, end.reason))
+            self._sink.event(Event("warning", None, self._frames(), end.reason))
 
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
         """Record an update of a member's learner, and do what its frame count has made due.
@@ -83,7 +86,8 @@ class Controller:
         member, learner = self.members[name], self._learners[name]
         if member.failed:
             return None
-        point = self._curves.point(member, stats, self._win_rate(member))
+        ranked = ranked_curve(self.window.score(name), self._rules.objective)
+        point = self._curves.point(member, stats, ranked)
         self._sink.series(name, learner.frames, point)
         if learner.frames >= self._next_snapshot[name]:
             self._next_snapshot[name] = next_due(
@@ -100,10 +104,9 @@ class Controller:
             return self._round(member)
         return None
 
-    def _win_rate(self, member: Member) -> float | None:
-        """The member's win rate, None where wins are not the objective or no game counts yet."""
-        score = self.window.score(member.name)
-        return score.objective if score.games and self._rules.objective == "wins" else None
+    def _frames(self) -> int:
+        """Return the frames of the member that is furthest."""
+        return max(learner.frames for learner in self._learners.values())
 
     def _scheduled(self, member: Member, frames: int) -> Directive | None:
         """Return what the member's schedule asks for now, after recording it as an event."""

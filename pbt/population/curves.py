@@ -2,11 +2,13 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from pbt.learning.statistics import UpdateStats
+from pbt.objective import ObjectiveKind
 from pbt.population.members import Member
-from pbt.records import GameRecord
+from pbt.records import GameRecord, MemberScore
 from pbt.transport.messages import JsonState
 
 
@@ -25,17 +27,17 @@ class TrainingCurves:
                 if seat.points is not None:
                     self._points[seat.player.name].append(seat.points)
 
-    def point(self, member: Member, stats: UpdateStats, win_rate: float | None) -> dict[str, float]:
+    def point(
+        self, member: Member, stats: UpdateStats, ranked: Mapping[str, float]
+    ) -> dict[str, float]:
         """Return the point of one update, by curve, and forget the member's games.
 
-        It holds the update's statistics, the hyperparameters in force, the win rate unless it is
-        None, and the mean return and mean points of the games since the last update.
+        It holds the update's statistics, the hyperparameters in force, the curve that PBT ranks if
+        there is one, and the mean return and mean points of the games since the last update.
         """
-        curves = {**asdict(stats), **member.hyperparams}
+        curves = {**asdict(stats), **member.hyperparams, **ranked}
         # Frames are the key of the point, not a curve.
         del curves["frames"]
-        if win_rate is not None:
-            curves["win_rate"] = win_rate
         for name, by_member in (("return", self._returns), ("points", self._points)):
             if values := by_member.pop(member.name, []):
                 curves[name] = math.fsum(values) / len(values)
@@ -49,6 +51,16 @@ class TrainingCurves:
         """Take over what `state` returned; a checkpoint from before points existed has none."""
         self._returns = _copied(state["returns"])
         self._points = _copied(state.get("points", {}))
+
+
+def ranked_curve(score: MemberScore, objective: ObjectiveKind) -> Mapping[str, float]:
+    """Return the number that PBT ranks as a curve, empty before the first game that counts.
+
+    The return has a curve of its own, of the games since the last update.
+    """
+    if not score.games or objective == "return":
+        return {}
+    return {"win_rate" if objective == "win" else "margin": score.objective}
 
 
 def _copied(by_member: JsonState) -> defaultdict[str, list[float]]:

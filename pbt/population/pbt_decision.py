@@ -18,11 +18,9 @@ from pbt.errors import EngineError
 from pbt.population.comparison import compare, standings
 from pbt.population.mutation import in_order, mutate
 from pbt.population.pbt_rules import PbtRules
-from pbt.population.scores import Objective
+from pbt.population.verdicts import judge_lead, standing_words
 from pbt.records import Directive, MemberScore, RoundRecord
 from pbt.seeding import generator
-
-OBJECTIVE_WORDS: Mapping[Objective, str] = {"wins": "win rate", "return": "return"}
 
 
 @dataclass(frozen=True)
@@ -129,9 +127,9 @@ def decide(
 def _standing(ranked: Sequence[MemberScore], place: int, frames: int, rules: PbtRules) -> str:
     """Return a ranked member's place and objective in words."""
     own = ranked[place]
-    text = f"{OBJECTIVE_WORDS[rules.objective]} {own.objective:.6g} over {own.games} games"
-    if rules.opponents == "common":
-        text += f", {standings(ranked, rules.objective)[own.member]:+.6g} on common opponents"
+    common = rules.opponents == "common"
+    on_common = standings(ranked, rules.objective)[own.member] if common else None
+    text = standing_words(own, on_common, rules)
     return f"rank {place + 1} of {len(ranked)} at {frames} frames, {text}"
 
 
@@ -147,30 +145,8 @@ def _donor(
     if place < len(ranked) - top:
         return None, f"outside the top {top} and the bottom {top}"
     donor = ranked[int(draw * top)]
-    gap = compare(donor, ranked[place], rules.objective)
-    common = (
-        f" on {gap.opponents} common opponent{'s' * (gap.opponents != 1)}" if gap.opponents else ""
-    )
-    compared = (
-        f"{donor.member} ({OBJECTIVE_WORDS[rules.objective]} {donor.objective:.6g}), "
-        f"ahead by {gap.ahead:.6g}{common}"
-    )
-    if gap.ahead < rules.copy_gap:
-        return None, f"does not copy {compared} < {rules.copy_gap:.6g}"
-    if gap.p > rules.copy_significance:
-        return (
-            None,
-            (
-                f"does not copy {compared} >= {rules.copy_gap:.6g}, which may be chance: p = "
-                f"{gap.p:.3g} > {rules.copy_significance:.6g}"
-            ),
-        )
-    gate = (
-        f", p = {gap.p:.3g} <= {rules.copy_significance:.6g}"
-        if rules.copy_significance < 1.0
-        else ""
-    )
-    return donor.member, f"copies {compared} >= {rules.copy_gap:.6g}{gate}"
+    copies, reason = judge_lead(donor, compare(donor, ranked[place], rules.objective), rules)
+    return donor.member if copies else None, reason
 
 
 def replay(round: RoundRecord) -> list[str]:

@@ -7,12 +7,23 @@ from typing import Self
 
 from pbt.config.population import Opponents, PbtConfig
 from pbt.errors import EngineError
-from pbt.population.scores import Detail, Objective, as_objective
+from pbt.objective import ObjectiveKind, as_objective
+from pbt.population.scores import Detail
 
 # The win rate by which a donor must be ahead unless the configuration says otherwise.
 SELF_PLAY_COPY_GAP = 0.35
+# Of 100 pairs of equal members, chance makes a gap of this significance in one.
+COPY_SIGNIFICANCE = 0.01
 # The rules of stored rounds that were decided before these two could be chosen.
 EARLIER_RULES: Mapping[str, float | str] = {"opponents": "all", "copy_significance": 1.0}
+
+
+def in_present_words(stored: Mapping[str, object]) -> dict[str, object]:
+    """Return stored rules with what earlier versions left out, and in the words of this one."""
+    rules = {**EARLIER_RULES, **stored}
+    if rules.get("objective") == "wins":
+        rules["objective"] = "win"
+    return rules
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,7 @@ class PbtRules:
 
     objective              what members are ranked by
     opponents              whose games are compared: "all", or those against "common" opponents;
-                           always "all" where the objective is the return
+                           always "all" in games of one seat
     min_games              games that a member needs to be ranked
     top_share              share of the ranked members that nothing changes, and of those that copy
     copy_gap               the least difference of objectives at which a member copies
@@ -31,7 +42,7 @@ class PbtRules:
     copy_significance      the largest p value of a gap at which a member copies; 1.0: any
     """
 
-    objective: Objective
+    objective: ObjectiveKind
     opponents: Opponents
     min_games: int
     top_share: float
@@ -52,23 +63,29 @@ class PbtRules:
     def detail(self) -> Detail:
         """What a score must hold besides its mean for these rules."""
         if self.opponents == "common":
-            return "against"
-        return "squares" if self.objective == "return" and self.copy_significance < 1.0 else "plain"
+            return "against" if self.objective == "win" else "against_squares"
+        return "squares" if self.objective != "win" and self.copy_significance < 1.0 else "plain"
 
     @classmethod
-    def from_config(cls, config: PbtConfig, objective: Objective) -> Self:
-        """Return the rules of a configuration, its open choices resolved for the objective."""
-        gap = config.copy_gap
+    def from_config(
+        cls, config: PbtConfig, objective: ObjectiveKind, *, alone: bool = False
+    ) -> Self:
+        """Return the rules of a configuration, its open choices resolved for the objective.
+
+        alone: a game has one seat, so there are no opponents.
+        """
+        gap, significance = config.copy_gap, config.copy_significance
         if gap is None:
-            gap = SELF_PLAY_COPY_GAP if objective == "wins" else 0.0
+            gap = SELF_PLAY_COPY_GAP if objective == "win" else 0.0
+        if significance is None:
+            significance = 1.0 if objective == "win" else COPY_SIGNIFICANCE
         bounds = (
             config.learning_rate_bounds,
             config.entropy_coef_bounds,
             config.one_minus_adam_beta1_bounds,
             config.shaping_bounds,
         )
-        significance = 1.0 if config.copy_significance is None else config.copy_significance
-        opponents: Opponents = config.opponents if objective == "wins" else "all"
+        opponents: Opponents = "all" if alone else config.opponents
         plain = (
             config.top_share,
             gap,
@@ -86,7 +103,7 @@ class PbtRules:
     @classmethod
     def from_mapping(cls, stored: Mapping[str, object]) -> Self:
         """Read stored rules. Raises: EngineError naming what is missing, unknown or no number."""
-        stored = {**EARLIER_RULES, **stored}
+        stored = in_present_words(stored)
         names = [field.name for field in fields(cls)]
         if set(stored) != set(names):
             raise EngineError(

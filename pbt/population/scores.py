@@ -5,33 +5,35 @@ The functions are pure: live records and stored rows of the same games give the 
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from pbt.errors import EngineError, EnvError
+from pbt.objective import ObjectiveKind
 from pbt.records import Against, GameRecord, MemberScore, PlayerRef, is_voided
 
-Objective = Literal["wins", "return"]
-Detail = Literal["plain", "against", "squares"]
-"""What a score holds besides its mean: nothing, its games by opponent, or its sum of squares."""
+Detail = Literal["plain", "against", "squares", "against_squares"]
+"""What a score holds besides its mean.
 
-# The opponent of games with several other players, or with none.
+"against": its games by opponent. "squares": its sum of squares. "against_squares": both, with a sum
+of squares for each opponent.
+"""
+_KEEPS_OPPONENTS: tuple[Detail, ...] = ("against", "against_squares")
+_KEEPS_SQUARES: tuple[Detail, ...] = ("squares", "against_squares")
+
+# The opponent of games with several other players.
 SEVERAL = "several"
+# The opponent of games in which the member has all seats.
+ITSELF = "itself"
 
 
-def as_objective(word: object) -> Objective:
-    """Return the word as an objective. Raises: EngineError unless it is "wins" or "return"."""
-    for objective in get_args(Objective):
-        if word == objective:
-            return objective  # type: ignore[no-any-return]
-    raise EngineError(f'objective = {word!r}: expected "wins" or "return"')
-
-
-def game_points(record: GameRecord, member: str, objective: Objective) -> float | None:
+def game_points(record: GameRecord, member: str, objective: ObjectiveKind) -> float | None:
     """Return a live member's points of one game, None where the game does not count for it.
 
-    "wins"    1.0 if the member's best seat came first and no other player shared the first place,
+    "win"     1.0 if the member's best seat came first and no other player shared the first place,
               else 0.0; games without another player do not count
+    "margin"  the mean unshaped return over the member's seats; games without another player do not
+              count
     "return"  the mean unshaped return over the member's seats
 
     Raises: EnvError when the mean return is not a finite number.
@@ -41,9 +43,9 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
     player = PlayerRef("member", member)
     own = [seat for seat in record.seats if seat.player == player]
     others = [seat for seat in record.seats if seat.player != player]
-    if not own:
+    if not own or (not others and objective != "return"):
         return None
-    if objective == "return":
+    if objective != "win":
         mean = math.fsum(seat.returns for seat in own) / len(own)
         if not math.isfinite(mean):
             raise EnvError(
@@ -51,21 +53,19 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
                 "finite numbers; see `arena env check`"
             )
         return mean
-    if not others:
-        return None
     alone_first = any(seat.place == 0 for seat in own) and all(seat.place != 0 for seat in others)
     return 1.0 if alone_first else 0.0
 
 
 def opponent_of(record: GameRecord, member: str) -> str:
-    """Return the one other player of a game, SEVERAL where there are more or none.
+    """Return the one other player of a game, SEVERAL where there are more, ITSELF for none.
 
     A live player is named with the generation in which it began the game.
     """
     own = PlayerRef("member", member)
     others = {seat.player: seat.generation for seat in record.seats if seat.player != own}
     if len(others) != 1:
-        return SEVERAL
+        return SEVERAL if others else ITSELF
     ((player, generation),) = others.items()
     return f"{player.kind} {player.name}" + (f" {generation}" if player.kind == "member" else "")
 
@@ -84,7 +84,7 @@ class Counted(NamedTuple):
 
 
 def _counted(record: GameRecord, member: str, points: float, detail: Detail) -> Counted:
-    opponent = opponent_of(record, member) if detail == "against" else ""
+    opponent = opponent_of(record, member) if detail in _KEEPS_OPPONENTS else ""
     return Counted(record.number, points, opponent)
 
 
@@ -97,26 +97,33 @@ def score_points(member: str, counted: Iterable[Counted], detail: Detail = "plai
     if not games:
         return MemberScore(member, 0, 0.0, -1, -1)
     mean = math.fsum(game.points for game in games) / len(games)
-    squares = (
-        math.fsum((game.points - mean) ** 2 for game in games) if detail == "squares" else None
-    )
-    against = _by_opponent(games) if detail == "against" else ()
+    squares = _squares([game.points for game in games], mean) if detail in _KEEPS_SQUARES else None
+    against = _by_opponent(games, detail) if detail in _KEEPS_OPPONENTS else ()
     return MemberScore(
         member, len(games), mean, games[0].number, games[-1].number, squares, against
     )
 
 
-def _by_opponent(games: Iterable[Counted]) -> tuple[Against, ...]:
+def _by_opponent(games: Iterable[Counted], detail: Detail) -> tuple[Against, ...]:
     points: dict[str, list[float]] = {}
     for game in games:
         points.setdefault(game.opponent, []).append(game.points)
-    return tuple(
-        Against(opponent, len(own), math.fsum(own)) for opponent, own in sorted(points.items())
-    )
+    return tuple(_against(opponent, own, detail) for opponent, own in sorted(points.items()))
+
+
+def _against(opponent: str, points: Sequence[float], detail: Detail) -> Against:
+    total = math.fsum(points)
+    squares = _squares(points, total / len(points)) if detail in _KEEPS_SQUARES else None
+    return Against(opponent, len(points), total, squares)
+
+
+def _squares(points: Iterable[float], mean: float) -> float:
+    """Return the sum of squared distances from the mean."""
+    return math.fsum((each - mean) ** 2 for each in points)
 
 
 def score_games(
-    member: str, records: Iterable[GameRecord], objective: Objective, detail: Detail = "plain"
+    member: str, records: Iterable[GameRecord], objective: ObjectiveKind, detail: Detail = "plain"
 ) -> MemberScore:
     """Return a member's score over game records, which may come in any order.
 
@@ -150,7 +157,7 @@ class ScoreWindow:
     ends are enough to compute it again.
     """
 
-    def __init__(self, objective: Objective, score_games: int, detail: Detail = "plain") -> None:
+    def __init__(self, objective: ObjectiveKind, score_games: int, detail: Detail = "plain") -> None:
         self.objective, self.detail = objective, detail
         self.score_games = score_games
         self._windows: dict[str, deque[Counted]] = {}
@@ -180,6 +187,10 @@ class ScoreWindow:
         """
         self._windows.pop(member, None)
         self._generations[member] = generation
+
+    def restart_all(self) -> None:
+        """Forget all members' games, because their points were counted by another objective."""
+        self._windows.clear()
 
     def score(self, member: str) -> MemberScore:
         return score_points(member, self._windows.get(member, ()), self.detail)
@@ -214,6 +225,6 @@ class ScoreWindow:
             window = deque[Counted](maxlen=self.score_games)
             for number, points, *place in games:
                 opponent = opponents[place[0]] if place else ""
-                if opponent or self.detail != "against":
+                if opponent or self.detail not in _KEEPS_OPPONENTS:
                     window.append(Counted(int(number), float(points), opponent))
             self._windows[member] = window

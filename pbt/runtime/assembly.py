@@ -145,9 +145,8 @@ def new_controller(
 ) -> Controller:
     """Return the controller at frame 0."""
     config = blueprint.config
-    rules = PbtRules.from_config(
-        config.pbt, "wins" if len(blueprint.facts.seat_roles) > 1 else "return"
-    )
+    alone = len(blueprint.facts.seat_roles) == 1
+    rules = PbtRules.from_config(config.pbt, blueprint.objective, alone=alone)
     terms = blueprint.reward_terms
     members = [
         Member(name, blueprint.roles[role], policy, initial_hyperparams(config, name, terms).flat())

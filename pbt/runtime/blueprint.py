@@ -10,10 +10,11 @@ import torch
 
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import everyone, member_number, member_roles
-from pbt.envs.contract import EnvSpec, Game, opens_at_random
+from pbt.envs.contract import EnvSpec, Game, declared_objective, opens_at_random
 from pbt.errors import EngineError
 from pbt.matchmaking.planner import GameFacts
 from pbt.models.precision import choose_dtype
+from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.runtime.devices import DEVICES, choose_device
 from pbt.sampling.slots import Partition
 from pbt.transport.slab import RoleLayout, role_layout
@@ -47,6 +48,7 @@ class Blueprint:
     batch_slots     slots of one batch
     reward_terms    names of the game's reward terms
     facts           what the planner must know of the game
+    objective       what results are worth
     """
 
     config: RunConfig
@@ -62,6 +64,7 @@ class Blueprint:
     batch_slots: int
     reward_terms: tuple[str, ...]
     facts: GameFacts
+    objective: ObjectiveKind
 
     @property
     def policy_slots(self) -> int:
@@ -94,6 +97,8 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     facts = _game_facts(spec, game, roles)
     seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
     terms = game.reward_terms
+    declared = declared_objective(spec, game)
+    objective = chosen_objective(config.env.objective, declared, len(game.seat_roles))
     game.close()
     return Blueprint(
         config,
@@ -109,6 +114,7 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
         batch_slots=config.learning.batch_steps // config.sampling.rollout_steps,
         reward_terms=terms,
         facts=facts,
+        objective=objective,
     )
 
 

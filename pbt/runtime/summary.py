@@ -1,14 +1,16 @@
 """A summary, in one line, of what a start builds."""
 
 from pbt.config.schema import RunConfig
-from pbt.envs.contract import EnvSpec, Game, Remarking
+from pbt.envs.contract import EnvSpec, Game, Remarking, declared_objective
+from pbt.objective import OBJECTIVE_WORDS, chosen_objective
 from pbt.runtime.blueprint import game_layouts, game_maker, network_dtype
 
 
 def start_line(config: RunConfig, spec: EnvSpec) -> str:
     """Return the line for a resolved configuration, after making one game to look at.
 
-    It reads "placement inline, 2 workers, 64 environments; networks compute in bfloat16".
+    It reads "placement inline, 2 workers, 64 environments; networks compute in bfloat16; ranked by
+    the win rate".
     """
     runtime = config.runtime
     processes = {"workers": runtime.workers if runtime.placement != "serial" else 0}
@@ -22,8 +24,11 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
     game = game_maker(config, spec)()
     formats = " and ".join(precisions(config, game))
     remark = game.remark() if isinstance(game, Remarking) else ""
+    declared = declared_objective(spec, game)
+    objective = chosen_objective(config.env.objective, declared, len(game.seat_roles))
     game.close()
-    clauses = [", ".join(parts), f"networks compute in {formats}", remark]
+    ranked = f"ranked by the {OBJECTIVE_WORDS[objective].number}"
+    clauses = [", ".join(parts), f"networks compute in {formats}", ranked, remark]
     return "; ".join(filter(None, clauses))
 
 

@@ -17,6 +17,7 @@ from pbt.envs.adapters.seating import RETURN_DIGITS
 from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn, ranking_from_scores
 from pbt.envs.names import OPENSPIEL
 from pbt.errors import EnvError, EnvNameError, EnvOptionsError
+from pbt.objective import ObjectiveKind
 from pbt.seeding import generator
 
 TURN_BASED = "turn_based"
@@ -50,7 +51,7 @@ def openspiel_spec(name: str) -> EnvSpec:
 
 
 class OpenSpielGame:
-    """A sequential game of OpenSpiel, which is `Readable`.
+    """A sequential game of OpenSpiel, which is `Readable`, `Declaring` and `Sharing`.
 
     game  a `pyspiel.Game`
     name  used in error messages
@@ -74,6 +75,7 @@ class OpenSpielGame:
         self._shape = tuple(getattr(game, f"{self._sees}_shape")())
         self._game = game
         self._open = kind.information == kind.Information.PERFECT_INFORMATION
+        self._utility = kind.utility
         self._seats = game.num_players()
         self.seat_names = tuple(f"player_{seat}" for seat in range(self._seats))
         self.seat_roles = (0,) * self._seats
@@ -123,6 +125,20 @@ class OpenSpielGame:
         return Outcome(
             ranking_from_scores([round(total, RETURN_DIGITS) for total in self._state.returns()])
         )
+
+    @property
+    def objective_kind(self) -> ObjectiveKind:
+        """By the kind of utility.
+
+        Where the most that a player can gain is 1, a game is won, lost or drawn; else by a margin.
+        """
+        if self._utility.name != "ZERO_SUM":
+            return "return"
+        return "win" if self._game.max_utility() <= 1.0 else "margin"
+
+    def shares_rewards(self) -> bool:
+        """Whether OpenSpiel says so of the game."""
+        return bool(self._utility.name == "IDENTICAL")
 
     def position(self) -> str | None:
         """OpenSpiel's own text; None where seats hide something from each other."""

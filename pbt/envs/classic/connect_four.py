@@ -88,6 +88,7 @@ SPEC = EnvSpec(
     description=(
         "Connect four (PettingZoo connect_four_v3): two seats, 7 columns, perfect information"
     ),
+    objective="win",
     scripted={"oneply": one_ply},
     draw=draw,
     grid=Grid(ROWS, COLUMNS, lambda column: (None, column), IN_A_ROW),

@@ -35,6 +35,7 @@ TICTACTOE = EnvSpec(
     replayable=True,
     winners=_WIN_DRAW_LOSS,
     description="Tic-tac-toe (PettingZoo tictactoe_v3)",
+    objective="win",
     draw=_draw_tictactoe,
     grid=Grid(3, 3, lambda square: (square % 3, square // 3), 3),
 )
@@ -45,6 +46,7 @@ LEDUC_HOLDEM = EnvSpec(
     True,
     _CHIPS,
     "Leduc hold'em poker, 6 cards (PettingZoo leduc_holdem_v4)",
+    objective="margin",
 )
 TEXAS_HOLDEM = EnvSpec(
     "texas_holdem",
@@ -53,6 +55,7 @@ TEXAS_HOLDEM = EnvSpec(
     True,
     _CHIPS,
     "Limit Texas hold'em poker (PettingZoo texas_holdem_v4)",
+    objective="margin",
 )
 CARTPOLE = EnvSpec(
     "cartpole",
@@ -61,4 +64,5 @@ CARTPOLE = EnvSpec(
     True,
     "one seat: no player wins, the return counts",
     "Pole balancing (Gymnasium CartPole-v1)",
+    objective="return",
 )

@@ -214,6 +214,7 @@ SPEC = EnvSpec(
     chance=True,
     replayable=True,
     winners="one seat: no player wins, the return counts",
+    objective="return",
     description="A ViZDoom scenario for one player, from pixels (env.options.scenario)",
     paths=named_paths,
     tics_per_s=TICS_PER_S,

@@ -275,6 +275,7 @@ SPEC = EnvSpec(
     chance=True,
     replayable=False,
     winners="most frags when the time is over",
+    objective="win",
     description=(
         "A match of Doom: duel, deathmatch, with or without bots, from pixels "
         "(env.options.scenario, players, bots)"

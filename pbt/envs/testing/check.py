@@ -4,13 +4,29 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.contract import EnvSpec, Game, declared_objective
 from pbt.envs.names import is_file_name
+from pbt.envs.testing.objectives import measure_returns
 from pbt.envs.testing.playthrough import Playthrough, Referee, play
 from pbt.errors import EnvError
+from pbt.objective import ObjectiveKind
 
 MAX_STEPS = 20_000
 MAX_PROBLEMS = 20
+
+
+@dataclass(frozen=True)
+class ObjectiveFinding:
+    """The objective of a game, as declared and as measured.
+
+    declared  by the game, None where it declares none
+    proposed  by what was measured, None where random actions do not tell
+    measured  what was measured, in words
+    """
+
+    declared: ObjectiveKind | None
+    proposed: ObjectiveKind | None
+    measured: str
 
 
 @dataclass(frozen=True)
@@ -29,6 +45,7 @@ class CheckReport:
     steps_per_s     decisions of all seats per second inside the game, on one core
     mean_decisions  decisions of all seats per game
     winners         how the ranking comes about, as the game declares it
+    objective       what results are worth; None: no game was played
     """
 
     name: str
@@ -45,6 +62,7 @@ class CheckReport:
     first_places: tuple[int, ...]
     draws: int
     truncated: int
+    objective: ObjectiveFinding | None
 
     @property
     def ok(self) -> bool:
@@ -97,6 +115,7 @@ def _check(spec: EnvSpec, seeds: int, max_steps: int, tables: list[Game]) -> Che
     seed_matters = varies_with_seed(referee, spec.name, seeds, max_steps)
     if not is_file_name(spec.name):
         problems.extend(_declared(spec, replayable, seed_matters, seeds))
+    problems.extend(_objective_problems(declared_objective(spec, game), played))
     return _report(spec, game, problems, played, replayable, seed_matters)
 
 
@@ -171,6 +190,22 @@ def _declared(spec: EnvSpec, replayable: bool, seed_matters: bool, seeds: int) -
     return problems
 
 
+def _objective_problems(
+    declared: ObjectiveKind | None, played: Sequence[Playthrough]
+) -> list[str]:
+    measured = measure_returns(played)
+    problem = measured.contradiction(declared) if declared else None
+    advice = f'declare objective="{measured.proposed or "return"}"'
+    return [f'declared objective="{declared}", but {problem}; {advice}'] if problem else []
+
+
+def _objective_finding(
+    declared: ObjectiveKind | None, played: Sequence[Playthrough]
+) -> ObjectiveFinding:
+    measured = measure_returns(played)
+    return ObjectiveFinding(declared, measured.proposed, measured.words())
+
+
 def _report(
     spec: EnvSpec,
     game: Game | None,
@@ -202,4 +237,7 @@ def _report(
         first_places=tuple(sole_winners[seat] for seat in range(len(seats))),
         draws=sum(outcome.ranking.count(0) > 1 for outcome in ended),
         truncated=sum(outcome.reason == "truncated" for outcome in ended),
+        objective=_objective_finding(declared_objective(spec, game), played)
+        if game is not None and ended
+        else None,
     )

@@ -32,6 +32,7 @@ class Playthrough:
     digest     of every observation, mask, reward, flag and action in order: equal digests, equal
                games
     outcome    as the game declared it; None where not every seat was over within the step limit
+    returns    per seat, the sum of the game's own rewards
     """
 
     seed: int
@@ -41,6 +42,7 @@ class Playthrough:
     step_s: float
     digest: str
     outcome: Outcome | None
+    returns: tuple[float, ...]
 
 
 class _Broken(Exception):
@@ -62,6 +64,7 @@ class Referee:
     def start(self) -> None:
         self.digest = hashlib.blake2b(digest_size=16)
         self.over: set[int] = set()
+        self.returns = [0.0] * len(self.game.seat_names)
         self.problems: list[str] = []
         self._acted: set[int] = set()
 
@@ -112,6 +115,7 @@ class Referee:
 
     def _note(self, turn: SeatTurn) -> None:
         rewards = [float(reward) for reward in turn.rewards]
+        self.returns[turn.seat] += sum(rewards[:1])
         facts = (turn.seat, turn.terminated, turn.truncated, turn.tics, rewards)
         self.digest.update(repr(facts).encode())
         if turn.observation is not None:
@@ -190,8 +194,8 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
     problems = [f"seed {seed}, step {steps}: {problem}" for problem in referee.problems]
     if error is not None:
         problems.append(str(error))
-    digest = referee.digest.hexdigest()
-    return Playthrough(seed, tuple(problems), error, decisions, step_s, digest, outcome)
+    ended = (referee.digest.hexdigest(), outcome, tuple(referee.returns))
+    return Playthrough(seed, tuple(problems), error, decisions, step_s, *ended)
 
 
 def _timed(call: Callable[[T], list[SeatTurn]], argument: T) -> tuple[list[SeatTurn], float]:

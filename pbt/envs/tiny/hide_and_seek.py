@@ -72,4 +72,5 @@ SPEC = EnvSpec(
     replayable=True,
     winners="the seeker wins if the hider is found, else the hider",
     description="Two roles with different spaces, acting in turn; exact value 1/2",
+    objective="win",
 )

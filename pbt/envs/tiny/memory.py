@@ -63,6 +63,7 @@ SPEC = EnvSpec(
     chance=True,
     replayable=True,
     winners="one seat: no player wins, the return counts",
+    objective="return",
     description=(
         "A cue to be remembered for some steps; only a recurrent policy does better than guessing"
     ),

@@ -80,5 +80,6 @@ SPEC = EnvSpec(
     replayable=True,
     winners="who won more rounds (the ranking of summed rewards)",
     description="Rock, paper, scissors: simultaneous moves, exact equilibrium",
+    objective="win",
     scripted={name: always(move) for move, name in enumerate(NAMES)},
 )

@@ -22,16 +22,17 @@ AT_5000 = replace(
         MemberRow("m2", 7, None, "failed"),
     ),
 )
-ANEW, OVER, START = (
+ANEW, OVER, START, SCORES = (
     "its trainer saves, and starts again with the new values",
     "every member has trained",
     "it is finished; start it to train on",
+    "every member's score begins anew",
 )
 
 
 def config(**values: Any) -> RunConfig:
     return config_from_table(
-        {"env": {"name": "tictactoe"}, "stop_at_frames": 10_000, **values}, "test"
+        {"env": {"name": "tictactoe", "objective": "win"}, "stop_at_frames": 10_000, **values}, "test"
     )
 
 
@@ -57,6 +58,8 @@ def config(**values: Any) -> RunConfig:
         ("finished", {"stop_at_frames": 20_000}, [START]),
         ("finished", {"stop_at_frames": 4_000}, []),
         ("finished", {"evaluation": {"share": 0.5}}, []),
+        ("running", {"env": {"name": "tictactoe", "objective": "margin"}}, [ANEW, SCORES]),
+        ("finished", {"env": {"name": "tictactoe", "objective": "margin"}}, [SCORES]),
     ],
 )
 def test_what_an_edit_does_beside(state: str, changed: dict[str, Any], expected: list[str]) -> None:

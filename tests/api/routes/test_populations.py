@@ -112,6 +112,36 @@ def test_the_check_says_the_same_where_it_is_no_process() -> None:
     )
 
 
+SPREAD: dict[str, Any] = {"name": "mpe", "options": {"scenario": "simple_spread"}}
+
+
+def test_the_check_finds_the_objective_and_refuses_one_that_the_game_does_not_have() -> None:
+    for env, objective in (
+        ({"name": "connect_four"}, "win"),
+        ({"name": "leduc_holdem"}, "margin"),
+        ({"name": "leduc_holdem", "objective": "win"}, "win"),
+        (SPREAD, "return"),
+    ):
+        found = check({"env": env})
+        assert (found.problems, found.objective, found.refusal) == ((), objective, None)
+    refused = check({"env": {**SPREAD, "objective": "win"}})
+    assert refused.problems == () and refused.refusal is not None
+    assert refused.refusal.endswith('every place is shared; make it "return"')
+
+
+def test_a_population_is_made_with_its_objective(checked: Service) -> None:
+    made = post(checked, {"name": "poker", "config": {"env": {"name": "leduc_holdem"}}}, 201)
+    assert made["spec"]["config"]["env"]["objective"] == "margin"
+    assert made["status"]["ranked_by"] is None, "its trainer has said nothing yet"
+    wins = {"env": {**SPREAD, "objective": "win"}}
+    problem = post(checked, {"name": "spread", "config": wins}, 422)
+    assert problem["errors"][0]["pointer"] == "/config/env/objective", problem
+    path = "/v1/populations/poker"
+    edited = checked.call("PATCH", path, {"set": {"env.objective": "win"}})
+    assert edited["effects"] == ["every member's score begins anew"]
+    assert edited["spec"]["pending_edits"] == ['env.objective="win"']
+
+
 def test_a_check_that_hangs_ends_without_the_service() -> None:
     program = (
         "import time, arena.programs.config_check as check; check.LIMIT_S = 1; "

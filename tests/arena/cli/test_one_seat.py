@@ -142,7 +142,7 @@ def test_the_live_table_shows_a_return_and_no_rating() -> None:
     cells = member_cells(member, "return")
     assert columns("return") == ("member", ">frames", ">frames/s", ">return", "last PBT event")
     assert cells == ("m0", "1k", "10", "-67.62", "kept")
-    assert len(columns("wins")) == len(member_cells(member)) == 6
+    assert len(columns("win")) == len(member_cells(member)) == 6
 
 
 def test_what_comes_next_is_an_evaluation(capsys: Output, tmp_path: Path) -> None:

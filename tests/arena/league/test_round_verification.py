@@ -33,8 +33,8 @@ A, B, C = (snapshot_player(letter) for letter in "abc")
 def play_rounds(league: League, source: Incarnation) -> None:
     """200 training games of three members, then a round each, scored by the controller's window."""
     names = ("m0", "m1", "m2")
-    rules = PbtRules.from_config(PbtConfig(min_games=10), "wins")
-    window = ScoreWindow("wins", 60, rules.detail)
+    rules = PbtRules.from_config(PbtConfig(min_games=10), "win")
+    window = ScoreWindow("win", 60, rules.detail)
     values = {
         name: {"learning_rate": 0.1 + 0.2, "entropy_coef": 1e-3, "adam_beta1": 0.9}
         for name in names
@@ -157,5 +157,5 @@ def test_scores_are_recomputed_from_rows(started: Started) -> None:
         game(5, (member("m0"), RANDOM), (0, 0)),
     )
     assert training_score(league, "demo", "m0", 0, 3, "return") == MemberScore("m0", 4, 0.15, 0, 3)
-    assert training_score(league, "demo", "m0", 0, 99, "wins") == MemberScore("m0", 1, 0.0, 5, 5)
+    assert training_score(league, "demo", "m0", 0, 99, "win") == MemberScore("m0", 1, 0.0, 5, 5)
     assert [record.number for record in training_games(league, "demo", 3, 5, "m0")] == [3, 4, 5]

@@ -12,6 +12,7 @@ from pbt.hyperparams import Hyperparams
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.seats import SnapshotEntry
+from pbt.objective import ObjectiveKind
 from pbt.population.controller import Controller
 from pbt.population.members import Member
 from pbt.population.pbt_rules import PbtRules
@@ -86,13 +87,13 @@ class Told:
 
 
 class Scene:
-    def __init__(self, config: RunConfig = CONFIG) -> None:
+    def __init__(self, config: RunConfig = CONFIG, objective: ObjectiveKind = "win") -> None:
         self.learners = {name: Counting(number) for number, name in enumerate(NAMES)}
         self.sink, self.told = MemorySink(), Told()
         members = [
             Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)
         ]
-        rules = PbtRules.from_config(config.pbt, "wins")
+        rules = PbtRules.from_config(config.pbt, objective)
         self.controller = Controller(
             config, rules, members, self.learners, self.told, self.sink, MemoryStore()
         )
@@ -123,11 +124,12 @@ class Scene:
         assert member == name
         return {key: values[key] for key in ("return", "points") if key in values}
 
-    def wins(self, winner: str, loser: str) -> None:
+    def wins(self, winner: str, loser: str, returns: tuple[float, float] = (0.0, 0.0)) -> None:
         players = [PlayerRef("member", name) for name in (winner, loser)]
         seats = tuple(SeatPlan(player, NAMES.index(player.name), 0, True) for player in players)
         records = tuple(
-            SeatRecord(player, 0, 0, 0, place, 0.0) for place, player in enumerate(players)
+            SeatRecord(player, 0, 0, 0, place, returns[place])
+            for place, player in enumerate(players)
         )
         self.controller.on_game(
             GameEnd(

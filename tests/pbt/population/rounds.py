@@ -8,7 +8,7 @@ from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import Against, Directive, MemberScore, RoundRecord
 
-RULES = PbtRules.from_config(PbtConfig(opponents="all"), "wins")
+RULES = PbtRules.from_config(PbtConfig(opponents="all"), "win")
 COMMON = replace(RULES, opponents="common")
 START = {
     "learning_rate": 1e-3,

@@ -33,7 +33,7 @@ def test_the_gap_is_that_of_the_common_opponents(
     mine: dict[str, tuple[int, int]], theirs: dict[str, tuple[int, int]]
 ) -> None:
     a, b = score("a", mine), score("b", theirs)
-    gap, back = compare(a, b, "wins"), compare(b, a, "wins")
+    gap, back = compare(a, b, "win"), compare(b, a, "win")
     common = mine.keys() & theirs.keys()
     assert gap.opponents == len(common)
     if not common:
@@ -47,7 +47,7 @@ def test_the_gap_is_that_of_the_common_opponents(
             below += weight
         assert gap.ahead == pytest.approx(float(above / below), abs=1e-12)
         without = {name: cell for name, cell in theirs.items() if name in common}
-        assert compare(a, score("b", without), "wins") == gap, (
+        assert compare(a, score("b", without), "win") == gap, (
             "whom only one of them met does not matter"
         )
     assert gap.ahead == pytest.approx(-back.ahead, abs=1e-12)
@@ -61,7 +61,7 @@ def test_meeting_the_weak_is_no_merit() -> None:
         score("b", {"weak": (10, 9), "strong": (90, 18)}),
     )
     assert a.objective - b.objective > 0.5
-    assert compare(a, b, "wins").ahead == pytest.approx(0, abs=1e-12)
+    assert compare(a, b, "win").ahead == pytest.approx(0, abs=1e-12)
 
 
 @given(
@@ -116,7 +116,7 @@ def test_chance_passes_for_a_gap_as_often_as_promised() -> None:
         compare(
             drawn("x", {"a": 40, "b": 10, "c": 25, "d": 5}),
             drawn("y", {"a": 8, "b": 30, "c": 25, "d": 17}),
-            "wins",
+            "win",
         ).p
         for _ in range(4000)
     ]
@@ -127,5 +127,5 @@ def test_chance_passes_for_a_gap_as_often_as_promised() -> None:
 
 def test_standings_are_mean_gaps() -> None:
     scores = [score("m0", {"o": (10, 9)}), score("m1", {"o": (10, 5)}), score("m2", {"o": (10, 1)})]
-    assert standings(scores, "wins") == pytest.approx({"m0": 0.6, "m1": 0.0, "m2": -0.6})
-    assert standings(scores[:1], "wins") == {"m0": 0.0}
+    assert standings(scores, "win") == pytest.approx({"m0": 0.6, "m1": 0.0, "m2": -0.6})
+    assert standings(scores[:1], "win") == {"m0": 0.0}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pbt.config.population import PbtConfig
 from pbt.errors import EngineError
+from pbt.objective import as_objective
 from pbt.population.pbt_decision import decide, next_due, rank, top_count
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import MemberScore
@@ -283,20 +284,26 @@ def test_verdicts_are_sentences_with_the_numbers() -> None:
     assert "; mutates learning_rate 0.00" in changed
 
 
-def test_rules_of_the_two_kinds_of_games() -> None:
-    assert RULES.copy_gap == 0.35
-    assert PbtRules.from_config(PbtConfig(), "return").copy_gap == 0.0
-    assert PbtRules.from_config(PbtConfig(copy_gap=0.1), "wins").copy_gap == 0.1
+def test_rules_of_the_three_objectives() -> None:
+    assert (RULES.copy_gap, RULES.copy_significance) == (0.35, 1.0)
+    for objective in ("margin", "return"):
+        rules = PbtRules.from_config(PbtConfig(), as_objective(objective))
+        assert (rules.copy_gap, rules.copy_significance) == (0.0, 0.01)
+        assert (rules.opponents, rules.detail) == ("common", "against_squares")
+    assert PbtRules.from_config(PbtConfig(copy_gap=0.1), "win").copy_gap == 0.1
     assert PbtRules.from_mapping(json.loads(json.dumps(RULES.to_mapping()))) == RULES
-    assert PbtRules.from_config(PbtConfig(), "wins").opponents == "common"
-    gated = PbtConfig(copy_significance=0.05)
-    details = {
-        objective: PbtRules.from_config(gated, objective).detail for objective in ("wins", "return")
-    }
-    assert (
-        details == {"wins": "against", "return": "squares"}
-        and PbtRules.from_config(PbtConfig(), "return").detail == "plain"
-    )
+    assert PbtRules.from_config(PbtConfig(), "win").detail == "against"
+
+
+def test_games_of_one_seat_have_no_opponents() -> None:
+    alone = PbtRules.from_config(PbtConfig(), "return", alone=True)
+    assert (alone.opponents, alone.detail) == ("all", "squares")
+    open_to_chance = PbtConfig(copy_significance=1.0)
+    assert PbtRules.from_config(open_to_chance, "return", alone=True).detail == "plain"
+
+
+def test_rules_of_earlier_versions_say_wins() -> None:
+    assert PbtRules.from_mapping({**RULES.to_mapping(), "objective": "wins"}) == RULES
 
 
 @pytest.mark.parametrize(

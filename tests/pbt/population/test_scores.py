@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.errors import EngineError, EnvError
+from pbt.objective import ObjectiveKind
 from pbt.population.scores import (
     Detail,
-    Objective,
     ScoreWindow,
-    as_objective,
     game_points,
     opponent_of,
     score_games,
@@ -55,19 +54,16 @@ def game(
     ],
 )
 def test_points_of_a_game(record: GameRecord, wins: float | None, returns: float | None) -> None:
-    assert game_points(record, "m0", "wins") == wins
+    assert game_points(record, "m0", "win") == wins
+    met_others = any(seat.player != M0 for seat in record.seats)
+    assert game_points(record, "m0", "margin") == (returns if met_others else None)
     assert game_points(record, "m0", "return") == returns
 
 
-def test_a_return_that_is_no_number_is_an_error_of_the_game() -> None:
+@pytest.mark.parametrize("objective", ["margin", "return"])
+def test_a_return_that_is_no_number_is_an_error_of_the_game(objective: ObjectiveKind) -> None:
     with pytest.raises(EnvError, match="game 7: the return of m0 is nan"):
-        game_points(game(seat(M0, 0, math.nan), number=7), "m0", "return")
-
-
-def test_objective_words() -> None:
-    assert as_objective("wins") == "wins"
-    with pytest.raises(EngineError, match="expected"):
-        as_objective("points")
+        game_points(game(seat(M0, 0, math.nan), seat(M1, 1), number=7), "m0", objective)
 
 
 def random_games(seed: int, count: int) -> list[GameRecord]:
@@ -108,7 +104,15 @@ def begun_by(record: GameRecord, generation: int) -> GameRecord:
 
 @pytest.mark.parametrize(
     ("objective", "detail"),
-    [("wins", "plain"), ("wins", "against"), ("return", "plain"), ("return", "squares")],
+    [
+        ("win", "plain"),
+        ("win", "against"),
+        ("margin", "squares"),
+        ("margin", "against_squares"),
+        ("return", "plain"),
+        ("return", "squares"),
+        ("return", "against_squares"),
+    ],
 )
 @given(
     seed=st.integers(0, 10**6),
@@ -117,7 +121,7 @@ def begun_by(record: GameRecord, generation: int) -> GameRecord:
     restart_at=st.integers(0, 60),
 )
 def test_a_score_recomputed_from_rows_is_bit_equal(
-    objective: Objective, detail: Detail, seed: int, count: int, newest: int, restart_at: int
+    objective: ObjectiveKind, detail: Detail, seed: int, count: int, newest: int, restart_at: int
 ) -> None:
     # Behind the copy m0 finishes three games that its replaced weights began.
     games = [
@@ -149,46 +153,58 @@ def test_a_score_recomputed_from_rows_is_bit_equal(
             record for record in shuffled if score.first_game <= record.number <= score.last_game
         ]
         assert score_games(member, inside, objective, detail) == score
-        assert bool(score.against) == (detail == "against" and score.games > 0)
+        assert bool(score.against) == (detail.startswith("against") and score.games > 0)
         if score.against:
             assert sum(part.games for part in score.against) == score.games
-            assert sum(part.points for part in score.against) == score.objective * score.games
+            total = float(sum(Fraction(part.points) for part in score.against))
+            assert total == pytest.approx(score.objective * score.games, rel=1e-9, abs=1e-3)
+        if detail == "against_squares" and score.squares is not None:
+            check_analysis_of_variance(score)
         if score.squares is not None:
             spread = [(Fraction(value) - Fraction(score.objective)) ** 2 for value in points]
             assert score.squares == pytest.approx(float(sum(spread)), rel=1e-9)
 
 
+def check_analysis_of_variance(score: MemberScore) -> None:
+    """The squares of all games are those within opponents and those between them."""
+    within = sum(part.squares for part in score.against if part.squares is not None)
+    between = sum(
+        part.games * (part.points / part.games - score.objective) ** 2 for part in score.against
+    )
+    assert within + between == pytest.approx(score.squares, rel=1e-9)
+
+
 def test_no_games_yet() -> None:
-    assert ScoreWindow("wins", 5).score("m0") == MemberScore("m0", 0, 0.0, -1, -1)
+    assert ScoreWindow("win", 5).score("m0") == MemberScore("m0", 0, 0.0, -1, -1)
 
 
 def test_an_altered_row_changes_the_recomputed_score() -> None:
     games = [
         game(seat(M0, number % 2), seat(M1, 1 - number % 2), number=number) for number in range(10)
     ]
-    window = ScoreWindow("wins", 100)
+    window = ScoreWindow("win", 100)
     for record in games:
         window.add(record)
     stored = window.score("m0")
     flipped = replace(
         games[3], seats=tuple(replace(one, place=1 - one.place) for one in games[3].seats)
     )
-    assert score_games("m0", [*games[:3], flipped, *games[4:]], "wins") != stored
-    assert score_games("m0", games[1:], "wins") != stored
-    assert score_games("m0", [*games, *games[4:5]], "wins") != stored
+    assert score_games("m0", [*games[:3], flipped, *games[4:]], "win") != stored
+    assert score_games("m0", games[1:], "win") != stored
+    assert score_games("m0", [*games, *games[4:5]], "win") != stored
 
 
 def test_a_smaller_window_after_a_resume_keeps_the_newest() -> None:
-    window = ScoreWindow("wins", 10)
+    window = ScoreWindow("win", 10)
     for number in range(10):
         window.add(game(seat(M0, 0), seat(M1, 1), number=number))
-    smaller = ScoreWindow("wins", 3)
+    smaller = ScoreWindow("win", 3)
     smaller.load(window.state())
     assert smaller.score("m0") == MemberScore("m0", 3, 1.0, 7, 9)
 
 
 def test_game_numbers_must_ascend() -> None:
-    window = ScoreWindow("wins", 10)
+    window = ScoreWindow("win", 10)
     window.add(game(seat(M0, 0), seat(M1, 1), number=5))
     with pytest.raises(EngineError, match="game 5 of m"):
         window.add(game(seat(M0, 0), seat(M1, 1), number=5))
@@ -201,13 +217,14 @@ def test_opponents_have_names() -> None:
     ), "a copy is another opponent"
     assert opponent_of(game(seat(M0, 0), seat(M0, 1), seat(M1, 2)), "m0") == "member m1 0"
     assert opponent_of(game(seat(M0, 0), seat(OLD_M0, 1), seat(M1, 2)), "m0") == "several"
+    assert opponent_of(game(seat(M0, 0), seat(M0, 1)), "m0") == "itself"
 
 
 def test_games_of_older_checkpoints_without_opponents_count_only_where_nobody_asks_for_them() -> (
     None
 ):
     older = {"games": {"m0": [[3, 1.0], [5, 0.0]]}, "generations": {}}
-    plain, fair = ScoreWindow("wins", 10), ScoreWindow("wins", 10, "against")
+    plain, fair = ScoreWindow("win", 10), ScoreWindow("win", 10, "against")
     plain.load(older)
     fair.load(older)
     assert plain.score("m0") == MemberScore("m0", 2, 0.5, 3, 5)
@@ -215,6 +232,18 @@ def test_games_of_older_checkpoints_without_opponents_count_only_where_nobody_as
     assert fair.score("m0") == MemberScore(
         "m0", 1, 1.0, 7, 7, None, (Against("member m1 0", 1, 1.0),)
     )
-    asked_later = ScoreWindow("wins", 10, "against")
+    asked_later = ScoreWindow("win", 10, "against")
     asked_later.load(json.loads(json.dumps(plain.state())))
     assert asked_later.score("m0").games == 0
+
+
+def test_another_objective_ends_the_windows_and_keeps_the_generations() -> None:
+    window = ScoreWindow("margin", 10)
+    window.restart("m0", 1)
+    window.add(begun_by(game(seat(M0, 0, 5.0), seat(M1, 1, -5.0), number=3), 1))
+    assert window.score("m0").games == window.score("m1").games == 1
+    window.restart_all()
+    assert window.score("m0").games == window.score("m1").games == 0
+    # A game of the generation before the copy still does not count.
+    window.add(game(seat(M0, 0, 5.0), seat(M1, 1, -5.0), number=4))
+    assert (window.score("m0").games, window.score("m1").games) == (0, 1)

@@ -199,7 +199,7 @@ def test_the_gate_only_ever_forbids_copies(objectives: list[int], seed: int, lev
             assert gated == free
             continue
         by_name = {score.member: score for score in scores}
-        p = compare(by_name[free.copy_from], by_name[member], "wins").p
+        p = compare(by_name[free.copy_from], by_name[member], "win").p
         assert (gated.copy_from is not None) == (p <= level)
         assert f"p = {p:.3g}" in gated.verdict
 

@@ -147,7 +147,7 @@ class Scene:
         members = [
             Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)
         ]
-        rules = PbtRules.from_config(self.config.pbt, "wins")
+        rules = PbtRules.from_config(self.config.pbt, "win")
         learners = {handle.name: handle for handle in handles}
         self.controller = Controller(
             self.config, rules, members, learners, self.roster, self.sink, self.store

@@ -161,14 +161,14 @@ def test_what_a_process_keeps_of_what_it_freed(word: str, keeps: bool) -> None:
 @pytest.mark.parametrize(
     ("placement", "workers", "line"),
     [
-        ("serial", 1, "placement serial, 64 environments; networks compute in float32"),
-        ("inline", 1, "placement inline, 1 worker, 64 environments; networks compute in float32"),
+        ("serial", 1, "placement serial, 64 environments; networks compute in float32; ranked by the win rate"),
+        ("inline", 1, "placement inline, 1 worker, 64 environments; networks compute in float32; ranked by the win rate"),
         (
             "central",
             2,
             (
                 "placement central, 2 workers, 1 policy server, 1 learner, 64 environments; "
-                "networks compute in float32"
+                "networks compute in float32; ranked by the win rate"
             ),
         ),
     ],

@@ -7,6 +7,7 @@ export type CurvesBody = Got<"/v1/populations/{name}/metrics">;
 /** The metrics that people want most, in this order. */
 export const FIRST_METRICS: readonly string[] = [
   "win_rate",
+  "margin",
   "return",
   "entropy",
   "frames_per_s",
