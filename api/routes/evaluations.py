@@ -50,10 +50,10 @@ class SprtBody(Body):
 class NewEvaluationBody(Body):
     """A match to play.
 
-    players  `random`, `first@best`, `first/m0`, `first/m0@1.2M` or a snapshot's id; the score is
-             that of the first
+    players  `random`, `first@best`, `tag/prey@best` (of one role), `first/m0`, `first/m0@1.2M` or a
+             snapshot's id; the score is that of the first
     env      the game; needed only when none of the players was trained
-    games    how many games, in pairs; null: as `arena match` without --games
+    games    how many games, in pairs or blocks; null: as `arena match` without --games
     seed     the seed of everything random
     greedy   play the most likely actions instead of sampled ones
     sprt     a sequential test that may end the match early
@@ -110,7 +110,7 @@ class EvaluationBody(BaseModel):
     sprt         the sequential test, null without one
     games        games played so far
     planned      games planned
-    statistics   null before the first complete pair, and for more than two players
+    statistics   null before the first complete pair, at larger tables, and for more players
     match        the match's number in the league, from its first game on
     restarts     how often its process ended by itself
     cancelled    it was asked to end

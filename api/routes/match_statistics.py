@@ -66,7 +66,7 @@ def statistics(
 ) -> Response:
     """The statistics of the complete pairs that are stored. ETag: the league's revision.
 
-    null for more than two players, and before the first game that counts.
+    null for more than two players, at larger tables, and before the first game that counts.
     """
     match = the_match(here, match_id)
     return tagged_by_league(

@@ -81,7 +81,8 @@ def evaluate(
 
 def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]:
     """The report for people. first: the result that this one is compared with."""
-    seats = f"{', '.join(result.seats)} in turn" if len(result.seats) > 1 else result.seats[0]
+    several = "together" if result.together else "in turn"
+    seats = f"{', '.join(result.seats)} {several}" if len(result.seats) > 1 else result.seats[0]
     others = ""
     if result.others:
         left = "other seat" if result.others == 1 else f"{result.others} other seats"
@@ -153,6 +154,7 @@ def evaluation_json(result: Returns) -> dict[str, Any]:
         "mean_length": fmean(result.steps),
         "length_deviation": pstdev(result.steps),
         "seats": result.seats,
+        "seats_together": result.together,
         "random_opponents": result.others,
         "errors": len(result.errors),
         "player": player_json(result.player),

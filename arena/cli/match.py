@@ -49,8 +49,8 @@ GamesOption = Annotated[
     typer.Option(
         min=1,
         help=(
-            f"Games to play, in pairs with the seats swapped. Default: {DEFAULT_GAMES}; with "
-            f"--sprt at most {DEFAULT_SPRT_GAMES}."
+            "Games to play, in pairs with the seats swapped (at larger tables in blocks). Default: "
+            f"{DEFAULT_GAMES}; with --sprt at most {DEFAULT_SPRT_GAMES}."
         ),
         show_default=False,
     ),
@@ -128,8 +128,8 @@ def match(
 ) -> None:
     """Play A against B; the score is A's.
 
-    With more names, all of them play in every game, which must have as many seats, and their places
-    count.
+    With more names or more seats, places count: copies fill the seats that are left, and each
+    player takes every seat that it can equally often.
 
     Exit codes: 0 success; 1 an error of the game, of weights or of the league; 2 wrong input; 3 a
     player that is a program cannot be used; 4 more than one game and more than 1 % of the games
@@ -153,8 +153,8 @@ def match(
         if record:
             upgrade_league(league_path(data_dir(data)))
         spec, resolved = players_named(names, data, env, options, move_timeout_s)
-        check_meeting(spec, resolved)
-        check_test(resolved, test is not None or bool(assertions))
+        meeting = check_meeting(spec, resolved)
+        check_test(meeting.seating, test is not None or bool(assertions))
         plan = {
             "games": games,
             "seed": seed,
@@ -162,7 +162,7 @@ def match(
             "sprt": test,
             "concurrency": processes,
         }
-        result = _play(spec, resolved, data, record=record, **plan)
+        result = _play(spec, meeting.players, data, record=record, **plan)
     if as_json:
         print_json(match_json(result, assertions))
     else:

@@ -11,6 +11,7 @@ from arena.cli.output import say
 from arena.data.paths import data_dir, data_text, league_path
 from arena.league.database import League, open_league
 from arena.league.matches import (
+    OBJECTIVE_KEY,
     PERSON_KEY,
     SPRT_KEY,
     Match,
@@ -21,6 +22,7 @@ from arena.league.matches import (
 )
 from arena.matches.assertions import Assertion, read_assertions
 from arena.matches.match_result import MatchResult
+from arena.matches.plan import check_meeting
 from arena.matches.play import check_test, resume_match
 from arena.matches.report import resume_command
 from arena.players.resolve import ResolvedPlayer, resolve_players
@@ -81,7 +83,8 @@ def resume_from_league(
         begun = _find(league, number)
         assertions = read_assertions(asserted, tested=SPRT_KEY in begun.settings)
         spec, players = _players_of(begun, names, move_timeout_s, data)
-        check_test(players, bool(assertions))
+        meeting = check_meeting(spec, players, begun.settings.get(OBJECTIVE_KEY, "win"))
+        check_test(meeting.seating, bool(assertions))
         with (
             telling_how_to_resume(players, data) as on_start,
             progress_bar(title_of(players)) as on_progress,

@@ -8,9 +8,12 @@ from arena.matches.assertions import Assertion
 from arena.matches.match_result import MatchResult
 from arena.matches.report import match_report
 from arena.matches.report_schema import (
+    AnyReport,
     AssertionReport,
     DuelReport,
+    EstimateReport,
     MeasureReport,
+    PartnersReport,
     ReturnsReport,
     SprtReport,
     StandingReport,
@@ -26,7 +29,13 @@ def match_lines(
 ) -> list[str]:
     """The report, one text per line. data: the data directory, if the user named one."""
     report, where = match_report(result, asserted), data_text(data)
-    rows = _duel_rows(report, result) if isinstance(report, DuelReport) else _table_rows(report)
+    rows = (
+        _duel_rows(report, result)
+        if isinstance(report, DuelReport)
+        else _table_rows(report)
+        if isinstance(report, TableReport)
+        else _partner_rows(report)
+    )
     rows.append(("Games", _games(report)))
     if isinstance(report, DuelReport) and report.sprt is not None:
         rows.append(("SPRT", _sprt(report.sprt, paired=report.pair_counts is not None)))
@@ -119,7 +128,7 @@ def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[
 
 
 def _table_rows(report: TableReport) -> list[tuple[str, str]]:
-    names = [row.player.name for row in report.standings]
+    names = [_row_name(row) for row in report.standings]
     width = max(len(name) for name in names)
     rows = [
         (
@@ -131,8 +140,8 @@ def _table_rows(report: TableReport) -> list[tuple[str, str]]:
         )
     ]
     rows += [
-        (str(place), f"{row.player.name:{width}}  {_standing(row)}")
-        for place, row in enumerate(report.standings, start=1)
+        (str(place), f"{name:{width}}  {_standing(row)}")
+        for place, (name, row) in enumerate(zip(names, report.standings, strict=True), start=1)
     ]
     rows.append(
         ("", "the intervals of Elo take all games as independent, the others only whole blocks")
@@ -150,6 +159,51 @@ def _table_rows(report: TableReport) -> list[tuple[str, str]]:
             for score in scores
         ]
         rows.append(("", f"{name:{width}}  {'  '.join(cells)}".rstrip()))
+    return rows + _lead_rows(report, names)
+
+
+def _row_name(row: StandingReport) -> str:
+    return row.player.name if row.role is None else f"{row.player.name} as {row.role}"
+
+
+def _lead_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Mean returns, and leads in the same seats, where copies fill a role's seats."""
+    if report.seating != "roles" and report.objective == "win":
+        return []
+    returns = [
+        ("Return", f"{name} {_estimate(row.mean_return)}   (mean of a seat)")
+        for name, row in zip(names, report.standings, strict=True)
+    ]
+    units = {"places": "places earlier", "return": "more returned"}
+    return returns + [
+        (
+            "Lead",
+            f"{_estimate(one.lead, '+.4g')} {units[one.unit]}   (of {names[one.ahead]} over "
+            f"{names[one.behind]}, in the same seats on the same seeds)",
+        )
+        for one in report.leads
+    ]
+
+
+def _partner_rows(report: PartnersReport) -> list[tuple[str, str]]:
+    """Self-play, cross-play and their gap, then the matrix of mean returns."""
+    names = [one.player.name for one in report.players]
+    width = max(len(name) for name in [*names, "all"])
+    everyone = [*zip(names, report.players, strict=True), ("all", report)]
+    rows = [
+        (
+            "Return" if place == 0 else "",
+            f"{name:{width}}  self-play {_estimate(one.self_play)}   cross-play "
+            f"{_estimate(one.cross_play)}   gap {_estimate(one.gap, '+.4g')}",
+        )
+        for place, (name, one) in enumerate(everyone)
+    ]
+    heads = "  ".join(f"{name:>{width}}" for name in names)
+    explained = "(return of the row's player beside the column's)"
+    rows.append(("With", f"{'':{width}}  {heads}   {explained}"))
+    for name, one in zip(names, report.players, strict=True):
+        cells = "  ".join(f"{mean.value:{width}.4g}" for mean in one.with_each)
+        rows.append(("", f"{name:{width}}  {cells}"))
     return rows
 
 
@@ -171,11 +225,17 @@ def _percent(measure: MeasureReport) -> str:
     return f"{100 * measure.value:.1f} % [{100 * measure.low:.1f}, {100 * measure.high:.1f}]"
 
 
+def _estimate(mean: EstimateReport, form: str = ".4g") -> str:
+    """The mean with its interval, which a single block, or equal ones, do not have."""
+    ends = "" if mean.low is None else f" [{mean.low:{form}}, {mean.high:{form}}]"
+    return f"{mean.value:{form}}{ends}"
+
+
 def _measure(measure: MeasureReport, form: str) -> str:
     return f"{measure.value:{form}} [{measure.low:{form}}, {measure.high:{form}}]"
 
 
-def _games(report: DuelReport | TableReport) -> str:
+def _games(report: AnyReport) -> str:
     speed = (
         ""
         if report.games_per_s is None

@@ -12,8 +12,8 @@ from arena.data.paths import data_dir, league_path, population_paths
 from arena.league.database import League, open_league
 from arena.league.deletion import file_sizes
 from arena.league.frames import frames_text
-from arena.league.ratings import best_standing, standings
-from arena.league.summaries import PopulationSummary, list_populations
+from arena.league.ratings import Standing, best_of_roles, best_standing, standings
+from arena.league.summaries import PopulationSummary, list_populations, roles_of
 
 
 def populations(data: DataOption = None, as_json: JsonOption = False) -> None:
@@ -55,7 +55,9 @@ def _population(league: League, data: Path, summary: PopulationSummary) -> dict[
         state = "killed"
     elif pid is not None:
         state = "running"
-    best = best_standing(standings(league, summary.name))
+    table, roles = standings(league, summary.name), roles_of(league, summary.name)
+    best = best_standing(table) if len(roles) < 2 else None
+    by_role = {role: _best(row) for role, row in best_of_roles(table).items()}
     return {
         "name": summary.name,
         "state": state,
@@ -64,15 +66,8 @@ def _population(league: League, data: Path, summary: PopulationSummary) -> dict[
         "members": summary.members,
         "frames": summary.frames,
         "games": summary.games,
-        "best": None
-        if best is None
-        else {
-            "player": best.label,
-            "elo": best.elo,
-            "low": best.low,
-            "high": best.high,
-            "text": rating_text(best),
-        },
+        "best": None if best is None else _best(best),
+        "best_by_role": {role: by_role.get(role) for role in roles},
         "file_bytes": sum(file_sizes(paths.root)),
         "row_bytes": summary.size_bytes,
         "created_at": summary.created_at,
@@ -80,10 +75,27 @@ def _population(league: League, data: Path, summary: PopulationSummary) -> dict[
     }
 
 
+def _best(row: Standing) -> dict[str, Any]:
+    return {
+        "player": row.label,
+        "elo": row.elo,
+        "low": row.low,
+        "high": row.high,
+        "text": rating_text(row),
+    }
+
+
 def _population_cells(row: dict[str, Any]) -> tuple[str, ...]:
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created_at"]))
     state = f"running ({row['pid']})" if row["pid"] else row["state"]
-    best = row["best"]["text"] if row["best"] else "-"
+    roles = row["best_by_role"]
+    best = (
+        ", ".join(f"{role} {best['text'] if best else '-'}" for role, best in roles.items())
+        if len(roles) > 1
+        else row["best"]["text"]
+        if row["best"]
+        else "-"
+    )
     sizes = bytes_text(row["file_bytes"]), bytes_text(row["row_bytes"])
     return (
         row["name"],

@@ -9,6 +9,7 @@ from arena.league.database import League
 from arena.league.ratings import (
     RatingTable,
     Standing,
+    best_of_roles,
     best_standing,
     by_lower_bound,
     is_provisional,
@@ -16,22 +17,28 @@ from arena.league.ratings import (
     standings,
 )
 from arena.league.returns import return_standings
+from arena.league.summaries import roles_of
 from arena.stats.cycles import cyclic_share, significant_cycles
 
 
 def league_report(league: League, name: str, *, everyone: bool = False) -> dict[str, Any]:
     """The table of one population. Raises: PlayerError.
 
-    elo, low and high are null for a player that no chain of games connects to the others.
+    elo, low and high are null for a player that no chain of games connects to the others. "best" is
+    null where members play several roles: each role has its own in "best_by_role".
     """
     table = population_table(league, name, everyone=everyone)
     if alone := return_standings(league, name) if not table.rows else []:
         return returns_report(name, alone, everyone)
-    best = best_standing(table.rows if not everyone else standings(league, name))
+    own, roles = table.rows if not everyone else standings(league, name), roles_of(league, name)
+    best, by_role = best_standing(own) if len(roles) < 2 else None, best_of_roles(own)
     return {
         "population": name,
         "everyone": everyone,
         "best": best.player.name if best else None,
+        "best_by_role": {
+            role: by_role[role].player.name if role in by_role else None for role in roles
+        },
         **standings_report(table),
     }
 

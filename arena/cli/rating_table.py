@@ -21,6 +21,7 @@ from arena.league.ratings import (
     standings,
 )
 from arena.league.returns import return_standings
+from arena.league.summaries import roles_of
 from arena.stats.bradley_terry import BEST_MIN_GAMES, ELO_PER_NAT
 from arena.stats.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
 from arena.stats.intervals import wilson_interval
@@ -70,7 +71,9 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
         print_standings(
             f"population {name}" + (" and all others of its game" if everyone else ""), table, top
         )
-        print(best_text(name, table.rows if not everyone else standings(league, name)))
+        own = table.rows if not everyone else standings(league, name)
+        for line in best_lines(name, own, roles_of(league, name)):
+            print(line)
 
 
 def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None:
@@ -154,14 +157,26 @@ def predicted_score(row: Standing, best: Standing | None) -> float | None:
     return 1 / (1 + math.exp((best.elo - row.elo) / ELO_PER_NAT))
 
 
-def best_text(name: str, table: Sequence[Standing]) -> str:
-    """Which player is `@best`, or why there is none."""
+def best_lines(name: str, table: Sequence[Standing], roles: Sequence[str]) -> list[str]:
+    """Which player is `@best`, or why there is none: a line, or one for each of several roles."""
+    if len(roles) < 2:
+        return [_best_text(f"{name}@best", table)]
+    return [
+        _best_text(
+            f"{name}/{role}@best",
+            [row for row in table if row.snapshot is None or row.snapshot.record.role == role],
+        )
+        for role in roles
+    ]
+
+
+def _best_text(name: str, table: Sequence[Standing]) -> str:
     best = best_standing(table)
     if best is None:
-        return f"{name}@best: none yet; {why_no_best(table)}"
+        return f"{name}: none yet; {why_no_best(table)}"
     label = f"{best.label} ({best.player.name[:ID_DIGITS]})"
     return (
-        f"{name}@best is {label}: the highest lower end, {best.low:+.0f}, of its snapshots "
+        f"{name} is {label}: the highest lower end, {best.low:+.0f}, of its snapshots "
         f"that play and have {BEST_MIN_GAMES} games or more"
     )
 

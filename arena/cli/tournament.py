@@ -27,6 +27,8 @@ from arena.league.database import open_league, upgrade_league
 from arena.league.ratings import RatingTable, match_table
 from arena.matches.game_list import is_spoiled
 from arena.matches.match_result import MatchResult
+from arena.matches.report import match_report
+from arena.matches.report_schema import TableReport
 from arena.matches.tournament import (
     DEFAULT_GAMES,
     Fixture,
@@ -34,12 +36,18 @@ from arena.matches.tournament import (
     plan_tournament,
     play_tournament,
 )
+from arena.matches.verdict import verdict
 
 PlayersArgument = Annotated[
     list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)
 ]
 GamesOption = Annotated[
-    int, typer.Option(min=1, help="Games of each match, in pairs with the seats swapped.")
+    int,
+    typer.Option(
+        min=1,
+        help="Games of each match, in pairs with the seats swapped (larger tables: of a round, in "
+        "blocks).",
+    ),
 ]
 RoundsOption = Annotated[
     int, typer.Option(min=1, help="How many round robins, each with its own seeds.")
@@ -65,10 +73,10 @@ def tournament(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play a round robin of matches, and rate the players by these games alone.
+    """Let every two players meet equally often, and rate them by these games alone.
 
-    The matches are stored in the league. The same command goes on where it was stopped: Ctrl-C
-    keeps complete pairs, and a match that was played already counts. The exit codes are those of
+    The matches (at larger tables one in each round) are stored in the league. The same command goes
+    on where it was stopped: Ctrl-C keeps complete pairs, and played matches count. Exit codes as of
     `arena match`: 3 a player that is a program cannot be used; 4 more than one game and more than
     1 % of the games raised an error; 130 Ctrl-C.
     """
@@ -102,20 +110,24 @@ def tournament(
 
 
 def _say_match(fixture: Fixture, result: MatchResult) -> None:
-    stats = result.duel
     number = f"match {result.match_id}: " if result.match_id is not None else ""
     interim = " (interim)" * result.interim
-    say(
-        f"{number}{result.a.label} vs {result.b.label}   {stats.score:.1%} [{stats.low:.1%}, "
-        f"{stats.high:.1%}] of {stats.total.games} games{interim}"
-    )
+    names = " vs ".join(player.label for player in result.plan.players)
+    if (stats := result.statistics) is None:
+        said = f"{verdict(result)}, after {len(result.records)} games"
+    else:
+        said = f"{stats.score:.1%} [{stats.low:.1%}, {stats.high:.1%}] of {stats.total.games} games"
+    say(f"{number}{names}   {said}{interim}")
 
 
 def _title(played: Tournament) -> str:
+    number = len(played.results)
     state = (
-        "interim, the same command goes on" if played.interim else f"{len(played.results)} matches"
+        "interim, the same command goes on"
+        if played.interim
+        else f"{number} match{'es' * (number != 1)}"
     )
-    return f"tournament   {played.planned[0].a.env_name}, {state}"
+    return f"tournament   {played.planned[0].players[0].env_name}, {state}"
 
 
 def _matches(played: Tournament) -> str:
@@ -124,10 +136,10 @@ def _matches(played: Tournament) -> str:
 
 
 def _report(played: Tournament, table: RatingTable) -> dict[str, Any]:
-    first = played.planned[0]
+    first = played.planned[0].players[0]
     return {
-        "env": first.a.env_name,
-        "env_options": first.a.env_options,
+        "env": first.env_name,
+        "env_options": first.env_options,
         "planned_matches": len(played.planned),
         "interim": played.interim,
         "matches": [_match_report(fixture, result) for fixture, result in played.results],
@@ -136,7 +148,22 @@ def _report(played: Tournament, table: RatingTable) -> dict[str, Any]:
 
 
 def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
-    """One match for `--json`; score, low and high are those of a."""
+    """One match for `--json`; score, low and high are those of a.
+
+    At larger tables there is no score: the standings stand in its place.
+    """
+    report = match_report(result)
+    if isinstance(report, TableReport):
+        table = report.model_dump(mode="json", include={"standings", "games", "verdict"})
+        players = [player.label for player in result.plan.players]
+        return {
+            "match": result.match_id,
+            "round": fixture.round,
+            "seed": fixture.seed,
+            "players": players,
+            **table,
+            "interim": result.interim,
+        }
     stats = result.duel
     return {
         "match": result.match_id,

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from arena.cli.output import DataOption, JsonOption, NameArgument, SetOption, print_json, say
-from arena.data.paths import check_population_name, data_dir, population_paths
+from arena.data.paths import check_population_name, data_dir, data_text, population_paths
 from pbt.errors import ConfigError, PbtError, PlayerError
 
 STOP_TIMEOUT_S = 120.0
@@ -75,7 +75,7 @@ def train(
         loaded, chosen = load_named(config, name, overrides or ())
         with told_when_cut_off(chosen, folder), Display(chosen, quiet=as_json) as display:
             result = start_training(loaded, chosen, folder, display, say)
-    report(result, as_json)
+    report(result, as_json, data)
 
 
 @contextmanager
@@ -110,9 +110,10 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
 
 
 # No type for the result: arena.training.train would import torch for --help.
-def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
-    """Print what a training did, for people or for programs."""
+def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no-untyped-def]
+    """Print what a training did, for people or for programs. data: as the user named it."""
     from arena.cli.display import clock, short
+    from arena.cli.next_steps import next_steps
     from arena.data.telemetry import stage_seconds, telemetry_lines
 
     progress = result.progress
@@ -154,12 +155,10 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
     for line in telemetry_lines(result.status):
         say(f"  {line}")
     if result.finished:
-        compare = "evaluate" if progress.ranked_by == "return" else "match"
-        say(
-            f"finished. Next: arena league {result.name}; arena {compare} {result.name}@best random"
-        )
+        say(f"finished. Next: {next_steps(result.name, data)}")
     else:
-        say(f"stopped and saved. Go on with: arena train --resume {result.name}")
+        where = data_text(data)
+        say(f"stopped and saved. Go on with: arena train --resume {result.name}{where}")
 
 
 def stop(

@@ -20,6 +20,7 @@ from pbt.errors import HeldError, PbtError
 from pbt.records import GameRecord, PlayerRef
 
 SPRT_KEY, FAILED_KEY, PERSON_KEY = "sprt", "failed", "person"
+OBJECTIVE_KEY, KIND_KEY = "objective", "seating"
 
 
 class MatchError(PbtError):
@@ -40,7 +41,9 @@ class Match:
     seed         seed of the match
     settings     what else decides the games (greedy, opening plies, ...); under "sprt" the test
                  that may end the match, under "failed" the error that ended it, under "person" the
-                 session in which a person played by hand
+                 session in which a person played by hand, under "objective" what decides between
+                 the players where it is not games won, and under "seating" what the games of a
+                 block are where that is not two players who swap their seats
     created_at   when it was planned
     finished_at  when its last game ended, None before that
     """
@@ -200,7 +203,7 @@ def matches_between(
 
 
 def settings_of_games(stored: str) -> str:
-    """The part of stored settings that decides the games, without what only ends the match.
+    """The part of stored settings that decides the games, not when they end or what counts in them.
 
     Two matches that agree in it play the same games.
     """
@@ -208,7 +211,7 @@ def settings_of_games(stored: str) -> str:
         {
             key: value
             for key, value in json.loads(stored).items()
-            if key not in (SPRT_KEY, FAILED_KEY)
+            if key not in (SPRT_KEY, FAILED_KEY, OBJECTIVE_KEY)
         }
     )
 

@@ -118,13 +118,29 @@ def is_provisional(row: Standing) -> bool:
     return row.low is None or row.total.games < BEST_MIN_GAMES
 
 
-def best_standing(table: Sequence[Standing]) -> Standing | None:
-    """`@best`: the first ranked player that is a snapshot with weights, None without one."""
+def best_standing(table: Sequence[Standing], role: str | None = None) -> Standing | None:
+    """`@best`: the first ranked player that is a snapshot with weights, None without one.
+
+    role  only snapshots that play this role; None: any
+    """
     ranked = (row for row in by_lower_bound(table) if not is_provisional(row))
     return next(
-        (row for row in ranked if row.snapshot is not None and not row.snapshot.weights_removed),
+        (
+            row
+            for row in ranked
+            if row.snapshot is not None
+            and not row.snapshot.weights_removed
+            and role in (None, row.snapshot.record.role)
+        ),
         None,
     )
+
+
+def best_of_roles(table: Sequence[Standing]) -> dict[str, Standing]:
+    """Role -> its best player, of the roles in the table that have one, sorted by name."""
+    roles = sorted({row.snapshot.record.role for row in table if row.snapshot is not None})
+    found = {role: best_standing(table, role) for role in roles}
+    return {role: row for role, row in found.items() if row is not None}
 
 
 def _standing(

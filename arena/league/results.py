@@ -8,9 +8,11 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from sqlalchemy import Connection, select, text
 
 from arena.league.database import League, count_rows
@@ -33,11 +35,10 @@ from arena.stats.plackett_luce import Ranking
 from arena.stats.win_matrix import WinMatrix, win_matrix
 from pbt.records import PlayerRef
 
-# A player in several seats counts with its best place.
 _SEATS = text(f"""
-SELECT g.id, s.player_id, MIN(s.place) AS place
+SELECT g.id, s.player_id, s.place
 {CHOSEN} CROSS JOIN game_seats s ON s.game_id = g.id
-GROUP BY g.id, s.player_id ORDER BY g.id, s.player_id
+ORDER BY g.id, s.player_id, s.place
 """)
 
 
@@ -183,8 +184,15 @@ def _results(league: League, connection: Connection, sources: Sequence[Source]) 
 
 
 def _compared(ranking: Ranking[PlayerRef]) -> list[PairResult[PlayerRef]]:
-    """The results of every two players of a table."""
-    seated = list(zip(ranking.players, ranking.places, strict=True))
+    """The results of every two players of a table.
+
+    A player in several seats counts with the mean of their places: with the best of them, copies of
+    one player would beat a single equal one.
+    """
+    places: dict[PlayerRef, list[float]] = defaultdict(list)
+    for player, place in zip(ranking.players, rankdata(ranking.places).tolist(), strict=True):
+        places[player].append(place)
+    seated = [(player, fmean(own)) for player, own in places.items()]
     return [
         PairResult(
             a,
@@ -209,12 +217,15 @@ def _rankings(
 ) -> list[Ranking[PlayerRef]]:
     """The results of the games; games with equal results are counted together.
 
-    A game in which a player met only itself says nothing and is left out.
+    A player may hold several seats. A game in which it met only itself says nothing and is left
+    out.
     """
     ended: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for row in connection.execute(_SEATS, scope):
         ended[row.id].append((row.player_id, row.place))
-    counted = Counter(tuple(seats) for seats in ended.values() if len(seats) > 1)
+    counted = Counter(
+        tuple(seats) for seats in ended.values() if len({player for player, _ in seats}) > 1
+    )
     return [
         Ranking(
             tuple(player_of[player] for player, _ in seats),

@@ -1,4 +1,7 @@
-"""Names of snapshots: `demo/m2`, `demo/m2@1.2M`, `demo@best`, an id or the beginning of one."""
+"""Names of snapshots: `demo/m2`, `demo/m2@1.2M`, `demo@best`, an id or the beginning of one.
+
+A population whose members play several roles has a best of each: `tag/prey@best`.
+"""
 
 import difflib
 import re
@@ -19,14 +22,15 @@ from arena.league.stored_snapshots import (
     list_snapshots,
     snapshots_of,
 )
-from arena.league.summaries import list_members, member_names
+from arena.league.summaries import list_members, member_names, roles_of
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 from pbt.errors import PlayerError
 
 FORMS = (
     "demo/m2 (newest snapshot of a member), demo/m2@1.2M (the one at or below that many "
-    "frames), demo@best, or a snapshot id"
+    "frames), demo@best (demo/ROLE@best where members play several roles), or a snapshot id"
 )
+BEST = "best"
 _FRAMES = re.compile(r"(\d+(?:\.\d+)?)([kMB]?)")
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 _ID = re.compile(r"[0-9a-f]{4,64}")
@@ -46,17 +50,32 @@ def find_snapshot(league: League, text: str, *, playable: bool = True) -> Stored
         population, _, member = population.partition("/")
         if population == IMPORTED:
             return _import(league, text, member + at + rest)
+        if rest == BEST and member in roles_of(league, population):
+            return _best(league, text, population, member)
         return _of_member(league, text, population, member, rest if at else None, playable=playable)
     if at:
-        return _best(league, text, population, rest)
+        return _best_of_all(league, text, population, rest)
     if _ID.fullmatch(text):
         return _by_id(league, text, playable=playable)
     with league.read() as connection:
         find_population(connection, text)
     raise PlayerError(
-        f"{text!r} is a population; expected one player of it: {text}@best, or a member such "
-        f"as {_first_member(league, text)}"
+        f"{text!r} is a population; expected one player of it: {best_names_text(league, text)}, or "
+        f"a member such as {_first_member(league, text)}"
     )
+
+
+def best_names(league: League, population: str) -> list[str]:
+    """The names of a population's best players: one, or one for each role. Raises: PlayerError."""
+    roles = roles_of(league, population)
+    if len(roles) < 2:
+        return [f"{population}@{BEST}"]
+    return [f"{population}/{role}@{BEST}" for role in roles]
+
+
+def best_names_text(league: League, population: str) -> str:
+    """The same for people: "demo@best", or "tag/predator@best or tag/prey@best"."""
+    return " or ".join(best_names(league, population))
 
 
 def _weightless(league: League, text: str) -> str | None:
@@ -99,14 +118,16 @@ def _of_member(
     names = member_names(league, population)
     made = list_snapshots(league, population, member)
     if not made and member not in names:
-        near = difflib.get_close_matches(member, names, n=1)
+        known = [*names, *(roles_of(league, population) if frames == BEST else ())]
+        near = difflib.get_close_matches(member, known, n=1)
         hint = (
             f"did you mean {population}/{near[0]}?"
             if near
-            else f"it has {', '.join(names) or 'none'}"
+            else f"it has {', '.join(known) or 'none'}"
         )
+        kind = "member and no role" if frames == BEST else "member"
         raise PlayerError(
-            f"player {text!r}: population {population} has no member {member!r}; {hint}"
+            f"player {text!r}: population {population} has no {kind} {member!r}; {hint}"
         )
     usable = [snapshot for snapshot in made if not (playable and snapshot.weights_removed)]
     if not usable:
@@ -135,25 +156,41 @@ def _of_member(
     return below[-1]
 
 
-def _best(league: League, text: str, population: str, word: str) -> StoredSnapshot:
-    if word != "best":
+def _best_of_all(league: League, text: str, population: str, word: str) -> StoredSnapshot:
+    """The best of a population whose members play one role. Raises: PlayerError."""
+    if word != BEST:
         first = _first_member(league, population)
         raise PlayerError(
             f"player {text!r}: after a population only @best is known; frames belong to a "
             f"member, as in {first}@{word or '1M'}"
         )
-    table = standings(league, population)
+    roles = roles_of(league, population)
+    if len(roles) > 1:
+        raise PlayerError(
+            f"player {text!r}: members of {population} play {len(roles)} roles, and each has a "
+            f"best of its own; expected {best_names_text(league, population)}"
+        )
+    return _best(league, text, population, None)
+
+
+def _best(league: League, text: str, population: str, role: str | None) -> StoredSnapshot:
+    """The best that plays this role (None: any). Raises: PlayerError."""
+    table = [
+        row
+        for row in standings(league, population)
+        if row.snapshot is not None and role in (None, row.snapshot.record.role)
+    ]
     best = best_standing(table)
     if best is None or best.snapshot is None:
         alone = return_standings(league, population)
         if (solo := best_by_return(alone)) is not None:
             return solo.snapshot
-        counts = [(row.total.games, row.label) for row in table if row.snapshot is not None] + [
+        counts = [(row.total.games, row.label) for row in table] + [
             (row.games, row.label) for row in alone
         ]
         most, whose = max(counts, default=(0, ""))
         so_far = f"{whose} has most, {most}" if most else "none was played"
-        instead = f"train on, or name a member: {_first_member(league, population)}"
+        instead = f"train on, or name a member: {_first_member(league, population, role)}"
         raise PlayerError(
             f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet "
             f"({so_far}); {instead}"
@@ -192,6 +229,6 @@ def _short(ids: Sequence[str]) -> str:
     )
 
 
-def _first_member(league: League, population: str) -> str:
-    rows = list_members(league, population)
+def _first_member(league: League, population: str, role: str | None = None) -> str:
+    rows = [row for row in list_members(league, population) if role in (None, row.role)]
     return f"{population}/{rows[0].name}" if rows else f"{population}/m0"

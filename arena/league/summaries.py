@@ -135,6 +135,13 @@ def member_names(league: League, population: str) -> list[str]:
         return [row.name for row in connection.execute(_MEMBERS, of)]
 
 
+def roles_of(league: League, population: str) -> list[str]:
+    """The roles that a population's members play, in the members' order. Raises: PlayerError."""
+    with league.read() as connection:
+        of = {"population_id": find_population(connection, population).id}
+        return list(dict.fromkeys(row.role for row in connection.execute(_MEMBERS, of)))
+
+
 def _last_of_each_member(
     table: Any, mine: Any, order: Sequence[Any], *columns: Any, total: Any
 ) -> Select[Any]:

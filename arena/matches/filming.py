@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from arena.matches.balance import rotated
 from arena.matches.game_list import PlannedGames, turn
-from arena.matches.plan import sittings
 from arena.matches.tables import FrozenTables, PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer, make_game
 from arena.signals import SignalControl
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
+from pbt.errors import PlayerError
 from pbt.film.camera import Camera, Eyes, Pace, counted, pace_of
 from pbt.film.extra import FilmError
 from pbt.film.folder import SUFFIX
@@ -176,7 +177,20 @@ def _sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int,
             f"{players[0].env_name} has {seats} seats, and {players_were} named; expected a player "
             "for every seat, the same one may be named again"
         )
-    return sittings(game, players)
+    roles = [game.roles[role].name for role in game.seat_roles]
+    changed = (rotated(tuple(range(named)), turn) for turn in range(named))
+    possible = tuple(
+        turned
+        for turned in changed
+        if all(players[player].plays(role) for player, role in zip(turned, roles, strict=True))
+    )
+    if possible:
+        return possible
+    plays = " and ".join(f"{player.label} plays {player.role or 'any role'}" for player in players)
+    raise PlayerError(
+        f"{plays}; {players[0].env_name} seats {', '.join(roles)}: name players in the order of "
+        "their seats"
+    )
 
 
 def _planned(

@@ -63,6 +63,7 @@ def order_of(plan: "MatchPlan") -> JsonState:
         "greedy": plan.greedy,
         "plies": plan.opening_plies,
         "batch": plan.batch,
+        "objective": plan.objective,
     }
 
 
@@ -116,6 +117,7 @@ def help_out(channel: Channel) -> None:
         greedy=match["greedy"],
         batch=match["batch"],
         plies=match["plies"],
+        objective=match["objective"],
     )
     with closing(BatchTables(env, plan)) as tables:
         for message in messages:

@@ -6,14 +6,45 @@ from dataclasses import dataclass
 from arena.league.matches import Match
 from arena.matches.game_list import is_spoiled
 from arena.matches.plan import MatchPlan
-from arena.matches.results import PlayedGames, duel_games, leads, ranked_games
+from arena.matches.results import (
+    PlayedGames,
+    duel_games,
+    leads,
+    partner_returns,
+    ranked_games,
+    seat_places,
+    seat_returns,
+)
+from arena.matches.seating import SeatTaken
 from arena.players.resolve import RANDOM, ResolvedPlayer
 from arena.stats.bradley_terry import Rating
+from arena.stats.cross_play import CrossPlay, cross_play
 from arena.stats.free_for_all import FreeForAll, free_for_all
 from arena.stats.plackett_luce import Ranking, fit_rankings
 from arena.stats.score import MatchStatistics, match_statistics
+from arena.stats.seat_means import Mean, block_means, lead, mean_of
 from arena.stats.sprt import SequentialTest
 from pbt.records import GameRecord
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """The result of games at larger tables, or of more than two players.
+
+    Players are counted by (player, role of the seat), where the game has several roles.
+
+    standings  mean places, wins, and scores of every two
+    ratings    by Plackett-Luce; `random` is 0, or else the first player
+    returns    the mean return of a seat of each
+    leads      of every two that held the same seats on the same seeds, without meeting there: how
+               much earlier the first came (in places), or how much more it returned where that is
+               what counts
+    """
+
+    standings: FreeForAll[SeatTaken]
+    ratings: tuple[Rating[SeatTaken], ...]
+    returns: dict[SeatTaken, Mean]
+    leads: dict[tuple[SeatTaken, SeatTaken], Mean]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +53,8 @@ class MatchResult:
 
     plan         the match as it was planned
     match_id     number in the league; None when the match was not recorded
-    statistics   of the first player; None for more than two players
-    table        standings of more than two players; None for two
-    ratings      of more than two players, in the order given; empty for two
+    statistics   of the first player, where two meet in games of at most two seats; else None
+    table        of larger tables, and of more than two players; else None
     returns      in games of one seat: the returns of both players on each seed; else empty
     test         the sequential test; None without
     records      the games that count, in the order planned
@@ -34,13 +64,13 @@ class MatchResult:
     interim      fewer games than planned were played, because of Ctrl-C
     notes        what a reader of the numbers should know
     left_out     number of finished games that do not count, because their block is unfinished
+    partners     self-play and cross-play, where returns count and players can take every seat
     """
 
     plan: MatchPlan
     match_id: int | None
     statistics: MatchStatistics | None
-    table: FreeForAll[int] | None
-    ratings: tuple[Rating[int], ...]
+    table: TableResult | None
     returns: tuple[tuple[float, float], ...]
     test: SequentialTest | None
     records: tuple[GameRecord, ...]
@@ -49,6 +79,7 @@ class MatchResult:
     interim: bool
     notes: tuple[str, ...]
     left_out: int = 0
+    partners: CrossPlay | None = None
 
     @property
     def a(self) -> ResolvedPlayer:
@@ -91,14 +122,13 @@ def match_result(
     notes        to be added to the plan's
     """
     counted = results.counted
-    many_players = len(plan.players) > 2
-    table = free_for_all(ranked_games(plan, counted), plan.seed) if many_players else None
+    together = plan.seating.kind == "partners"
+    duel = plan.seating.duel
     return MatchResult(
         plan=plan,
         match_id=match.id if match else None,
-        statistics=None if many_players else match_statistics(duel_games(plan, counted)),
-        table=table,
-        ratings=_ratings(plan, results) if many_players else (),
+        statistics=match_statistics(duel_games(plan, counted)) if duel else None,
+        table=None if duel or together else _table(plan, results),
         returns=tuple(leads(plan, counted)),
         test=results.test,
         records=tuple(counted.values()),
@@ -107,12 +137,46 @@ def match_result(
         interim=not results.complete,
         notes=(*plan.notes, *notes),
         left_out=results.left_out,
+        partners=cross_play(partner_returns(plan, counted), len(plan.players))
+        if together
+        else None,
     )
 
 
-def _ratings(plan: MatchPlan, results: PlayedGames) -> tuple[Rating[int], ...]:
-    """Ratings in the order of the players; `random` is 0, or else the first player."""
-    names = [player.ref.name for player in plan.players]
-    rankings = [Ranking(game.players, game.places) for game in ranked_games(plan, results.counted)]
-    ratings = fit_rankings(rankings, names.index(RANDOM) if RANDOM in names else 0)
-    return tuple(sorted(ratings, key=lambda rating: rating.player))
+def _table(plan: MatchPlan, results: PlayedGames) -> TableResult:
+    counted = results.counted
+    ranked = ranked_games(plan, counted)
+    standings = free_for_all(ranked, plan.seed, plan.seating.block)
+    rankings = [Ranking(game.players, game.places) for game in ranked]
+    returns = block_means(seat_returns(plan, counted))
+    return TableResult(
+        standings,
+        tuple(sorted(fit_rankings(rankings, anchor(plan)), key=lambda rating: rating.player)),
+        {taken: mean_of(blocks) for taken, blocks in returns.items()},
+        _leads(plan, results) if plan.seating.kind == "roles" else {},
+    )
+
+
+def anchor(plan: MatchPlan) -> SeatTaken:
+    """What has the rating 0: the first seats that `random` took, else those of the first player."""
+    block = range(len(plan.seating.sittings))
+    taken = sorted({one for index in block for one in plan.seating.taken(index)})
+    random = (one for one in taken if plan.players[one.player].ref.name == RANDOM)
+    return next(random, taken[0])
+
+
+def _leads(plan: MatchPlan, results: PlayedGames) -> dict[tuple[SeatTaken, SeatTaken], Mean]:
+    """How much better each player did than every other one in the same role, on the same seeds."""
+    by_places = plan.objective == "win"
+    values = (seat_places if by_places else seat_returns)(plan, results.counted)
+    means = block_means(values)
+    found = {}
+    for a in means:
+        for b in means:
+            if a == b or a.role != b.role:
+                continue
+            own, other = (means[b], means[a]) if by_places else (means[a], means[b])
+            ahead = lead(own, other)
+            if ahead is not None:
+                found[a, b] = ahead
+    return found

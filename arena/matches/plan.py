@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from arena.league.matches import KIND_KEY, OBJECTIVE_KEY
+from arena.matches.seating import STORED_BEFORE, Arrangement, Entrant, Objective, Seating, arrange
 from arena.matches.tables import PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.config.running import EvaluationConfig
@@ -12,42 +15,12 @@ from pbt.errors import PlayerError
 from pbt.seeding import integer
 
 
-@dataclass(frozen=True, slots=True)
-class Seating:
-    """The players' seats in the games of a block.
+def seating_of(
+    env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], objective: Objective = "win"
+) -> Seating:
+    """The seating of players, as `arena.matches.seating.arrange` finds it.
 
-    A block is a pair of games where two meet, and as many games as players at larger tables.
-
-    sittings  the player of each seat, by game of the block; a single entry where the seats cannot
-              be swapped
-    paired    the games of a block share their seed
-    notes     what a reader of the results should know
-    """
-
-    sittings: tuple[tuple[int, ...], ...]
-    paired: bool
-    notes: tuple[str, ...] = ()
-
-    @property
-    def alone(self) -> bool:
-        """The game has one seat: each player has a game of its own on every seed."""
-        return len(self.sittings[0]) == 1
-
-    @property
-    def block(self) -> int:
-        """Number of games that count as evidence only together."""
-        return len(self.sittings) if self.paired or self.alone else 1
-
-    def sitting(self, index: int) -> tuple[int, ...]:
-        """The player of each seat in game `index` of the match."""
-        return self.sittings[index % len(self.sittings)]
-
-
-def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> Seating:
-    """The seating of players by their roles.
-
-    Raises: PlayerError for players of two games, for another number of players than seats, and for
-    players whose roles leave a seat empty.
+    Raises: PlayerError for players of two games, and as `arrange`.
     """
     first = players[0]
     for player in players[1:]:
@@ -57,93 +30,92 @@ def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> S
                 f"{player.env_name}, or the same with other options"
             )
             raise PlayerError(f"{played}; expected players of one game")
-    _check_number(game, players)
-    unequal = (
-        ()
-        if env.replayable
-        else (f"{first.env_name} is not replayable: equal seeds do not give equal games",)
-    )
-    if len(game.seat_roles) == 1:
-        alone = tuple(f"{note}, so returns are compared by number alone" for note in unequal)
-        return Seating(((0,), (1,)), paired=env.replayable, notes=alone)
-    possible = sittings(game, players)
-    if len(possible) < len(players):
-        note = _fixed_seats(game, players, possible[0])
-        return Seating(possible[:1], paired=False, notes=(note,))
-    return Seating(
-        possible,
-        paired=env.replayable,
-        notes=tuple(
-            f"{note}, so games are not paired; seats still change in turn" for note in unequal
-        ),
-    )
-
-
-def _fixed_seats(game: Game, players: Sequence[ResolvedPlayer], sitting: Sequence[int]) -> str:
-    """The note on players who cannot swap their seats. sitting: the player of each seat."""
     roles = [game.roles[role].name for role in game.seat_roles]
-    seats = ", ".join(
-        f"{players[player].label} is {role}" for player, role in zip(sitting, roles, strict=True)
-    )
-    return (
-        f"seats cannot be swapped ({seats}), so games are not paired and the score holds what "
-        "the roles give"
-    )
+    entrants = [Entrant(player.label, player.role) for player in players]
+    found = arrange(first.env_name, roles, entrants, objective)
+    shared = env.replayable and len(found.sittings) > 1
+    notes = _kind_notes(found, roles, entrants)
+    if not env.replayable and len(found.sittings) > 1:
+        notes.append(_unrepeatable(first.env_name, found))
+    return Seating(found.sittings, shared, tuple(notes), found.kind, tuple(roles))
 
 
-def _check_number(game: Game, players: Sequence[ResolvedPlayer]) -> None:
-    name, seats, named = players[0].env_name, len(game.seat_roles), len(players)
-    if named < 2:
-        raise PlayerError(
-            f"{players[0].label} is alone; expected two players or more, or `arena evaluate "
-            f"{players[0].label}`"
-        )
-    if named == max(seats, 2):
-        if named > 2 and len({player.ref for player in players}) < named:
-            raise PlayerError(
-                f"the same player twice at a table of {seats} in {name}; expected {seats} "
-                "different ones"
-            )
-        return
-    if seats == 1:
-        raise PlayerError(
-            f"{name} has one seat, and {named} players were named; expected two. `arena evaluate` "
-            "shows more of them side by side"
-        )
-    if seats == 2:
-        raise PlayerError(f"{name} has 2 seats, and {named} players were named; expected two")
-    alone = f"`arena evaluate {players[0].label}` seats a player among random ones"
-    raise PlayerError(
-        f"{name} has {seats} seats, and {named} players were named; expected a player for "
-        f"every seat; {alone}"
-    )
+def _unrepeatable(game: str, found: Arrangement) -> str:
+    note = f"{game} is not replayable: equal seeds do not give equal games, so "
+    if found.kind == "alone":
+        return note + "returns are compared by number alone"
+    if found.kind == "turns":
+        return note + "games are not paired; seats still change in turn"
+    return note + "the games of a block have different seeds"
 
 
-def sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
-    """Every rotation of the players in which each one plays the role of its seat.
+def _kind_notes(found: Arrangement, roles: Sequence[str], players: Sequence[Entrant]) -> list[str]:
+    """What the games of a match answer, where that is not a table of as many players as seats."""
+    seats, games, first = len(roles), len(found.sittings), found.sittings[0]
+    match found.kind:
+        case "copies" if len(players) == 2:
+            return [
+                f"two players, {seats} seats: each in turn plays alone among copies of the other, "
+                "in every seat"
+            ]
+        case "copies":
+            return [f"copies of the {len(players)} players fill the {seats} seats in turn"]
+        case "groups":
+            return [
+                f"{len(players)} players at tables of {seats}: in every {games} games each takes "
+                "every seat and meets each other one equally often"
+            ]
+        case "partners":
+            return [
+                "each player plays with copies of itself (self-play) and with each other player "
+                "(cross-play), in every seat"
+            ]
+        case "fixed" | "roles" if games == 1:
+            named = zip(first, roles, strict=True)
+            shown = ", ".join(f"{players[player].label} is {role}" for player, role in named)
+            return [
+                f"seats cannot be swapped ({shown}), so games are not paired and the score holds "
+                "what the roles give"
+            ]
+        case "roles":
+            return [
+                "roles differ: copies of one player fill the seats of a role, against every choice "
+                "for the others; what can be compared are players of one role"
+            ]
+        case _:
+            return []
 
-    Raises: PlayerError when there is none.
+
+class Meeting(NamedTuple):
+    """The players of a match and their seats.
+
+    players  of the match, in the order named
+    seating  the seat of each in every game
     """
-    number = len(players)
-    roles = [game.roles[role].name for role in game.seat_roles]
-    turns = [tuple((seat + turn) % number for seat in range(number)) for turn in range(number)]
-    possible = tuple(
-        turn
-        for turn in turns
-        if all(players[player].plays(role) for player, role in zip(turn, roles, strict=True))
-    )
-    if possible:
-        return possible
-    plays = " and ".join(f"{player.label} plays {player.role or 'any role'}" for player in players)
-    if number == 2:
-        raise PlayerError(
-            f"{plays}; {players[0].env_name} seats one {roles[0]} and one {roles[1]}: name a "
-            "player of each role"
-        )
-    raise PlayerError(
-        f"{plays}; {players[0].env_name} seats {', '.join(roles)}: name players in the order "
-        "of their seats"
-    )
+
+    players: tuple[ResolvedPlayer, ...]
+    seating: Seating
+
+
+def _meeting(
+    env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], objective: Objective
+) -> Meeting:
+    """The players, at tables of three and more each one once, and their seating.
+
+    There copies fill the seats, so naming a player twice adds nothing. Raises: as `seating_of`.
+    """
+    different = tuple({player.ref: player for player in players}.values())
+    if len(game.seat_roles) > 2 and len(players) > 2:
+        players = different if len(different) > 1 else players[:2]
+    return Meeting(tuple(players), seating_of(env, game, players, objective))
+
+
+def check_meeting(
+    env: EnvSpec, players: Sequence[ResolvedPlayer], objective: Objective = "win"
+) -> Meeting:
+    """Check that the players can meet, before anything is written. Raises: as `seating_of`."""
+    with closing(make_game(env, players[0].env_options)) as game:
+        return _meeting(env, game, players, objective)
 
 
 def opening_plies(players: Sequence[ResolvedPlayer]) -> int:
@@ -171,6 +143,7 @@ class MatchPlan:
                    because a network's results depend on the rows that it sees together
     whole          a batch can be repeated exactly, so an unfinished one is played again as a whole
     chance         the seed decides more than the opening
+    objective      what decides between the players: games won, margins or returns
     notes          what a reader of the results should know
     """
 
@@ -183,6 +156,7 @@ class MatchPlan:
     batch: int
     whole: bool
     chance: bool
+    objective: Objective = "win"
     notes: tuple[str, ...] = ()
 
     @property
@@ -211,13 +185,16 @@ class MatchPlan:
             pair=block if self.seating.paired else None,
         )
 
-    def settings(self) -> dict[str, int | bool]:
+    def settings(self) -> dict[str, int | bool | str]:
         """The settings that are stored with a match, besides players, number and seed."""
+        kind, block = self.seating.kind, len(self.seating.sittings)
         return {
             "greedy": self.greedy,
             "opening_plies": self.opening_plies,
             "paired": self.seating.paired,
             "batch": self.batch,
+            **({} if kind in STORED_BEFORE else {KIND_KEY: kind, "block": block}),
+            **({} if self.objective == "win" else {OBJECTIVE_KEY: self.objective}),
         }
 
 
@@ -230,24 +207,26 @@ def plan_match(
     greedy: bool,
     batch: int,
     plies: int | None = None,
+    objective: Objective = "win",
 ) -> MatchPlan:
     """The plan of a match.
 
-    games  rounded up until every player has every seat equally often
-    batch  games played together, rounded up to whole blocks
-    plies  random plies at the beginning; None for what the players' configs ask for
+    games      rounded up to whole blocks
+    batch      games played together, rounded up to whole blocks
+    plies      random plies at the beginning; None for what the players' configs ask for
+    objective  what decides between the players; it also decides the seating
     Raises: EnvOptionsError for options that the game does not take; and as `seating_of`.
     """
     with closing(make_game(env, players[0].env_options)) as game:
-        seating = seating_of(env, game, players)
+        named, seating = _meeting(env, game, players, objective)
         if plies is None:
             plies = opening_plies(players) if opens_at_random(env, game) else 0
     together = len(seating.sittings)
     planned = -(-games // together) * together
     batch = -(-batch // together) * together
-    whole = env.replayable and all(player.program is None for player in players)
+    whole = env.replayable and all(player.program is None for player in named)
     return MatchPlan(
-        tuple(players),
+        named,
         planned,
         seed,
         greedy,
@@ -256,6 +235,7 @@ def plan_match(
         batch,
         whole,
         env.chance,
+        objective,
         (*seating.notes, *_rounded(games, planned, together)),
     )
 
@@ -266,9 +246,3 @@ def _rounded(games: int, planned: int, together: int) -> list[str]:
         return []
     units = "pairs" if together == 2 else f"rounds of {together}"
     return [f"{games} games were asked for; {planned} are planned, because games come in {units}"]
-
-
-def check_meeting(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> None:
-    """Check that the players can meet, before anything is written. Raises: as `seating_of`."""
-    with closing(make_game(env, players[0].env_options)) as game:
-        seating_of(env, game, players)

@@ -1,7 +1,7 @@
 """Plays matches: planned games between players, recorded in a league, resumable at any moment.
 
-Games come in seed pairs with the seats swapped, so that neither the seed nor the first move favours
-a player.
+Games come in blocks of one seed in which every player takes every seat that it can, so that neither
+the seed nor the seats favour a player.
 """
 
 import time
@@ -14,6 +14,7 @@ from arena.guests.player import GuestError
 from arena.league.database import League
 from arena.league.matches import (
     FAILED_KEY,
+    OBJECTIVE_KEY,
     SPRT_KEY,
     Match,
     MatchError,
@@ -29,6 +30,7 @@ from arena.matches.helper_group import MatchHelpers
 from arena.matches.match_result import MatchResult, match_result
 from arena.matches.plan import MatchPlan, plan_match
 from arena.matches.results import PlayedGames
+from arena.matches.seating import Objective, Seating
 from arena.matches.tables import DEFAULT_TABLES
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import Sprt
@@ -58,27 +60,27 @@ def play_match(
     on_progress: Progress | None = None,
     on_look: Look | None = None,
     env: EnvSpec | None = None,
+    objective: Objective = "win",
 ) -> MatchResult:
     """Play a match and record it in `league`, unless that is None.
 
     Equal players, seed and settings give equal games.
-
-    games        rounded up to whole pairs; None for DEFAULT_GAMES, or DEFAULT_SPRT_GAMES with a
+    games        rounded up to whole blocks; None for DEFAULT_GAMES, or DEFAULT_SPRT_GAMES with a
                  sequential test
     greedy       players take their most likely actions instead of sampled ones
     sprt         ends the match as soon as it has decided
     tables       number of games that are played together
     concurrency  number of processes, which change no game; more than one needs a registered game
     env          the game, as `resolve_players` gives it; None for the registered one
-    Ctrl-C ends the match early: whole pairs count and the result is marked interim; before the
-    first whole pair it raises KeyboardInterrupt.
+    objective    what decides between the players
+    Ctrl-C ends the match early: whole blocks count; before the first it raises KeyboardInterrupt.
     Raises: PlayerError when the players cannot meet, MatchError for settings that make no match,
     SnapshotError for unusable weights, EnvError when a game keeps raising.
     """
     spec = env or find_spec(players[0].env_name)
     most = games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES)
-    plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables)
-    check_test(players, sprt is not None)
+    plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables, objective=objective)
+    check_test(plan.seating, sprt is not None)
     if league is None:
         return _play(spec, plan, sprt, None, None, concurrency, on_progress, on_look)
     match = _new_match(league, plan, sprt)
@@ -126,8 +128,7 @@ def resume_match(
     Raises: HeldError while another process plays it, MatchError when this version would plan it
     differently; and as `play_match`.
     """
-    settings = dict(match.settings)
-    settings.pop(FAILED_KEY, None)
+    settings = {key: value for key, value in match.settings.items() if key != FAILED_KEY}
     planned, sprt = _stored_test(match, settings.pop(SPRT_KEY, None))
     if "batch" not in settings:
         raise MatchError(
@@ -142,6 +143,7 @@ def resume_match(
         greedy=bool(settings["greedy"]),
         batch=int(settings["batch"]),
         plies=int(settings["opening_plies"]),
+        objective=settings.get(OBJECTIVE_KEY, "win"),
     )
     if plan.settings() != settings:
         raise MatchError(
@@ -164,16 +166,18 @@ def _stored_test(match: Match, test: Mapping[str, Any] | None) -> tuple[int, Spr
     return games, Sprt(**parameters)
 
 
-def check_test(players: Sequence[ResolvedPlayer], tested: bool) -> None:
-    """Check that a tested match has two players.
+def check_test(seating: Seating, tested: bool) -> None:
+    """Check that a tested match is one of two players in games of at most two seats.
 
     tested  it has a sequential test or an assertion
-    Raises: MatchError for more than two players.
+    Raises: MatchError for another match.
     """
-    if tested and len(players) > 2:
+    if tested and not seating.duel:
+        named = len({player for sitting in seating.sittings for player in sitting})
         raise MatchError(
-            f"sequential tests and assertions compare two players, and {len(players)} were "
-            "named; leave --sprt and --assert out"
+            "sequential tests and assertions compare the games that two players win of each other, "
+            f"and this match has {named} players at tables of {len(seating.sittings[0])}; leave "
+            "--sprt and --assert out"
         )
 
 

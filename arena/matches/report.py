@@ -1,19 +1,25 @@
 """The report of a match for programs; `arena.cli.match_text` writes the same report for people."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple
+from math import isnan
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, Literal
 
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, FORFEIT_PREFIX, PREFIX, printable
 from arena.matches.assertions import Assertion, holds
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import MatchResult, TableResult, anchor
 from arena.matches.report_schema import (
+    AnyReport,
     AssertionReport,
     DuelReport,
+    EstimateReport,
+    LeadReport,
     MatchReport,
     MeasureReport,
+    PartnerReport,
+    PartnersReport,
     PlayerReport,
     ReturnsReport,
     SprtReport,
@@ -21,19 +27,22 @@ from arena.matches.report_schema import (
     TableReport,
     TallyReport,
 )
+from arena.matches.seating import SeatTaken
 from arena.matches.verdict import distinct_games, halving_games, verdict, warnings
-from arena.players.resolve import RANDOM, ResolvedPlayer
+from arena.players.resolve import ResolvedPlayer
 from arena.stats.bradley_terry import Rating
+from arena.stats.cross_play import PlayerReturns
 from arena.stats.free_for_all import FreeForAll, PlayerPlaces
 from arena.stats.intervals import mean_interval
+from arena.stats.seat_means import Mean
 from arena.stats.sprt import SequentialTest
 
 
-def match_report(
-    result: MatchResult, asserted: Sequence[Assertion] = ()
-) -> DuelReport | TableReport:
-    """The report of a match. asserted: assertions, which only a match of two can have."""
-    return _table(result) if result.table is not None else _duel(result, asserted)
+def match_report(result: MatchResult, asserted: Sequence[Assertion] = ()) -> AnyReport:
+    """The report of a match. asserted: assertions, which only a duel can have."""
+    if result.partners is not None:
+        return _partners(result)
+    return _table(result, result.table) if result.table is not None else _duel(result, asserted)
 
 
 def match_json(result: MatchResult, asserted: Sequence[Assertion] = ()) -> dict[str, Any]:
@@ -91,6 +100,8 @@ def _common(result: MatchResult) -> Mapping[str, Any]:
     return {
         "env": result.a.env_name,
         "env_options": dict(result.a.env_options),
+        "objective": plan.objective,
+        "seating": plan.seating.kind,
         "seed": plan.seed,
         "greedy": plan.greedy,
         "opening_plies": plan.opening_plies,
@@ -156,53 +167,96 @@ def _sprt(test: SequentialTest) -> SprtReport:
     )
 
 
-def _table(result: MatchResult) -> TableReport:
-    table, players = result.table, result.plan.players
-    assert table is not None
-    ratings = {rating.player: rating for rating in result.ratings}
+def _table(result: MatchResult, table: TableResult) -> TableReport:
+    places, players = table.standings, result.plan.players
+    ratings = {rating.player: rating for rating in table.ratings}
     return TableReport(
         **_common(result),
-        blocks=table.blocks,
-        anchor=anchor(result).label,
-        standings=tuple(_standing(row, players, ratings[row.player]) for row in table.standings),
-        score=_scores(table),
+        blocks=places.blocks,
+        anchor=players[anchor(result.plan).player].label,
+        standings=tuple(
+            _standing(row, players, ratings[row.player], table.returns[row.player])
+            for row in places.standings
+        ),
+        score=_scores(places),
+        leads=tuple(_leads(result, table)),
     )
 
 
 def _standing(
-    row: PlayerPlaces[int], players: Sequence[ResolvedPlayer], rating: Rating[int]
+    row: PlayerPlaces[SeatTaken],
+    players: Sequence[ResolvedPlayer],
+    rating: Rating[SeatTaken],
+    returns: Mean,
 ) -> StandingReport:
-    worst, elo, low, high = len(players), rating.elo, rating.low, rating.high
+    worst, elo, low, high = len(row.places), rating.elo, rating.low, rating.high
     points = [
         (worst - place) / (worst - 1)
         for place in (row.mean_place.value, row.mean_place.high, row.mean_place.low)
     ]
     return StandingReport(
-        player=player_report(players[row.player]),
+        player=player_report(players[row.player.player]),
+        role=row.player.role,
         mean_place=_measured(*astuple(row.mean_place)),
         place_points=_measured(*points),
         first=_measured(*astuple(row.first)),
         places=row.places,
+        mean_return=_estimate(returns),
         rating=None if elo is None or low is None or high is None else _measured(elo, low, high),
     )
 
 
-def _scores(table: FreeForAll[int]) -> tuple[tuple[MeasureReport | None, ...], ...]:
-    """[player][opponent] in the order of the standings; None on the diagonal."""
+def _leads(result: MatchResult, table: TableResult) -> Iterator[LeadReport]:
+    """The leads that are not negative; equal players are named once."""
+    order = [row.player for row in table.standings.standings]
+    for i, own in enumerate(order):
+        for j, other in enumerate(order):
+            lead = table.leads.get((own, other))
+            if lead is not None and (lead.value > 0 or (lead.value == 0 and i < j)):
+                unit: Literal["places", "return"] = (
+                    "places" if result.plan.objective == "win" else "return"
+                )
+                yield LeadReport(ahead=i, behind=j, lead=_estimate(lead), unit=unit)
+
+
+def _partners(result: MatchResult) -> PartnersReport:
+    found = result.partners
+    assert found is not None
+    return PartnersReport(
+        **_common(result),
+        blocks=found.blocks,
+        players=tuple(map(_partner, result.plan.players, found.players)),
+        self_play=_estimate(found.self_play),
+        cross_play=_estimate(found.cross_play),
+        gap=_estimate(found.gap),
+    )
+
+
+def _partner(player: ResolvedPlayer, returns: PlayerReturns) -> PartnerReport:
+    return PartnerReport(
+        player=player_report(player),
+        self_play=_estimate(returns.self_play),
+        cross_play=_estimate(returns.cross_play),
+        gap=_estimate(returns.gap),
+        with_each=tuple(map(_estimate, returns.with_each)),
+    )
+
+
+def _scores(table: FreeForAll[SeatTaken]) -> tuple[tuple[MeasureReport | None, ...], ...]:
+    """[player][opponent] in the order of the standings; None where the two never met."""
     ends = zip(table.score.tolist(), table.low.tolist(), table.high.tolist(), strict=True)
     return tuple(
         tuple(
-            None if row == column else _measured(*cell)
+            None if row == column or isnan(cell[0]) else _measured(*cell)
             for column, cell in enumerate(zip(*three, strict=True))
         )
         for row, three in enumerate(ends)
     )
 
 
-def anchor(result: MatchResult) -> ResolvedPlayer:
-    """The player whose rating is 0."""
-    return next((player for player in result.plan.players if player.ref.name == RANDOM), result.a)
-
-
 def _measured(value: float, low: float, high: float) -> MeasureReport:
     return MeasureReport(value=value, low=low, high=high)
+
+
+def _estimate(mean: Mean) -> EstimateReport:
+    return EstimateReport(**asdict(mean))

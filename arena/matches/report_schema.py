@@ -1,7 +1,7 @@
 """The report of a match for programs, as a pydantic model.
 
-Its JSON Schema is docs/schemas/match.json. Fractions are of 1; numbers are finite or null. In a
-report of two players, every number that names no player is about `a`.
+Its JSON Schema is docs/schemas/match.json. Fractions are of 1; numbers are finite or null. In the
+report of a duel, every number that names no player is about `a`.
 """
 
 import json
@@ -52,6 +52,19 @@ class MeasureReport(_Report):
     value: float
     low: float
     high: float
+
+
+class EstimateReport(_Report):
+    """A mean over blocks of games, with its 95 % interval.
+
+    value  the mean
+    low    lower end; null for a single block, or where all blocks are alike
+    high   upper end, null as low
+    """
+
+    value: float
+    low: float | None
+    high: float | None
 
 
 class ReturnsReport(_Report):
@@ -112,6 +125,8 @@ class _MatchReport(_Report):
 
     env               the game
     env_options       its options
+    objective         what decides between the players: games won, margins or returns
+    seating           what the games of a block are: `arena.matches.seating.Kind`
     seed              of the match
     greedy            players took their most likely actions
     opening_plies     random plies at the beginning of each game
@@ -134,6 +149,8 @@ class _MatchReport(_Report):
 
     env: str
     env_options: dict[str, Any]
+    objective: Literal["win", "margin", "return"]
+    seating: Literal["alone", "turns", "fixed", "copies", "groups", "roles", "partners"]
     seed: int
     greedy: bool
     opening_plies: Count
@@ -214,33 +231,56 @@ class DuelReport(_MatchReport):
 
 
 class StandingReport(_Report):
-    """One player's standing at a table of more than two.
+    """One player's standing at larger tables, or among more than two players.
+
+    A player in several seats of a game counts with the mean over its seats.
 
     player        the player
+    role          of the seats that are counted here; null in games with one role
     mean_place    1 is best
-    place_points  share of opponents left behind; 1 is always first
-    first         share of games won
+    place_points  share of the other seats left behind; 1 is always first
+    first         share of games that a seat of the player won
     places        number of games by place; a tie counts in equal parts for each place it covers
+    mean_return   mean return of a seat
     rating        Elo by Plackett-Luce, with its 95 % interval; null where no games connect the
                   player to the anchor
     """
 
     player: PlayerReport
+    role: str | None
     mean_place: MeasureReport
     place_points: MeasureReport
     first: MeasureReport
     places: tuple[float, ...]
+    mean_return: EstimateReport
     rating: MeasureReport | None
 
 
-class TableReport(_MatchReport):
-    """The report of a match of more than two players.
+class LeadReport(_Report):
+    """How much better one player did than another one in the same seats on the same seeds.
 
-    blocks     number of blocks: games of one seed with the seats rotated, the unit of evidence
+    ahead   number of the better one in `standings`
+    behind  number of the other one in `standings`
+    lead    in `unit`
+    unit    places, or returns where they count
+    """
+
+    ahead: Count
+    behind: Count
+    lead: EstimateReport
+    unit: Literal["places", "return"]
+
+
+class TableReport(_MatchReport):
+    """The report of a match at larger tables, or of more than two players.
+
+    blocks     number of blocks, the unit of evidence: games of one seed that seat every player in
+               each seat that it can take
     anchor     name of the player whose rating is 0
     standings  best player first
     score      [player][opponent] in the order of the standings: how often the player came before
-               the opponent; null on the diagonal
+               the opponent; null on the diagonal, and where they never met
+    leads      of players of one role, where copies of one player fill all seats of a role
     """
 
     kind: Literal["table"] = "table"
@@ -248,9 +288,48 @@ class TableReport(_MatchReport):
     anchor: str
     standings: tuple[StandingReport, ...]
     score: tuple[tuple[MeasureReport | None, ...], ...]
+    leads: tuple[LeadReport, ...]
 
 
-class MatchReport(RootModel[Annotated[DuelReport | TableReport, Field(discriminator="kind")]]):
+class PartnerReport(_Report):
+    """One player's returns with itself and with the others.
+
+    player      the player
+    self_play   mean return of a seat, with itself in all seats
+    cross_play  the same with the other players, each counting the same
+    gap         self_play - cross_play, on the same seeds
+    with_each   with each player, in the order named
+    """
+
+    player: PlayerReport
+    self_play: EstimateReport
+    cross_play: EstimateReport
+    gap: EstimateReport
+    with_each: tuple[EstimateReport, ...]
+
+
+class PartnersReport(_MatchReport):
+    """The report of a match in which returns count, such as of a cooperative game.
+
+    blocks      number of blocks of games on one seed, the unit of evidence
+    players     in the order named
+    self_play   mean over the players
+    cross_play  mean over all ordered pairs of different players
+    gap         self_play - cross_play, on the same seeds
+    """
+
+    kind: Literal["partners"] = "partners"
+    blocks: Count
+    players: tuple[PartnerReport, ...]
+    self_play: EstimateReport
+    cross_play: EstimateReport
+    gap: EstimateReport
+
+
+AnyReport = DuelReport | TableReport | PartnersReport
+
+
+class MatchReport(RootModel[Annotated[AnyReport, Field(discriminator="kind")]]):
     """The report that `arena match --json` prints."""
 
 

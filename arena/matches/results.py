@@ -1,12 +1,17 @@
 """The played games of a match: stored a whole block at a time, counted in the order planned."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from scipy.stats import rankdata
 
 from arena.matches.plan import MatchPlan
+from arena.matches.seating import SeatTaken
 from arena.matches.stored import game_from_seat, lone_games, lone_pairs
+from arena.stats.cross_play import Pairing
 from arena.stats.free_for_all import RankedGame
 from arena.stats.score import MatchGame
+from arena.stats.seat_means import SeatValues
 from arena.stats.sprt import SequentialTest, Sprt
 from pbt.records import GameRecord, is_voided
 from pbt.transport.messages import GameEnd
@@ -151,14 +156,63 @@ def duel_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[MatchGa
     ]
 
 
-def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[RankedGame[int]]:
-    """Games of a match of more than two. Players are named by their index in the plan."""
+def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[RankedGame[SeatTaken]]:
+    """The places of the games at larger tables. Players are named by their index in the plan."""
     return [
         RankedGame(
-            plan.seating.sitting(index), tuple(seat.place for seat in record.seats), record.pair
+            plan.seating.taken(index),
+            tuple(seat.place for seat in record.seats),
+            _block_of(plan, index),
         )
         for index, record in games.items()
     ]
+
+
+def seat_returns(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[SeatValues[SeatTaken]]:
+    """The returns of the seats."""
+    return [
+        SeatValues(
+            plan.seating.taken(index),
+            tuple(seat.returns for seat in record.seats),
+            index // plan.seating.block,
+        )
+        for index, record in games.items()
+    ]
+
+
+def seat_places(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[SeatValues[SeatTaken]]:
+    """The places of the seats: 1 is best, and tied seats share the mean of their places."""
+    return [
+        SeatValues(
+            plan.seating.taken(index),
+            tuple(map(float, rankdata([seat.place for seat in record.seats]))),
+            index // plan.seating.block,
+        )
+        for index, record in games.items()
+    ]
+
+
+def partner_returns(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[SeatValues[Pairing]]:
+    """The returns of the seats, where every player plays with itself and with each other one."""
+    return [
+        SeatValues(
+            _partners(plan.seating.sitting(index)),
+            tuple(seat.returns for seat in record.seats),
+            index // plan.seating.block,
+        )
+        for index, record in games.items()
+    ]
+
+
+def _partners(sitting: Sequence[int]) -> tuple[Pairing, ...]:
+    """For each seat: its player, and the other one of the game, or again itself."""
+    both = set(sitting)
+    return tuple((player, min(both - {player}, default=player)) for player in sitting)
+
+
+def _block_of(plan: MatchPlan, index: int) -> int | None:
+    """Number of the block of a game; None where a game is evidence by itself."""
+    return index // plan.seating.block if plan.seating.block > 1 else None
 
 
 def leads(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[tuple[float, float]]:

@@ -1,17 +1,20 @@
 """Returns of one player over episodes.
 
-In games of one seat it plays alone; at larger tables the other players act at random.
+In games of one seat it plays alone. At larger tables it takes one seat after the other, or, where
+returns are what counts, all seats that it can play; `random` takes the rest.
 """
 
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
 from arena.guests.player import GuestError
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.game_list import PlannedGames, Progress, is_spoiled, play_all
+from arena.matches.seating import Objective
 from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame, planned_game
 from arena.players.resolve import RANDOM, ResolvedPlayer, make_game
 from arena.stats.intervals import mean_interval
@@ -32,10 +35,12 @@ class Returns:
     seed     of the episodes
     planned  number of episodes that were planned
     greedy   the player took its most likely actions
-    returns  unshaped sum of the player's rewards, by episode
-    points   the game's own count for the player (kills, goals), by episode; None where it has none
+    returns  unshaped sum of the player's rewards, by episode; in several seats their mean
+    points   the game's own count for the player (kills, goals), as `returns`; None where it has
+             none
     steps    decisions of all seats, by episode
-    seats    names of the seats that the player took in turn
+    seats    names of the seats that the player took
+    together it took them all in every episode, instead of one after the other
     others   number of seats that `random` took
     errors   the reason of each try that the game spoiled by raising; such episodes were played
              again
@@ -50,6 +55,7 @@ class Returns:
     points: tuple[float, ...] | None
     steps: tuple[int, ...]
     seats: tuple[str, ...]
+    together: bool
     others: int
     errors: tuple[str, ...]
     interim: bool
@@ -77,7 +83,8 @@ class Returns:
         if (
             self.interim
             or other.interim
-            or (self.seed, self.seats, self.planned) != (other.seed, other.seats, other.planned)
+            or (self.seed, self.seats, self.together, self.planned)
+            != (other.seed, other.seats, other.together, other.planned)
         ):
             return None
         leads = [own - its for own, its in zip(self.returns, other.returns, strict=True)]
@@ -94,27 +101,26 @@ def evaluate_player(
     greedy: bool = False,
     tables: int = DEFAULT_TABLES,
     on_progress: Progress | None = None,
+    objective: Objective = "win",
 ) -> Returns:
     """Play episodes; nothing is recorded. The player takes the seats of its role in turn.
 
     Equal player, seed and settings give equal episodes. env: as `resolve_players` gives it.
+    objective: with "return", the player takes all its seats at once.
     Ctrl-C ends it early; before the first finished episode it raises KeyboardInterrupt.
     Raises: PlayerError when the game has no seat for the player, EnvOptionsError for options the
     game does not take, SnapshotError for unusable weights, EnvError when the game keeps raising,
     GuestError for a program's first fault.
     """
     game = make_game(env, player.env_options)
-    seats = _own_seats(game, player)
-    random_player = ResolvedPlayer(
-        PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options
-    )
+    turns, random_player = _turns(game, player, objective), _random_beside(player)
     game_list = PlannedGames(
-        episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy)
+        episodes, lambda index: _planned(index, seed, turns, len(game.seat_names), greedy)
     )
     frozen_tables = FrozenTables(
         env, game, (player, random_player), min(tables, episodes), seed, game_list.next_game
     )
-    episodes_played = _Episodes(seats)
+    episodes_played = _Episodes(turns)
     with closing(frozen_tables):
         complete = play_all(frozen_tables, game_list, episodes_played.take, on_progress)
     if not episodes_played.ends:
@@ -127,8 +133,9 @@ def evaluate_player(
         returns=episodes_played.returns,
         points=episodes_played.points,
         steps=episodes_played.steps,
-        seats=tuple(game.seat_names[seat] for seat in seats),
-        others=len(game.seat_names) - 1,
+        seats=tuple(game.seat_names[seat] for own in turns for seat in own),
+        together=len(turns[0]) > 1,
+        others=len(game.seat_names) - len(turns[0]),
         errors=tuple(episodes_played.errors),
         interim=not complete,
     )
@@ -137,11 +144,11 @@ def evaluate_player(
 class _Episodes:
     """Finished episodes by index in the plan, from the player's side.
 
-    seats  the seats that the player takes in turn
+    turns  the seats of the player, by episode in turn
     """
 
-    def __init__(self, seats: Sequence[int]) -> None:
-        self._seats = seats
+    def __init__(self, turns: Sequence[tuple[int, ...]]) -> None:
+        self._turns = turns
         self.ends: dict[int, GameEnd] = {}
         self.errors: list[str] = []
 
@@ -155,28 +162,40 @@ class _Episodes:
         else:
             self.ends[index] = end
 
-    def _own(self) -> list[SeatRecord]:
+    def _own(self) -> list[list[SeatRecord]]:
+        """The player's seats, by episode."""
         return [
-            end.seats[self._seats[index % len(self._seats)]]
+            [end.seats[seat] for seat in self._turns[index % len(self._turns)]]
             for index, end in sorted(self.ends.items())
         ]
 
     @property
     def returns(self) -> tuple[float, ...]:
-        return tuple(seat.returns for seat in self._own())
+        return tuple(fmean(seat.returns for seat in seats) for seats in self._own())
 
     @property
     def points(self) -> tuple[float, ...] | None:
         """The game's own count by episode; None unless every episode has one."""
-        points = tuple(seat.points for seat in self._own() if seat.points is not None)
-        return points if len(points) == len(self.ends) else None
+        points = [
+            [seat.points for seat in seats if seat.points is not None] for seats in self._own()
+        ]
+        return tuple(map(fmean, points)) if all(points) else None
 
     @property
     def steps(self) -> tuple[int, ...]:
         return tuple(end.steps for _, end in sorted(self.ends.items()))
 
 
-def _own_seats(game: Game, player: ResolvedPlayer) -> list[int]:
+def _random_beside(player: ResolvedPlayer) -> ResolvedPlayer:
+    ref = PlayerRef("scripted", RANDOM)
+    return ResolvedPlayer(ref, RANDOM, player.env_name, player.env_options)
+
+
+def _turns(game: Game, player: ResolvedPlayer, objective: Objective) -> list[tuple[int, ...]]:
+    """The seats of the player in each episode of a turn.
+
+    Raises: PlayerError when it can take none.
+    """
     seats = [
         seat for seat, role in enumerate(game.seat_roles) if player.plays(game.roles[role].name)
     ]
@@ -186,14 +205,14 @@ def _own_seats(game: Game, player: ResolvedPlayer) -> list[int]:
             f"{player.label} plays the role {player.role}, which {player.env_name} no longer has; "
             f"its roles are {roles}; choose another player"
         )
-    return seats
+    return [tuple(seats)] if objective == "return" else [(seat,) for seat in seats]
 
 
 def _planned(
-    index: int, seed: int, seats: Sequence[int], table_size: int, greedy: bool
+    index: int, seed: int, turns: Sequence[tuple[int, ...]], table_size: int, greedy: bool
 ) -> PlannedGame:
-    """Episode `index`. All seats that the player takes in turn are played on one seed."""
-    own = seats[index % len(seats)]
-    game_seed = integer(seed, "evaluate", index // len(seats), bits=31)
-    sitting = tuple(0 if seat == own else 1 for seat in range(table_size))
+    """Episode `index`. All turns of the player are played on one seed."""
+    own = turns[index % len(turns)]
+    game_seed = integer(seed, "evaluate", index // len(turns), bits=31)
+    sitting = tuple(0 if seat in own else 1 for seat in range(table_size))
     return planned_game(sitting, index, game_seed, ("evaluate", seed, index), greedy=greedy)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arena.league.database import League
-from arena.league.matches import SPRT_KEY, Match, stored_games
+from arena.league.matches import KIND_KEY, SPRT_KEY, Match, stored_games
 from arena.stats.score import MatchGame, MatchStatistics, match_statistics
 from pbt.records import GameRecord, is_voided
 
@@ -27,8 +27,11 @@ class StoredDuel:
 
 
 def stored_duel(league: League, match: Match) -> StoredDuel | None:
-    """The result so far; None for more than two players, and before the first game that counts."""
-    if len(match.players) != 2:
+    """The result so far; None before the first game that counts, and where places or returns count.
+
+    That is so for more than two players, at larger tables, and where copies of a player cooperate.
+    """
+    if len(match.players) != 2 or KIND_KEY in match.settings:
         return None
     placed = [(_place(match, record), record) for record in stored_games(league, match)]
     planned = [(place, record) for place, record in placed if place < match.games]

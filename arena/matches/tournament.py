@@ -1,6 +1,8 @@
-"""A round-robin tournament: every two players that can meet play a match.
+"""A tournament: in each round, every two players that can meet do so equally often.
 
-Each match is a row of the league, so the same call goes on where an earlier one stopped.
+In games of two seats every two of them play a match. At larger tables a round is one match of all
+players, whose plan has them all meet. Each match is a row of the league, so the same call goes on
+where an earlier one stopped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,10 +11,16 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from arena.league.database import League
-from arena.league.matches import SPRT_KEY, Match, MatchError, matches_between
+from arena.league.matches import (
+    OBJECTIVE_KEY,
+    SPRT_KEY,
+    Match,
+    MatchError,
+    matches_between,
+)
 from arena.matches.game_list import Progress
 from arena.matches.match_result import MatchResult
-from arena.matches.plan import seating_of
+from arena.matches.plan import Meeting, check_meeting
 from arena.matches.play import play_match, resume_match
 from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.envs.contract import EnvSpec
@@ -25,16 +33,20 @@ DEFAULT_GAMES = 100
 class Fixture:
     """One match of a tournament's plan.
 
-    a      the first player
-    b      the second player
-    round  number of the round, from 1
-    seed   of the match; another one in each round
+    players  two, or at larger tables all
+    block    number of games of a block of the match
+    round    number of the round, from 1
+    seed     of the match; another one in each round
     """
 
-    a: ResolvedPlayer
-    b: ResolvedPlayer
+    players: tuple[ResolvedPlayer, ...]
+    block: int
     round: int
     seed: int
+
+    def lengths(self, games: int) -> tuple[int, ...]:
+        """The numbers of games that a match of so many may have: as asked for, or whole blocks."""
+        return games, -(-games // self.block) * self.block
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +74,13 @@ class Tournament:
 def plan_tournament(
     env: EnvSpec, players: Sequence[ResolvedPlayer], rounds: int, seed: int
 ) -> list[Fixture]:
-    """All matches: every two players meet once in each round, and rounds follow one another.
+    """All matches: those of a round follow those of the round before.
 
-    A tournament may therefore be stopped after any round. Two players of one role that holds a
-    single seat do not meet.
+    A tournament may therefore be stopped after any round. In games of two seats, two players of one
+    role that holds a single seat do not meet.
 
-    Raises: PlayerError for fewer than two players, for one named twice, for games of more or fewer
-    than two seats, and when no two players can meet.
+    Raises: PlayerError for fewer than two players, for one named twice, for games of one seat, and
+    when no two players can meet.
     """
     refs = [player.ref for player in players]
     if len(players) < 2:
@@ -79,30 +91,41 @@ def plan_tournament(
     for player in players:
         if refs.count(player.ref) > 1:
             raise PlayerError(f"{player.label} was named twice; expected different players")
-    able = [pair for pair in combinations(players, 2) if _can_meet(env, pair)]
-    if not able:
+    meetings = _meetings(env, players)
+    if not meetings:
         raise PlayerError(
             f"no two of {', '.join(player.label for player in players)} can meet in "
             f"{players[0].env_name}; name players of each role"
         )
     return [
-        Fixture(a, b, number, seed + number - 1) for number in range(1, rounds + 1) for a, b in able
+        Fixture(meeting.players, len(meeting.seating.sittings), number, seed + number - 1)
+        for number in range(1, rounds + 1)
+        for meeting in meetings
     ]
 
 
-def _can_meet(env: EnvSpec, pair: tuple[ResolvedPlayer, ResolvedPlayer]) -> bool:
-    """Whether the roles of the two fill the seats. Raises: PlayerError unless there are two."""
-    with closing(make_game(env, pair[0].env_options)) as game:
+def _meetings(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> list[Meeting]:
+    """The matches of one round. Raises: PlayerError for a game of one seat, and as `check_meeting`.
+
+    At larger tables the order of the names changes nothing, so that the same players in another
+    order go on with the same match.
+    """
+    with closing(make_game(env, players[0].env_options)) as game:
         roles = [game.roles[role].name for role in game.seat_roles]
-        if len(roles) != 2:
-            raise PlayerError(
-                f"{pair[0].env_name} has {len(roles)} seats; tournaments are of games of "
-                "two: `arena match` seats a whole table"
-            )
-        if not any(a.plays(roles[0]) and b.plays(roles[1]) for a, b in (pair, pair[::-1])):
-            return False
-        seating_of(env, game, pair)
-    return True
+    if len(roles) == 1:
+        named = " ".join(player.label for player in players)
+        raise PlayerError(
+            f"{players[0].env_name} has one seat, so players do not meet; `arena evaluate {named}` "
+            "shows their returns over the same episodes"
+        )
+    if len(roles) > 2:
+        ordered = sorted(players, key=lambda player: (player.ref.kind, player.ref.name))
+        return [check_meeting(env, ordered)]
+    return [
+        check_meeting(env, (a, b))
+        for a, b in combinations(players, 2)
+        if any(one.plays(roles[0]) and other.plays(roles[1]) for one, other in ((a, b), (b, a)))
+    ]
 
 
 def play_tournament(
@@ -117,7 +140,7 @@ def play_tournament(
 ) -> Tournament:
     """Play the matches that are not played yet.
 
-    games     of each match, rounded up to whole pairs
+    games     of each match, rounded up to whole blocks
     on_match  called with each result, those of stored matches included
     Ctrl-C ends it early: whole pairs stay stored, and the same call goes on.
     Raises: as `play_match` and `resume_match`.
@@ -154,8 +177,7 @@ def _play(
             # An older version stored it, or it has other openings: then it is another match.
             continue
     return play_match(
-        fixture.a,
-        fixture.b,
+        *fixture.players,
         games=games,
         seed=fixture.seed,
         league=league,
@@ -167,17 +189,18 @@ def _play(
 
 def _begun(
     league: League, fixture: Fixture, games: int
-) -> Iterator[tuple[Match, tuple[ResolvedPlayer, ResolvedPlayer]]]:
-    """Stored matches with this plan, in either order of the players, finished ones first."""
-    for players in ((fixture.a, fixture.b), (fixture.b, fixture.a)):
+) -> Iterator[tuple[Match, tuple[ResolvedPlayer, ...]]]:
+    """Stored matches with this plan, of two players in either order, finished ones first."""
+    orders = [fixture.players, *([fixture.players[::-1]] if len(fixture.players) == 2 else [])]
+    for players in orders:
         refs = tuple(player.ref for player in players)
         for match in matches_between(
-            league, fixture.a.env_name, fixture.a.env_options, refs, fixture.seed
+            league, players[0].env_name, players[0].env_options, refs, fixture.seed
         ):
             if (
                 not match.settings.get("greedy")
-                and SPRT_KEY not in match.settings
-                and match.games in (games, games + games % 2)
+                and not {SPRT_KEY, OBJECTIVE_KEY} & set(match.settings)
+                and match.games in fixture.lengths(games)
             ):
                 yield match, players
 

@@ -1,7 +1,11 @@
 """The words on a match: its verdict in one sentence, and the warnings about its numbers."""
 
+from collections.abc import Sequence
+
 from arena.guests.program import FORFEIT_PREFIX
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import MatchResult, TableResult
+from arena.matches.seating import SeatTaken
+from arena.stats.cross_play import CrossPlay
 from arena.stats.intervals import mean_interval
 
 FEW_DISTINCT = 0.5
@@ -10,8 +14,10 @@ _OPENINGS = "more opening plies (evaluation.opening_plies) would help"
 
 def verdict(result: MatchResult) -> str:
     """One sentence on which player is stronger, with its confidence."""
+    if result.partners is not None:
+        return _partners_verdict(result, result.partners)
     if result.table is not None:
-        return _table_verdict(result)
+        return _table_verdict(result, result.table)
     stats, test = result.duel, result.test
     if test is not None and test.state != "continue":
         strength = (
@@ -53,6 +59,11 @@ def _verdict_on_one(result: MatchResult) -> str:
     differences += (
         ["the lead off 0"] if interval is not None and not interval[0] <= 0 <= interval[1] else []
     )
+    return _one_player_verdict(differences)
+
+
+def _one_player_verdict(differences: Sequence[str]) -> str:
+    """The verdict on a player that met itself. differences: what came out uneven."""
     return "the same player twice: " + (
         f"{' and '.join(differences)}, which chance does in one match of twenty"
         if differences
@@ -102,15 +113,73 @@ def side_names(result: MatchResult) -> tuple[str, str]:
     return (a, b) if a != b else (f"{a} (first)", f"{b} (second)")
 
 
-def _table_verdict(result: MatchResult) -> str:
-    """The verdict on a match of more than two players."""
-    table = result.table
-    assert table is not None
-    best, second = table.standings[:2]
-    name = result.plan.players[best.player].label
+def _table_verdict(result: MatchResult, table: TableResult) -> str:
+    """The verdict on a match at larger tables, or of more than two players."""
+    if result.plan.seating.kind == "roles":
+        return _roles_verdict(result, table)
+    best, second = table.standings.standings[:2]
+    names, doubt = [player.label for player in result.plan.players], _doubt(result)
+    if len(names) == 2:
+        low, high = table.standings.low[0, 1], table.standings.high[0, 1]
+        if result.same_player:
+            return _one_player_verdict(["the score off 50 %"] if not low <= 0.5 <= high else [])
+        sides = names[best.player.player], names[second.player.player]
+        winner = _ahead(sides, low, high, 0.5)
+        return f"{winner} is stronger (95 %{doubt})" if winner else _undecided(result)
+    name = names[best.player.player]
     if best.mean_place.high < second.mean_place.low:
-        return f"{name} comes first (95 %{_doubt(result)})"
+        return f"{name} comes first (95 %{doubt})"
     return f"{name} leads; intervals overlap, so the first place is not decided (95 %)"
+
+
+def _roles_verdict(result: MatchResult, table: TableResult) -> str:
+    """The best player of each role that several players held."""
+    taken: dict[str | None, list[SeatTaken]] = {}
+    for one in sorted(table.returns):
+        taken.setdefault(one.role, []).append(one)
+    texts = []
+    for role, ones in taken.items():
+        if len(ones) < 2:
+            continue
+        best = max(ones, key=lambda one: min(_lead(table, one, other) for other in ones))
+        sure = all(table.leads[best, other].sign > 0 for other in ones if other != best)
+        name = result.plan.players[best.player].label
+        texts.append(
+            f"as {role}, {name} is best (95 %{_doubt(result)})"
+            if sure
+            else f"as {role}, {name} leads, which is not decided (95 %)"
+        )
+    return "; ".join(texts) or (
+        "every role has one player, so none can be compared; name a second one for a role, such as "
+        "random"
+    )
+
+
+def _lead(table: TableResult, one: SeatTaken, other: SeatTaken) -> float:
+    return 0.0 if one == other else table.leads[one, other].value
+
+
+def _partners_verdict(result: MatchResult, found: CrossPlay) -> str:
+    """Which player returns most with itself, and whether strangers return less together."""
+    names = [player.label for player in result.plan.players]
+    ahead = {(i, j): lead.sign for i, j, lead in found.leads}
+    ahead |= {(j, i): -sign for (i, j), sign in ahead.items()}
+    if result.same_player:
+        off = ["self-play"] if any(ahead.values()) else []
+        return _one_player_verdict(off + (["the gap off 0"] if found.gap.sign else []))
+    numbers = range(len(names))
+    best = [i for i in numbers if all(ahead[i, j] > 0 for j in numbers if j != i)]
+    first = (
+        f"{names[best[0]]} returns most with itself (95 %{_doubt(result)})"
+        if best
+        else "which player returns most with itself is not decided (95 %)"
+    )
+    gap = {
+        1: "different players return less together than each with itself (95 %)",
+        -1: "different players return more together than each with itself (95 %)",
+        0: "whether different players return less together is not decided (95 %)",
+    }[found.gap.sign]
+    return f"{first}; {gap}"
 
 
 def halving_games(result: MatchResult) -> int:
@@ -135,7 +204,7 @@ def warnings(result: MatchResult) -> list[str]:
             f"{advice}"
         )
     if result.left_out:
-        units = "pairs" if result.table is None else "blocks"
+        units = "pairs" if result.plan.seating.block == 2 else "blocks"
         texts.append(f"games of unfinished {units} are left out: {result.left_out}")
     if result.test is not None and result.test.state != "continue":
         texts.append(

@@ -16,7 +16,7 @@ from arena.data.snapshot_cards import card_path, read_card, weights_folder
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, GuestProgram, find_program, is_guest
 from arena.league.database import open_league
 from arena.league.populations import stored_config
-from arena.league.snapshot_names import FORMS, find_snapshot
+from arena.league.snapshot_names import FORMS, best_names_text, find_snapshot
 from arena.league.summaries import list_populations
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
@@ -252,25 +252,30 @@ def _no_game(names: Sequence[str], data: Path) -> str:
     )
 
 
-def _no_such_player(name: str, scripted: Sequence[str], populations: Sequence[str]) -> str:
-    """The message for a name without a player: it says what to type instead."""
+def _no_such_player(name: str, scripted: Sequence[str], populations: Mapping[str, str]) -> str:
+    """The message for a name without a player: it says what to type instead.
+
+    populations  as `_populations` gives them
+    """
     if name in populations:
         return (
             f"player {name!r} is a whole population; expected one player of it: "
-            f"{name}@best, or a member such as {name}/m0"
+            f"{populations[name]}, or a member such as {name}/m0"
         )
     near = difflib.get_close_matches(name, [*scripted, *populations], n=1)
-    hint = f"; did you mean {near[0]}{'@best' * (near[0] not in scripted)}?" if near else "."
+    hint = f"; did you mean {populations.get(near[0], near[0])}?" if near else "."
     own = f"This game has {', '.join(scripted)}; trained" if scripted else "Trained"
     return f"there is no player {name!r}{hint} {own} players are {FORMS}"
 
 
-def _populations(data: Path) -> list[str]:
+def _populations(data: Path) -> dict[str, str]:
+    """Name of a population -> the name of its best player, or of that of each role."""
     path = league_path(data)
     if not path.exists():
-        return []
+        return {}
     with open_league(path, read_only=True) as league:
-        return [population.name for population in list_populations(league)]
+        names = [population.name for population in list_populations(league)]
+        return {name: best_names_text(league, name) for name in names}
 
 
 def options_text(options: Mapping[str, Any]) -> str:

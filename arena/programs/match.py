@@ -83,8 +83,7 @@ def _begin(
     """
     request = match_request.request
     spec, players = resolve_players(request.players, data, request.env)
-    check_meeting(spec, players)
-    check_test(players, request.sprt is not None)
+    check_test(check_meeting(spec, players).seating, request.sprt is not None)
     return play_match(
         *players,
         games=request.games,

@@ -1,8 +1,8 @@
 """Confidence intervals for games of three or more players, by block bootstrap (Künsch 1989).
 
-A block is one seed, played until every player sat in every seat. It is the unit of evidence, as a
-pair is for two players. Blocks are resampled whole: the scores within a game add up to a constant,
-and the games of a block share seed and players, so neither may be drawn on its own.
+A block is one seed, played until every player sat in every seat that it can take. It is the unit of
+evidence, as a pair is for two players. Blocks are resampled whole: the scores within a game add up
+to a constant, and the games of a block share seed and players, so neither may be drawn on its own.
 """
 
 import math
@@ -28,7 +28,7 @@ def mean_intervals(
     """(mean per game, low, high), [k] each, with 95 % intervals inside [0, 1].
 
     totals     [blocks, k] sums of k scores over the games of a block, each in [0, 1] per game
-    games      [blocks] games in the block, above 0
+    games      [blocks] games in the block, above 0; or [blocks, k] those with the score, perhaps 0
     rng        draws the blocks
     resamples  how often as many blocks as there are are drawn
 
@@ -36,30 +36,41 @@ def mean_intervals(
     than the normal distribution (Hesterberg 2015, "expanded percentile"): drawing from n blocks
     makes the variance of means too small by (n - 1) / n. Fewer than 10 blocks, and scores that are
     all alike, get Wilson's interval over blocks, which is wide but never empty.
-    Raises: EngineError on other shapes and on scores outside [0, 1].
+    Raises: EngineError on other shapes, on scores outside [0, 1], and on a score without games.
     """
-    _check_totals(totals, games)
-    blocks, kinds = totals.shape
-    mean = np.clip(totals.sum(0) / games.sum(), 0.0, 1.0)
+    weights = games if games.ndim == 2 else games[:, None]
+    _check_totals(totals, games, weights)
+    mean = np.clip(totals.sum(0) / weights.sum(0), 0.0, 1.0)
     low, high = mean.copy(), mean.copy()
-    per_game = totals / games[:, None]
+    blocks = np.broadcast_to((weights > 0).sum(0), mean.shape)
+    per_game = np.divide(
+        totals, weights, out=np.broadcast_to(mean, totals.shape).copy(), where=weights > 0
+    )
     alike = np.ptp(per_game, axis=0) < 1e-12
-    if blocks >= MIN_BLOCKS and not alike.all():
-        drawn = _resampled(totals, games, rng, resamples)
-        tail = float(ndtr(stdtrit(blocks - 1, 0.025) * math.sqrt(blocks / (blocks - 1))))
-        low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    for kind in range(kinds):
-        if blocks < MIN_BLOCKS or alike[kind]:
-            low[kind], high[kind] = wilson_interval(float(mean[kind]), blocks)
+    drawn = (
+        _resampled(totals, weights, rng, resamples)
+        if np.any((blocks >= MIN_BLOCKS) & ~alike)
+        else None
+    )
+    for number in np.unique(blocks).tolist():
+        same = blocks == number
+        if drawn is not None and number >= MIN_BLOCKS:
+            tail = float(ndtr(stdtrit(number - 1, 0.025) * math.sqrt(number / (number - 1))))
+            low[same], high[same] = np.nanquantile(drawn[:, same], [tail, 1 - tail], axis=0)
+    for kind in np.flatnonzero((blocks < MIN_BLOCKS) | alike).tolist():
+        low[kind], high[kind] = wilson_interval(float(mean[kind]), int(blocks[kind]))
     return mean, np.minimum(np.clip(low, 0.0, 1.0), mean), np.maximum(np.clip(high, 0.0, 1.0), mean)
 
 
-def _check_totals(totals: NDArray[np.float64], games: NDArray[np.float64]) -> None:
+def _check_totals(
+    totals: NDArray[np.float64], games: NDArray[np.float64], weights: NDArray[np.float64]
+) -> None:
     if (
-        games.shape != totals.shape[:1]
+        games.shape not in (totals.shape, totals.shape[:1])
         or len(totals) == 0
-        or not np.all(games > 0)
-        or not np.all((totals >= 0) & (totals <= games[:, None] + 1e-9))
+        or not np.all(weights >= 0)
+        or not np.all(weights.sum(0 if games.ndim == 2 else 1) > 0)
+        or not np.all((totals >= 0) & (totals <= weights + 1e-9))
     ):
         raise EngineError(
             f"totals {totals.shape}, games {games.shape}: expected a row per block, at least "
@@ -69,17 +80,23 @@ def _check_totals(totals: NDArray[np.float64], games: NDArray[np.float64]) -> No
 
 def _resampled(
     totals: NDArray[np.float64],
-    games: NDArray[np.float64],
+    weights: NDArray[np.float64],
     rng: np.random.Generator,
     resamples: int,
 ) -> NDArray[np.float64]:
-    """[resamples, k] means of as many blocks as there are, drawn with replacement."""
-    blocks = len(games)
+    """[resamples, k] means of as many blocks as there are, drawn with replacement.
+
+    weights  [blocks, k or 1] games; a mean of no games is nan
+    """
+    blocks = len(weights)
     chunk = max(1, _CHUNK_CELLS // blocks)
     means = []
     for start in range(0, resamples, chunk):
         times = rng.multinomial(
             blocks, np.full(blocks, 1 / blocks), size=min(chunk, resamples - start)
         )
-        means.append((times @ totals) / (times @ games)[:, None])
+        drawn = np.broadcast_to(times @ weights, (len(times), totals.shape[1]))
+        means.append(
+            np.divide(times @ totals, drawn, out=np.full(drawn.shape, np.nan), where=drawn > 0)
+        )
     return np.concatenate(means)

@@ -1,6 +1,9 @@
-"""Statistics of a match of three or more players: mean places, wins, and pairwise scores.
+"""Statistics of games at larger tables: mean places, wins, and scores of every two players.
 
-Each number has a 95 % interval over blocks of games (`arena.stats.bootstrap`).
+A player may hold several seats of a game: it then counts with the mean over its seats, so that one
+player among copies of another is measured as each of the copies is. A game in which a player does
+not sit says nothing about it. Each number has a 95 % interval over blocks of games
+(`arena.stats.bootstrap`).
 """
 
 from collections.abc import Sequence
@@ -21,7 +24,7 @@ from pbt.errors import EngineError
 class RankedGame(Generic[P]):
     """The result of one game.
 
-    players  different players, by seat
+    players  by seat; a player may hold several
     places   [seats] smaller is better, equal places are a tie
     block    number of the block, None for a game that belongs to no block
     """
@@ -50,9 +53,10 @@ class PlayerPlaces(Generic[P]):
     """How one player did.
 
     player      the player
-    mean_place  1 is best; tied players share the mean of the places that they take
-    first       fraction of games won; several winners of a game divide it evenly
-    places      [players] games by place; tied players are spread evenly over their places
+    mean_place  1 is best; tied seats share the mean of the places that they take
+    first       fraction of games that a seat of the player won; winners divide a game evenly
+    places      [seats] its games by place; tied seats are spread evenly over their places, and
+                several seats of the player count as one game
     """
 
     player: P
@@ -63,11 +67,12 @@ class PlayerPlaces(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class FreeForAll(Generic[P]):
-    """The statistics of a match of three or more players.
+    """The statistics of games at larger tables.
 
     standings  players, best mean place first
-    score      [players, players] in the order of `standings`: fraction of games in which the row
-               came before the column; a tie is half, the diagonal is 0.5
+    score      [players, players] in the order of `standings`: how often a seat of the row came
+               before a seat of the column in the same game; a tie is half, the diagonal is 0.5, and
+               it is nan where the two never met
     low        [players, players] lower ends of the 95 % intervals of `score`
     high       [players, players] upper ends of the 95 % intervals of `score`
     games      games that were counted
@@ -84,44 +89,47 @@ class FreeForAll(Generic[P]):
     left_out: int
 
 
-def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]:
+def free_for_all(
+    games: Sequence[RankedGame[P]], seed: int = 0, block_games: int | None = None
+) -> FreeForAll[P]:
     """The statistics of these games.
 
-    A whole block has as many games as players. Only whole blocks are counted, as soon as there is
-    one; before that, every game is a block of its own.
+    Only whole blocks are counted, as soon as there is one; before that, every game is a block of
+    its own.
 
-    games  all by the same players
-    seed   of the bootstrap: equal games in equal order give equal intervals
-    Raises: EngineError without games, with fewer than two players, or when the games were not all
-    played by the same players.
+    games        all with equally many seats
+    seed         of the bootstrap: equal games in equal order give equal intervals
+    block_games  how many games a whole block has; None: as many as players
+    Raises: EngineError without games, with fewer than two players in all of them, and for a game
+    with another number of seats or of places.
     """
     players = _players(games)
     numbered = ((game.block, game) for game in games)
-    blocks = whole_groups(numbered, len(players), "block") or [[game] for game in games]
-    counted = np.array([len(block) for block in blocks], dtype=np.float64)
-    n = len(players)
-    place, first, before = (
-        np.array(rows) for rows in zip(*(_scores(block, players) for block in blocks), strict=True)
+    blocks = whole_groups(numbered, block_games or len(players), "block") or [[g] for g in games]
+    n, seats = len(players), len(games[0].players)
+    scores, weights = (
+        np.array(rows) for rows in zip(*(_block(block, players) for block in blocks), strict=True)
     )
-    totals = np.concatenate([place, first, before.reshape(len(blocks), n * n)], axis=1)
-    mean, low, high = mean_intervals(totals, counted, np.random.default_rng(seed))
+    mean, low, high = _intervals(scores, weights, seed)
     histogram = np.sum([_histogram(game, players) for block in blocks for game in block], axis=0)
     order = np.argsort(mean[:n], kind="stable")
-    standings = tuple(_standing(players, i, (mean, low, high), histogram[i]) for i in order)
+    standings = tuple(
+        _standing(players[i], i, n, seats, (mean, low, high), histogram[i]) for i in order
+    )
     score, score_low, score_high = (
         end[2 * n :].reshape(n, n)[np.ix_(order, order)] for end in (mean, low, high)
     )
     for matrix in (score, score_low, score_high):
         np.fill_diagonal(matrix, 0.5)
-    total = int(counted.sum())
+    counted = sum(len(block) for block in blocks)
     return FreeForAll(
         standings,
         score,
         score_low,
         score_high,
-        games=total,
+        games=counted,
         blocks=len(blocks),
-        left_out=len(games) - total,
+        left_out=len(games) - counted,
     )
 
 
@@ -129,67 +137,89 @@ def _players(games: Sequence[RankedGame[P]]) -> tuple[P, ...]:
     """The players of all these games. Raises: EngineError as `free_for_all`."""
     if not games:
         raise EngineError("a match without a finished game has no places; expected at least one")
-    players = games[0].players
+    seats = len(games[0].players)
+    players = tuple(dict.fromkeys(player for game in games for player in game.players))
     if len(players) < 2:
         raise EngineError(f"{games[0]}: expected at least two players")
     for game in games:
-        if (
-            len(set(game.players)) != len(game.players)
-            or set(game.players) != set(players)
-            or len(game.places) != len(players)
-        ):
-            raise EngineError(f"{game}: expected a place for each of {sorted(map(str, players))}")
+        if len(game.players) != seats or len(game.places) != seats:
+            raise EngineError(f"{game}: expected {seats} players, and a place for each of them")
     return players
 
 
+def _intervals(
+    scores: NDArray[np.float64], weights: NDArray[np.float64], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """As `mean_intervals`; nan for a score without games.
+
+    scores   [blocks, k] sums over the games of a block
+    weights  [blocks, k] games of the block that have the score
+    """
+    known = weights.sum(0) > 0
+    ends = mean_intervals(scores[:, known], weights[:, known], np.random.default_rng(seed))
+    low, mean, high = np.full((3, len(known)), np.nan)
+    mean[known], low[known], high[known] = ends
+    return mean, low, high
+
+
 def _standing(
-    players: Sequence[P],
+    player: P,
     i: int,
+    players: int,
+    seats: int,
     ends: Sequence[NDArray[np.float64]],
     histogram: NDArray[np.float64],
 ) -> PlayerPlaces[P]:
-    """How player i did.
+    """How player number i did.
 
     ends       (mean, low, high): places as 0 for the best to 1 for the last, then wins
-    histogram  [players] its games by place
+    histogram  [seats] its games by place
     """
-    n = len(players)
     return PlayerPlaces(
-        players[i],
-        Measure(*(1 + (n - 1) * float(end[i]) for end in ends)),
-        Measure(*(float(end[n + i]) for end in ends)),
+        player,
+        Measure(*(1 + (seats - 1) * float(end[i]) for end in ends)),
+        Measure(*(float(end[players + i]) for end in ends)),
         tuple(histogram.tolist()),
     )
 
 
-def _scores(
+def _block(
     block: Sequence[RankedGame[P]], players: Sequence[P]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Sums over the games of a block: (places, [n]; wins, [n]; row before column, [n, n]).
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(scores, games that have each score) of a block, both [n + n + n * n] for n players.
 
-    A place counts 0 for the best to 1 for the last.
+    The scores are places, wins, and row before column. A place counts 0 for the best to 1 for the
+    last.
     """
     n = len(players)
-    place, first, before = np.zeros(n), np.zeros(n), np.zeros((n, n))
+    scores, weights = np.zeros(2 * n + n * n), np.zeros(2 * n + n * n)
     for game in block:
-        own = _places(game, players)
-        place += (rankdata(own) - 1) / (n - 1)
-        first += (own == own.min()) / np.sum(own == own.min())
-        before += (own[:, None] < own[None, :]) + (own[:, None] == own[None, :]) / 2
-    return place, first, before
+        share = _share(game, players)
+        places = np.array(game.places, dtype=np.int64)
+        last = max(1, len(places) - 1)
+        place = share @ ((rankdata(places) - 1) / last)
+        first = share @ ((places == places.min()) / np.sum(places == places.min()))
+        before = (places[:, None] < places[None, :]) + (places[:, None] == places[None, :]) / 2
+        sits = share.sum(1) > 0.5
+        met = sits[:, None] & sits[None, :]
+        scores += np.concatenate([place, first, (share @ before @ share.T * met).ravel()])
+        weights += np.concatenate([sits, sits, met.ravel()])
+    return scores, weights
+
+
+def _share(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]:
+    """[players, seats] 1 / (number of its seats) in the seats of a player, else 0."""
+    at = {player: index for index, player in enumerate(players)}
+    held = np.zeros((len(players), len(game.players)))
+    held[[at[player] for player in game.players], range(len(game.players))] = 1.0
+    return held / np.maximum(1.0, held.sum(1, keepdims=True))
 
 
 def _histogram(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]:
-    """[players, places] 1 for the place of a player, spread evenly over the places of a tie."""
-    own = _places(game, players)
-    best, worst = rankdata(own, "min").astype(int), rankdata(own, "max").astype(int)
-    places = np.arange(1, len(own) + 1)
-    inside = (places >= best[:, None]) & (places <= worst[:, None])
-    share: NDArray[np.float64] = inside / inside.sum(1, keepdims=True)
+    """[players, seats] the game by place of each player, spread evenly over the places of a tie."""
+    places = np.array(game.places, dtype=np.int64)
+    best, worst = rankdata(places, "min").astype(int), rankdata(places, "max").astype(int)
+    each = np.arange(1, len(places) + 1)
+    inside = (each >= best[:, None]) & (each <= worst[:, None])
+    share: NDArray[np.float64] = _share(game, players) @ (inside / inside.sum(1, keepdims=True))
     return share
-
-
-def _places(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.int64]:
-    """[players] places in the order of `players`."""
-    place_of = dict(zip(game.players, game.places, strict=True))
-    return np.array([place_of[player] for player in players], dtype=np.int64)

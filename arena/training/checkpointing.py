@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.league.database import League
-from arena.league.ratings import best_standing, standings
+from arena.league.ratings import best_of_roles, standings
 from arena.league.retention import anchors, mark_weights_removed, plan_retention
 from arena.training.sink import TrainingSink
 from pbt.checkpoint.files import write_checkpoint
@@ -116,9 +116,8 @@ class Checkpointer:
         if len(self._needed) < (self._needed.maxlen or 0):
             return
         keep = set[str]().union(*self._needed, anchors(self._league))
-        leader = best_standing(standings(self._league, self._name))
-        if leader is not None:
-            keep.add(leader.player.name)
+        leaders = best_of_roles(standings(self._league, self._name))
+        keep |= {leader.player.name for leader in leaders.values()}
         removable = plan_retention(
             self._sink.snapshots, snapshots.keep_newest, snapshots.thinned_every, keep
         )

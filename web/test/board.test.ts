@@ -187,6 +187,7 @@ describe("opponents", () => {
     const snapshot = (id: string, member: string, frames: number, has_weights = true) => ({
       id,
       member,
+      role: "player",
       frames,
       has_weights,
       superseded: false,
@@ -220,6 +221,9 @@ describe("opponents", () => {
       "m0 at 1k frames",
       "m0 at 3k frames",
     ]);
+    const two = [snapshot("a", "m0", 1000), { ...snapshot("b", "m1", 1000), role: "prey" }];
+    const names = opponents("tag", [], { items: two } as never).map((one) => one.name);
+    expect(names.slice(0, 2)).toEqual(["tag/player@best", "tag/prey@best"]);
     expect(opponents("first", [], undefined).map((one) => one.name)).toEqual(["random"]);
     expect([
       chooseAgain({ opponent: "first/m0@1k", seat: 1 }),

@@ -165,7 +165,7 @@ def test_what_comes_next_is_an_evaluation(capsys: Output, tmp_path: Path) -> Non
     assert (
         run(["train", str(tmp_path / "pole.toml"), *words, "--data", str(tmp_path / "data")]) == 0
     )
-    assert "arena evaluate pole@best random" in capsys.readouterr().err
+    assert f"arena evaluate pole/m0 random --data {tmp_path / 'data'}" in capsys.readouterr().err
 
 
 def test_a_game_is_checked_with_options(counting: str, capsys: Output) -> None:

@@ -1,12 +1,15 @@
 """Which players are ranked, which one is the best, and how the table marks the others."""
 
+from dataclasses import replace
+
 import pytest
 
 from arena.cli.rating_report import standings_report
-from arena.cli.rating_table import best_text, leader, print_standings, why_no_best
+from arena.cli.rating_table import best_lines, leader, print_standings, why_no_best
 from arena.league.ratings import (
     RatingTable,
     Standing,
+    best_of_roles,
     best_standing,
     by_lower_bound,
     is_provisional,
@@ -26,9 +29,10 @@ def standing(
     *,
     weights: bool = True,
     kind: str = "snapshot",
+    role: str = "player",
 ) -> Standing:
     elo, high = (None, None) if low is None else (low + half_width, low + 2 * half_width)
-    won, record = Tally(games, 0, 0), snapshot(letter)
+    won, record = Tally(games, 0, 0), replace(snapshot(letter), role=role)
     if kind != "snapshot":
         return Standing(PlayerRef("scripted", letter), elo, low, high, {}, won, None)
     stored = StoredSnapshot(
@@ -89,9 +93,18 @@ def test_the_best_is_a_snapshot_that_plays_where_there_is_one() -> None:
     )
     assert leader([oneply, gone, best]) == best_standing([oneply, gone, best]) == best
     assert leader([oneply]) == oneply and best_standing([oneply]) is None
-    assert "of its snapshots that play and have 30 games or more" in best_text(
-        "demo", [oneply, gone, best]
-    )
+    (line,) = best_lines("demo", [oneply, gone, best], ["player"])
+    assert line.startswith("demo@best is ")
+    assert "of its snapshots that play and have 30 games or more" in line
+
+
+def test_each_role_has_a_best_of_its_own() -> None:
+    prey, predator = standing("a", 300.0, role="prey"), standing("b", 50.0, role="predator")
+    assert best_of_roles([prey, predator]) == {"predator": predator, "prey": prey}
+    lines = best_lines("tag", [prey, predator], ["predator", "prey", "tree"])
+    assert lines[0].startswith(f"tag/predator@best is {predator.label}")
+    assert lines[1].startswith(f"tag/prey@best is {prey.label}")
+    assert lines[2].startswith("tag/tree@best: none yet; no evaluation game was played yet")
 
 
 def test_rows_without_weights_are_marked(capsys: pytest.CaptureFixture[str]) -> None:

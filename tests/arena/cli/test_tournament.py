@@ -17,6 +17,7 @@ from arena.league.matches import find_match
 from arena.matches import tournament
 from arena.matches.match_result import MatchResult
 from arena.matches.play import play_match
+from tests.arena.guests.guest_match import LOWEST, program
 
 Output = pytest.CaptureFixture[str]
 # Nine throws, so that the random opening throw, which makes each game another one, decides none.
@@ -140,6 +141,10 @@ def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(
         (("rock", "--env", "rock_paper_scissors"), "players named: 1; expected two or more"),
         (("rock", "paper", "rock", "--env", "rock_paper_scissors"), "rock was named twice"),
         (("random", "paperr", "--env", "rock_paper_scissors"), "there is no player 'paperr'"),
+        (
+            ("random", "random", "--env", "cartpole"),
+            "random was named twice",
+        ),
     ],
 )
 def test_what_is_refused(
@@ -147,3 +152,18 @@ def test_what_is_refused(
 ) -> None:
     assert run(["tournament", *arguments, "--data", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_game_of_three_seats_is_rated_from_one_match_of_all(
+    tmp_path: Path, capsys: Output
+) -> None:
+    spread = ("--env", "mpe", "--set", "scenario=simple_spread", "--set", "max_cycles=2")
+    bot = program(tmp_path, LOWEST)
+    folder = ("--data", str(tmp_path / "data"), "--games", "6")
+    played = report(capsys, "tournament", "random", bot, *spread, *folder)
+    (match,) = played["matches"]
+    assert (match["round"], match["games"], len(match["standings"])) == (1, 6, 2)
+    assert {player["player"] for player in played["players"]} == set(match["players"])
+    assert run(["tournament", "random", bot, *spread, *folder]) == 0
+    shown = capsys.readouterr()
+    assert "6 games" in shown.err and "tournament   mpe, 1 match" in shown.out

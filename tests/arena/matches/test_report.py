@@ -14,10 +14,11 @@ from arena.cli.match_text import match_lines
 from arena.guests.program import GuestProgram
 from arena.matches.assertions import read_assertions
 from arena.matches.match_result import MatchResult
-from arena.matches.plan import MatchPlan, Seating
+from arena.matches.plan import MatchPlan
 from arena.matches.play import play_match
 from arena.matches.report import match_json, match_report, resume_command
 from arena.matches.report_schema import DuelReport, MatchReport, TableReport, schema_text
+from arena.matches.seating import Seating
 from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.score import MatchGame, match_statistics
@@ -59,7 +60,7 @@ def published_match() -> MatchResult:
     )
     plan = play_match(ONEPLY, RANDOM, games=2, seed=7).plan
     return MatchResult(
-        replace(plan, games=400), 12, stats, None, (), (), None, records, (), 61.3, False, ()
+        replace(plan, games=400), 12, stats, None, (), None, records, (), 61.3, False, ()
     )
 
 
@@ -297,7 +298,7 @@ def alone(leads: list[float], name: str = "oneply") -> MatchResult:
     stats = match_statistics(
         [MatchGame(float(lead > 0), True, None, str(index)) for index, lead in enumerate(leads)]
     )
-    seating = Seating(((0,), (1,)), paired=True)
+    seating = Seating(((0,), (1,)), paired=True, kind="alone")
     plan = replace(published_match().plan, players=(scripted(name), RANDOM), seating=seating)
     return replace(
         published_match(),

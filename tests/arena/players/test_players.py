@@ -101,6 +101,16 @@ BAD_NAMES = {
         "only @best is known; frames belong to a member",
     ),
     "word": (["demo@bst"], None, "only @best is known"),
+    "best without a role": (
+        ["roles@best"],
+        None,
+        "each has a best of its own; expected roles/hider@best or roles/seeker@best",
+    ),
+    "whole population of roles": (
+        ["roles", "random"],
+        None,
+        "expected one player of it: roles/hider@best or roles/seeker@best",
+    ),
     "whole population": (
         ["demo", "random"],
         None,

@@ -135,9 +135,12 @@ export interface Duel extends Tally {
   length_deviation: number;
 }
 
-/** The report of a match that the service plays; `kind` is "table" for more than two players. */
+/**
+ * The report of a match that the service plays. Only a `duel` has the numbers of one; other kinds are
+ * of larger tables, more players, and games in which returns count.
+ */
 export interface MatchReport extends Duel {
-  kind: "duel" | "table";
+  kind: "duel" | "table" | "partners";
   verdict: string;
   notes: readonly string[];
 }

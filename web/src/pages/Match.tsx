@@ -91,7 +91,11 @@ function Numbers({ id, names }: { id: string; names: readonly string[] }) {
   return (
     <Shown query={statistics} what="its numbers">
       {(found) =>
-        found && (
+        found === null ? (
+          <p class="note">
+            <code>arena match --resume {id}</code> prints its standings.
+          </p>
+        ) : (
           <MatchStatistics
             of={found}
             first={first!}

@@ -111,7 +111,18 @@ export function MatchRequest({ id }: { id: string }) {
 /** Shows the numbers so far. */
 function Numbers({ body }: { body: Body }) {
   const report = body.report as unknown as MatchReport | null;
-  if (report?.kind !== "duel") return <Waiting body={body} />;
+  if (!report) return <Waiting body={body} />;
+  if (report.kind !== "duel") {
+    return (
+      <>
+        {[report.verdict, ...report.notes].map((text) => (
+          <p key={text} class="note">
+            {text}
+          </p>
+        ))}
+      </>
+    );
+  }
   return (
     <>
       <MatchStatistics

@@ -6,8 +6,8 @@ import { count, elo } from "../format";
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
 
 /**
- * Returns the players of a population: the best, every snapshot with weights, strongest first, and
- * the scripted players that it met.
+ * Returns the players of a population: the best (of each role, where there are several), every
+ * snapshot with weights, strongest first, and the scripted players that it met.
  */
 export function opponents(
   population: string,
@@ -30,6 +30,13 @@ export function opponents(
       ...rated.filter((row) => row.kind === "scripted").map((row) => row.player),
     ]),
   ];
-  const best = there.length ? [{ name: `${population}@best`, title: "the best so far" }] : [];
+  const roles = [...new Set(there.map((one) => one.role))];
+  const best =
+    roles.length > 1
+      ? roles.map((role) => ({
+          name: `${population}/${role}@best`,
+          title: `the best ${role} so far`,
+        }))
+      : roles.map(() => ({ name: `${population}@best`, title: "the best so far" }));
   return [...best, ...frozen, ...scripted.map((name) => ({ name, title: name }))];
 }
