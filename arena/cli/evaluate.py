@@ -12,6 +12,7 @@ from arena.cli.match_options import (
     EnvOption,
     GreedyOption,
     MoveTimeoutOption,
+    ObjectiveOption,
     OptionsOption,
     SeedOption,
     exit_spoiled,
@@ -46,6 +47,7 @@ def evaluate(
     move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
     env: EnvOption = None,
     options: OptionsOption = None,
+    objective: ObjectiveOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -53,7 +55,9 @@ def evaluate(
 
     In games of several seats `random` plays the other seats. Nothing is stored in the league.
     """
-    spec, players = players_named([player, *(others or ())], data, env, options, move_timeout_s)
+    spec, players = players_named(
+        [player, *(others or ())], data, env, options, move_timeout_s, objective
+    )
     results: list[Returns] = []
     for resolved in players:
         with progress_bar(resolved.label) as on_progress:
@@ -65,6 +69,7 @@ def evaluate(
                     seed=seed,
                     greedy=greedy,
                     on_progress=on_progress,
+                    objective=players[0].objective,
                 )
             )
         if not as_json:

@@ -13,6 +13,7 @@ from arena.cli.match_options import (
     EnvOption,
     GreedyOption,
     MoveTimeoutOption,
+    ObjectiveOption,
     OptionsOption,
     SeedOption,
     exit_spoiled,
@@ -122,6 +123,7 @@ def match(
     move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
     env: EnvOption = None,
     options: OptionsOption = None,
+    objective: ObjectiveOption = None,
     record: RecordOption = True,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -152,7 +154,7 @@ def match(
         assertions = read_assertions(asserted or (), tested=test is not None)
         if record:
             upgrade_league(league_path(data_dir(data)))
-        spec, resolved = players_named(names, data, env, options, move_timeout_s)
+        spec, resolved = players_named(names, data, env, options, move_timeout_s, objective)
         meeting = check_meeting(spec, resolved)
         check_test(meeting.seating, test is not None or bool(assertions))
         plan = {

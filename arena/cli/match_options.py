@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -13,6 +14,8 @@ from arena.matches.game_list import Progress
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec
+from pbt.errors import ConfigError
+from pbt.objective import OBJECTIVES, as_objective
 
 # The exit code when the game raised an error in too many games.
 SPOILED = 4
@@ -49,6 +52,15 @@ MoveTimeoutOption = Annotated[
         help="How long a program may take for one move; a slower program forfeits the game.",
     ),
 ]
+ObjectiveOption = Annotated[
+    str | None,
+    typer.Option(
+        "--objective",
+        metavar="win|margin|return",
+        help="What decides between the players, instead of what their populations count in.",
+        show_default=False,
+    ),
+]
 GreedyOption = Annotated[
     bool, typer.Option("--greedy", help="Play the most likely action instead of a sampled one.")
 ]
@@ -60,9 +72,20 @@ def players_named(
     env: str | None,
     options: Sequence[str] | None,
     move_timeout_s: float,
+    objective: str | None = None,
 ) -> tuple[EnvSpec, list[ResolvedPlayer]]:
-    """The game and the players of a command line. options: as typed behind --set."""
-    return resolve_players(
+    """The game and the players of a command line.
+
+    options    as typed behind --set
+    objective  as typed behind --objective
+    Raises: ConfigError for another word, and as `resolve_players`.
+    """
+    if objective is not None and objective not in OBJECTIVES:
+        raise ConfigError(
+            "the objective",
+            [f"--objective {objective}: expected one of {', '.join(OBJECTIVES)}"],
+        )
+    spec, players = resolve_players(
         names,
         data,
         env,
@@ -70,6 +93,9 @@ def players_named(
         allow_files=True,
         move_timeout_s=move_timeout_s,
     )
+    if objective is None:
+        return spec, players
+    return spec, [replace(player, objective=as_objective(objective)) for player in players]
 
 
 def exit_spoiled(errors: int, of: str) -> NoReturn:

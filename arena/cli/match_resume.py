@@ -39,6 +39,7 @@ _PLANNED = {
     "greedy": "--greedy",
     "env": "--env",
     "options": "--set",
+    "objective": "--objective",
     "sprt": "--sprt",
     "record": "--no-record",
 }

@@ -9,7 +9,7 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName, tables_of
-from arena.cli.rating_table import circle_lines, rating_text
+from arena.cli.rating_table import circle_lines, rating_head, rating_text
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.ratings import RatingTable, Standing, by_lower_bound
@@ -102,16 +102,22 @@ def print_matrix(title: str, table: RatingTable, top: int) -> None:
         print(f"{title}: no evaluation game and no match between two players yet")
         return
     shown = rows if top == 0 else rows[:top]
-    columns = (">", "player", ">Elo [95 %]", *(f">{number}" for number in range(1, len(shown) + 1)))
+    head = rating_head(table)
+    columns = (">", "player", f">{head}", *(f">{number}" for number in range(1, len(shown) + 1)))
     cells = [
-        (number, row.label, rating_text(row), *(_cell(row, other) for other in shown))
+        (
+            number,
+            row.label,
+            rating_text(row, table.objective),
+            *(_cell(row, other) for other in shown),
+        )
         for number, row in enumerate(shown, start=1)
     ]
     print_table(
         columns,
         cells,
         title=title,
-        spare=("Elo [95 %]", *(str(number) for number in range(len(shown), 0, -1))),
+        spare=(head, *(str(number) for number in range(len(shown), 0, -1))),
     )
     if len(shown) < len(rows):
         print(

@@ -12,7 +12,13 @@ from arena.data.paths import data_dir, league_path, population_paths
 from arena.league.database import League, open_league
 from arena.league.deletion import file_sizes
 from arena.league.frames import frames_text
-from arena.league.ratings import Standing, best_of_roles, best_standing, standings
+from arena.league.ratings import (
+    RatingTable,
+    Standing,
+    best_of_roles,
+    best_standing,
+    population_table,
+)
 from arena.league.summaries import PopulationSummary, list_populations, roles_of
 
 
@@ -55,9 +61,9 @@ def _population(league: League, data: Path, summary: PopulationSummary) -> dict[
         state = "killed"
     elif pid is not None:
         state = "running"
-    table, roles = standings(league, summary.name), roles_of(league, summary.name)
-    best = best_standing(table) if len(roles) < 2 else None
-    by_role = {role: _best(row) for role, row in best_of_roles(table).items()}
+    table, roles = population_table(league, summary.name), roles_of(league, summary.name)
+    best = best_standing(table.rows) if len(roles) < 2 else None
+    by_role = {role: _best(table, row) for role, row in best_of_roles(table.rows).items()}
     return {
         "name": summary.name,
         "state": state,
@@ -66,7 +72,7 @@ def _population(league: League, data: Path, summary: PopulationSummary) -> dict[
         "members": summary.members,
         "frames": summary.frames,
         "games": summary.games,
-        "best": None if best is None else _best(best),
+        "best": None if best is None else _best(table, best),
         "best_by_role": {role: by_role.get(role) for role in roles},
         "file_bytes": sum(file_sizes(paths.root)),
         "row_bytes": summary.size_bytes,
@@ -75,13 +81,13 @@ def _population(league: League, data: Path, summary: PopulationSummary) -> dict[
     }
 
 
-def _best(row: Standing) -> dict[str, Any]:
+def _best(table: RatingTable, row: Standing) -> dict[str, Any]:
     return {
         "player": row.label,
-        "elo": row.elo,
+        ("elo" if table.objective == "win" else table.objective): row.rating,
         "low": row.low,
         "high": row.high,
-        "text": rating_text(row),
+        "text": rating_text(row, table.objective),
     }
 
 

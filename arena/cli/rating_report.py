@@ -29,7 +29,7 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
     """
     table = population_table(league, name, everyone=everyone)
     if alone := return_standings(league, name) if not table.rows else []:
-        return returns_report(name, alone, everyone)
+        return returns_report(name, alone, everyone, roles_of(league, name))
     own, roles = table.rows if not everyone else standings(league, name), roles_of(league, name)
     best, by_role = best_standing(own) if len(roles) < 2 else None, best_of_roles(own)
     return {
@@ -54,23 +54,27 @@ def standings_report(table: RatingTable) -> dict[str, Any]:
     ]
     ranks, best = ranks_of(rows), leader(rows)
     players = [
-        {"rank": rank, **_row_report(row, best)} for rank, row in zip(ranks, rows, strict=True)
+        {"rank": rank, **_row_report(table, row, best)}
+        for rank, row in zip(ranks, rows, strict=True)
     ]
     return {
-        "rating": rating_words(rows),
+        "rating": rating_words(table),
+        "objective": table.objective,
+        "unit": table.rated.unit,
+        "model": {"name": table.rated.model, **table.rated.facts},
         "players": players,
         "cycles": cycles,
         "cyclic_share": {"share": share.share, "p": share.p},
     }
 
 
-def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
+def _row_report(table: RatingTable, row: Standing, best: Standing | None) -> dict[str, Any]:
     direct = row.results.get(best.player) if best is not None else None
     return {
         "player": row.label,
         "kind": row.player.kind,
         "id": row.player.name,
-        "elo": row.elo,
+        ("elo" if table.objective == "win" else table.objective): row.rating,
         "low": row.low,
         "high": row.high,
         "provisional": is_provisional(row),
@@ -80,7 +84,7 @@ def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
         "score": row.total.score,
         "score_vs_best": direct.score if direct else None,
         "games_vs_best": direct.games if direct else 0,
-        "predicted_vs_best": predicted_score(row, best),
+        "predicted_vs_best": predicted_score(table, row, best),
         "score_vs_random": row.against_random.score if row.against_random else None,
         "opponents": len(row.results),
     }

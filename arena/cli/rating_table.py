@@ -3,7 +3,6 @@
 Below the table stand the circles in which players beat each other: no rating can express them.
 """
 
-import math
 from collections.abc import Sequence
 from itertools import count
 
@@ -22,20 +21,13 @@ from arena.league.ratings import (
 )
 from arena.league.returns import return_standings
 from arena.league.summaries import roles_of
-from arena.stats.bradley_terry import BEST_MIN_GAMES, ELO_PER_NAT
+from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
 from arena.stats.intervals import wilson_interval
 from arena.stats.score import Tally
+from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 from pbt.records import PlayerRef
 
-RATING_TEXT = (
-    "Elo from evaluation games only (Bradley-Terry, random = 0), with 95 % "
-    "intervals; ordered by the lower end"
-)
-CENTRED_TEXT = (
-    "Elo from evaluation games only (Bradley-Terry, mean = 0, since `random` "
-    "never played), with 95 % intervals; ordered by the lower end"
-)
 # A share of the variance of results; above it the order of the table says little.
 MUCH_IN_CIRCLES = 0.25
 TOP_ROWS, TOP_CYCLES = 20, 5
@@ -44,7 +36,7 @@ _COLUMNS = (
     ">rank",
     "player",
     "id",
-    ">Elo [95 %]",
+    ">rating",
     ">games",
     ">W/D/L",
     ">score",
@@ -64,7 +56,7 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
     """
     table = population_table(league, name, everyone=everyone)
     if alone := return_standings(league, name) if not table.rows else []:
-        print_returns(name, alone, top)
+        print_returns(name, alone, top, roles_of(league, name))
     elif not table.rows:
         print(f"population {name}: {why_no_best(table.rows)}")
     else:
@@ -72,7 +64,7 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
             f"population {name}" + (" and all others of its game" if everyone else ""), table, top
         )
         own = table.rows if not everyone else standings(league, name)
-        for line in best_lines(name, own, roles_of(league, name)):
+        for line in best_lines(name, own, roles_of(league, name), table.objective):
             print(line)
 
 
@@ -83,10 +75,13 @@ def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None
     if not rows:
         print(f"{title}: no evaluation game and no match between two players yet")
         return
-    print_table(_COLUMNS, _cells(rows, shown), title=title, spare=_SPARE)
+    columns = [f">{rating_head(table)}" if one == ">rating" else one for one in _COLUMNS]
+    print_table(columns, _cells(table, rows, shown), title=title, spare=_SPARE)
     if len(shown) < len(rows):
         print(f"... and {len(rows) - len(shown)} more: --top 0 shows all")
-    print(f"{rating_words(rows)}.")
+    print(f"{rating_words(table)}.")
+    for note in table.rated.notes:
+        print(f"{note[0].upper()}{note[1:]}.")
     if any(is_provisional(row) for row in shown if row.player != ANCHOR):
         print(
             f"? = provisional: fewer than {BEST_MIN_GAMES} games, or no chain of games to "
@@ -131,9 +126,21 @@ def _p_text(p: float) -> str:
     return f"= {p:.2g}" if p >= 1e-6 else "< 1e-6"
 
 
-def rating_words(table: Sequence[Standing]) -> str:
-    """What the numbers are and where their zero is."""
-    return RATING_TEXT if not table or any(row.player == ANCHOR for row in table) else CENTRED_TEXT
+def rating_words(table: RatingTable) -> str:
+    """What the numbers are, and where their zero is."""
+    what = "Elo" if table.objective == "win" else OBJECTIVE_WORDS[table.objective].number
+    anchored = not table.rows or any(row.player == ANCHOR for row in table.rows)
+    zero = "random = 0" if anchored else "mean = 0, since `random` never played"
+    return (
+        f"{what} from evaluation games only ({table.rated.model}, {zero}), with 95 % intervals; "
+        "ordered by the lower end"
+    )
+
+
+def rating_head(table: RatingTable) -> str:
+    """The head of the column of ratings."""
+    words = OBJECTIVE_WORDS[table.objective]
+    return "Elo [95 %]" if table.objective == "win" else f"{words.number} {words.unit} [95 %]"
 
 
 def leader(table: Sequence[Standing]) -> Standing | None:
@@ -147,37 +154,48 @@ def leader(table: Sequence[Standing]) -> Standing | None:
     return best_standing(table) or next(ranked, None)
 
 
-def predicted_score(row: Standing, best: Standing | None) -> float | None:
+def predicted_score(table: RatingTable, row: Standing, best: Standing | None) -> float | None:
     """The score that the ratings predict against the best player.
 
-    None for the best itself, and where one of the two has no rating.
+    None for the best itself, where one of the two has no rating, and where ratings are margins.
     """
-    if best is None or row.player == best.player or row.elo is None or best.elo is None:
+    expected = table.rated.expected
+    if best is None or row.player == best.player or expected is None:
         return None
-    return 1 / (1 + math.exp((best.elo - row.elo) / ELO_PER_NAT))
+    if row.rating is None or best.rating is None:
+        return None
+    return expected(row.rating - best.rating)
 
 
-def best_lines(name: str, table: Sequence[Standing], roles: Sequence[str]) -> list[str]:
+def best_lines(
+    name: str, table: Sequence[Standing], roles: Sequence[str], objective: ObjectiveKind
+) -> list[str]:
     """Which player is `@best`, or why there is none: a line, or one for each of several roles."""
     if len(roles) < 2:
-        return [_best_text(f"{name}@best", table)]
+        return [_best_text(f"{name}@best", table, objective)]
     return [
         _best_text(
             f"{name}/{role}@best",
             [row for row in table if row.snapshot is None or row.snapshot.record.role == role],
+            objective,
         )
         for role in roles
     ]
 
 
-def _best_text(name: str, table: Sequence[Standing]) -> str:
+def _best_text(name: str, table: Sequence[Standing], objective: ObjectiveKind) -> str:
     best = best_standing(table)
     if best is None:
         return f"{name}: none yet; {why_no_best(table)}"
     label = f"{best.label} ({best.player.name[:ID_DIGITS]})"
+    ranked = [
+        row
+        for row in table
+        if row.snapshot is not None and not is_provisional(row) and not is_weightless(row)
+    ]
     return (
-        f"{name} is {label}: the highest lower end, {best.low:+.0f}, of its snapshots "
-        f"that play and have {BEST_MIN_GAMES} games or more"
+        f"{name} is {label}: the highest lower end, {_number(best.low, objective)}, of its "
+        f"{len(ranked)} snapshots that play and have {BEST_MIN_GAMES} games or more"
     )
 
 
@@ -204,18 +222,20 @@ def why_no_best(table: Sequence[Standing]) -> str:
     return "the weights of every player with enough games were removed: train on"
 
 
-def _cells(table: Sequence[Standing], shown: Sequence[Standing]) -> list[tuple[str, ...]]:
-    ranks, best = ranks_of(table), leader(table)
+def _cells(
+    table: RatingTable, rows: Sequence[Standing], shown: Sequence[Standing]
+) -> list[tuple[str, ...]]:
+    ranks, best = ranks_of(rows), leader(rows)
     return [
         (
             str(rank) if rank is not None else "" if row.player == ANCHOR else "?",
             _name(row),
             _id_text(row.player),
-            rating_text(row),
+            rating_text(row, table.objective),
             str(row.total.games),
             f"{row.total.wins}/{row.total.draws}/{row.total.losses}",
             _percent(row.total),
-            _versus_best(row, best),
+            _versus_best(table, row, best),
             _percent(row.against_random),
             str(len(row.results)),
         )
@@ -240,7 +260,7 @@ def _id_text(player: PlayerRef) -> str:
     return "" if player.kind == "scripted" else player.kind
 
 
-def _versus_best(row: Standing, best: Standing | None) -> str:
+def _versus_best(table: RatingTable, row: Standing, best: Standing | None) -> str:
     """The score against the best with half its interval; in brackets a prediction, if unplayed."""
     if best is None or row.player == best.player:
         return ""
@@ -248,7 +268,7 @@ def _versus_best(row: Standing, best: Standing | None) -> str:
     if direct is not None:
         low, high = wilson_interval(direct.score, direct.games)
         return f"{direct.score:.0%} ± {(high - low) / 2:.0%}"
-    predicted = predicted_score(row, best)
+    predicted = predicted_score(table, row, best)
     return "" if predicted is None else f"({predicted:.0%})"
 
 
@@ -258,14 +278,27 @@ def ranks_of(table: Sequence[Standing]) -> list[int | None]:
     return [None if row.player == ANCHOR or is_provisional(row) else next(counter) for row in table]
 
 
-def rating_text(row: Standing) -> str:
-    """`+312 [+250, +374]`, 0 for the anchor, or a dash."""
+def rating_text(row: Standing, objective: ObjectiveKind = "win") -> str:
+    """`+312 [+250, +374]`, ">= +640" without an upper end, 0 for the anchor, or a dash.
+
+    objective  what the rating counts: Elo are whole numbers, margins are not
+    """
     if row.player == ANCHOR:
         return "0"
-    if row.elo is None or row.low is None or row.high is None:
+    if row.rating is None or (row.low is None and row.high is None):
         return "-"
+    if row.high is None:
+        return f">= {_number(row.low, objective)}"
+    if row.low is None:
+        return f"<= {_number(row.high, objective)}"
+    low, high = _number(row.low, objective), _number(row.high, objective)
+    return f"{_number(row.rating, objective)} [{low}, {high}]"
+
+
+def _number(value: float | None, objective: ObjectiveKind) -> str:
+    assert value is not None
     # Rounded to whole numbers first: a float may be printed as "-0".
-    return f"{round(row.elo):+d} [{round(row.low):+d}, {round(row.high):+d}]"
+    return f"{round(value):+d}" if objective == "win" else f"{value:+.3g}"
 
 
 def _percent(tally: Tally | None) -> str:

@@ -1,4 +1,4 @@
-"""The table of games of one seat: mean returns, because there is no opponent to win against."""
+"""The table where returns are what counts: mean returns, alone or with copies of itself."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,59 +7,98 @@ from arena.cli.output import print_table
 from arena.league.returns import ReturnStanding, best_by_return
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 
-RETURN_TEXT = (
-    "Mean returns of evaluation games (one seat: there is no opponent), with 95 % "
-    "intervals; ordered by the lower end"
+ORDERED = "with 95 % intervals; ordered by the lower end"
+ALONE_TEXT = f"Mean returns of evaluation games (one seat: there is no opponent), {ORDERED}"
+TOGETHER_TEXT = (
+    "Mean returns of evaluation games: return with itself in all seats where it was so seated, "
+    f"cross-play beside other players, gap the difference; {ORDERED}"
 )
 ID_DIGITS = 8
 
 
-def print_returns(name: str, table: Sequence[ReturnStanding], top: int) -> None:
-    """Print the table. top: print this many rows; 0 prints all."""
+def returns_words(table: Sequence[ReturnStanding]) -> str:
+    """What the numbers are."""
+    return TOGETHER_TEXT if any(row.cross_play is not None for row in table) else ALONE_TEXT
+
+
+def print_returns(
+    name: str, table: Sequence[ReturnStanding], top: int, roles: Sequence[str]
+) -> None:
+    """Print the table, and below it which player is `@best`, of each role where there are several.
+
+    top  print this many rows; 0 prints all
+    """
     shown = table if top == 0 else table[:top]
-    rows = [
-        (row.label, row.snapshot.record.snapshot_id[:ID_DIGITS], _return_text(row), str(row.games))
-        for row in shown
-    ]
-    print_table(("player", "id", ">return [95 %]", ">games"), rows, title=f"population {name}")
+    crossed = any(row.cross_play is not None for row in table)
+    columns = ("player", "id", ">return [95 %]", ">games") + (
+        (">cross-play", ">its games", ">gap") if crossed else ()
+    )
+    rows = [_cells(row) + (_crossed_cells(row) if crossed else ()) for row in shown]
+    print_table(columns, rows, title=f"population {name}")
     if len(shown) < len(table):
         print(f"... and {len(table) - len(shown)} more: --top 0 shows all")
-    print(f"{RETURN_TEXT}.")
-    best = best_by_return(table)
+    print(f"{returns_words(table)}.")
+    for role in roles if len(roles) > 1 else (None,):
+        print(_best_text(name if role is None else f"{name}/{role}", best_by_return(table, role)))
+
+
+def _best_text(name: str, best: ReturnStanding | None) -> str:
     if best is None:
-        print(
+        return (
             f"{name}@best: none yet; it takes {BEST_MIN_GAMES} evaluation games, and no "
             "snapshot that has its weights has them: train on"
         )
-    else:
-        print(
-            f"{name}@best is {best.label}: the highest lower end of those with "
-            f"{BEST_MIN_GAMES} games or more"
-        )
+    return (
+        f"{name}@best is {best.label}: the highest lower end of those with "
+        f"{BEST_MIN_GAMES} games or more"
+    )
 
 
-def returns_report(name: str, table: Sequence[ReturnStanding], everyone: bool) -> dict[str, Any]:
-    """The same table for programs."""
-    best = best_by_return(table)
-    players = [
-        {
-            "player": row.label,
-            "kind": "snapshot",
-            "id": row.snapshot.record.snapshot_id,
-            "games": row.games,
-        }
-        | {"mean_return": row.mean, "low": row.low, "high": row.high}
-        for row in table
-    ]
-    chosen = best.snapshot.record.snapshot_id if best is not None else None
+def returns_report(
+    name: str, table: Sequence[ReturnStanding], everyone: bool, roles: Sequence[str]
+) -> dict[str, Any]:
+    """The same table for programs. cross_play and gap are null without games beside others."""
+    by_role = {role: best_by_return(table, role) for role in roles}
+    best = {role: row and row.snapshot.record.snapshot_id for role, row in by_role.items()}
     return {
         "population": name,
         "everyone": everyone,
-        "rating": RETURN_TEXT,
-        "best": chosen,
-        "players": players,
+        "rating": returns_words(table),
+        "objective": "return",
+        "unit": "a game",
+        "best": next(iter(best.values()), None) if len(roles) < 2 else None,
+        "best_by_role": best,
+        "players": [
+            {
+                "player": row.label,
+                "kind": "snapshot",
+                "id": row.snapshot.record.snapshot_id,
+                "games": row.games,
+                "mean_return": row.mean,
+                "low": row.low,
+                "high": row.high,
+                "cross_play": None if row.cross_play is None else row.cross_play[1],
+                "cross_play_games": 0 if row.cross_play is None else row.cross_play[0],
+                "gap": row.gap,
+            }
+            for row in table
+        ],
     }
 
 
-def _return_text(row: ReturnStanding) -> str:
-    return f"{row.mean:.4g}" + (f" [{row.low:.4g}, {row.high:.4g}]" if row.low is not None else "")
+def _cells(row: ReturnStanding) -> tuple[str, ...]:
+    mean = f"{row.mean:.4g}"
+    interval = "" if row.low is None else f" [{row.low:.4g}, {row.high:.4g}]"
+    return (
+        row.label,
+        row.snapshot.record.snapshot_id[:ID_DIGITS],
+        mean + interval,
+        str(row.games),
+    )
+
+
+def _crossed_cells(row: ReturnStanding) -> tuple[str, ...]:
+    if row.cross_play is None:
+        return "", "0", ""
+    games, mean = row.cross_play
+    return f"{mean:.4g}", str(games), "" if row.gap is None else f"{row.gap:+.4g}"

@@ -12,6 +12,7 @@ from arena.cli.match_options import (
     NAMES,
     EnvOption,
     MoveTimeoutOption,
+    ObjectiveOption,
     OptionsOption,
     SeedOption,
     exit_spoiled,
@@ -70,6 +71,7 @@ def tournament(
     move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
     env: EnvOption = None,
     options: OptionsOption = None,
+    objective: ObjectiveOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -81,7 +83,7 @@ def tournament(
     1 % of the games raised an error; 130 Ctrl-C.
     """
     upgrade_league(league_path(data_dir(data)))
-    spec, resolved = players_named(players, data, env, options, move_timeout_s)
+    spec, resolved = players_named(players, data, env, options, move_timeout_s, objective)
     fixtures = plan_tournament(spec, resolved, rounds, seed)
     with open_league(league_path(data_dir(data))) as league:
         with progress_bar(f"tournament of {len(resolved)}") as on_progress:

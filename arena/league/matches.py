@@ -17,6 +17,7 @@ from arena.league.game_rows import games_between
 from arena.league.rows import from_row, to_json
 from arena.league.schema import games, keys_of_match, matches
 from pbt.errors import HeldError, PbtError
+from pbt.objective import ObjectiveKind, as_objective
 from pbt.records import GameRecord, PlayerRef
 
 SPRT_KEY, FAILED_KEY, PERSON_KEY = "sprt", "failed", "person"
@@ -57,6 +58,11 @@ class Match:
     settings: Mapping[str, Any]
     created_at: float
     finished_at: float | None
+
+    @property
+    def objective(self) -> ObjectiveKind:
+        """What decides between its players."""
+        return as_objective(self.settings.get(OBJECTIVE_KEY, "win"))
 
     @property
     def failed(self) -> str | None:

@@ -6,7 +6,7 @@ It serves callers that ask repeatedly, such as the rating tables of the service.
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -28,26 +28,68 @@ JOIN games g INDEXED BY ix_games_evaluation
     ON g.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]') AND g.kind = 1
     AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
 """
-# Both orders of two players are one pair; wins are counted for the player of the smaller number.
+# A unit is a seed pair, whose two games have the seats swapped, or else one game. Both orders of
+# two players are one pair; outcomes and margins are those of the player of the smaller number.
 _PAIRS = text(f"""
-SELECT MIN(a.player_id, b.player_id) AS first, MAX(a.player_id, b.player_id) AS second,
-    SUM(CASE WHEN a.player_id < b.player_id THEN a.place < b.place ELSE b.place < a.place END)
-        AS wins,
-    SUM(a.place = b.place) AS draws, COUNT(*) AS games
-{CHOSEN} CROSS JOIN game_seats a ON a.game_id = g.id AND a.seat = 0
-CROSS JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
-WHERE a.player_id <> b.player_id GROUP BY 1, 2
+WITH met AS (
+    SELECT g.id, g.match_id, g.pair, MIN(a.player_id, b.player_id) AS first,
+        MAX(a.player_id, b.player_id) AS second, a.player_id < b.player_id AS in_order,
+        CASE WHEN a.place = b.place THEN 1 WHEN (a.place < b.place) = (a.player_id < b.player_id)
+            THEN 0 ELSE 2 END AS outcome,
+        (a.returns - b.returns) / 2 * CASE WHEN a.player_id < b.player_id THEN 1 ELSE -1 END
+            AS margin
+    {CHOSEN} CROSS JOIN game_seats a ON a.game_id = g.id AND a.seat = 0
+    CROSS JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
+    WHERE a.player_id <> b.player_id
+), marked AS (
+    SELECT *, pair IS NOT NULL AND COUNT(*) OVER of_pair = 2 AND SUM(in_order) OVER of_pair = 1
+        AS whole
+    FROM met WINDOW of_pair AS (PARTITION BY match_id, pair, first, second)
+), units AS (
+    SELECT first, second, AVG(margin) AS margin,
+        CASE WHEN whole THEN 3 * MAX(outcome * in_order) + MAX(outcome * (1 - in_order))
+            ELSE 9 + 3 * (1 - MAX(in_order)) + MAX(outcome) END AS cell
+    FROM marked GROUP BY first, second, whole, match_id, CASE WHEN whole THEN pair ELSE id END
+)
+SELECT first, second, cell, COUNT(*), SUM(margin), SUM(margin * margin)
+FROM units GROUP BY first, second, cell
 """)
 _NEWEST = text(
     "SELECT MAX(id) FROM games INDEXED BY ix_games_evaluation WHERE kind = 1 AND id BETWEEN "
     ":first AND :last"
 )
 
-Totals = NDArray[np.int64]
-"""[pairs, 5] two players' numbers, the smaller first, the first one's wins, draws, common games.
+_PAIRED, _CELLS = 9, 15
 
-Each pair stands once.
-"""
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The results of every two players, each two once, in the order of their numbers.
+
+    A unit is a seed pair, whose two games have the seats swapped, or else one game.
+
+    first    [pairs] numbers of the players with the smaller number
+    second   [pairs] numbers of their opponents
+    cells    [pairs, 15] units by their outcomes, as `Meetings` of these players orders them:
+             first the 9 of seed pairs, then the 6 of single games
+    margins  [pairs, 2] sums over the units of y and y squared, where y is half of what `first`
+             returned more than `second`, in the mean over the unit's games
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    cells: NDArray[np.float64]
+    margins: NDArray[np.float64]
+
+    @property
+    def paired(self) -> NDArray[np.float64]:
+        """[pairs, 3, 3] as in `arena.stats.meetings.Meetings`."""
+        return self.cells[:, :_PAIRED].reshape(-1, 3, 3)
+
+    @property
+    def single(self) -> NDArray[np.float64]:
+        """[pairs, 2, 3] as in `arena.stats.meetings.Meetings`."""
+        return self.cells[:, _PAIRED:].reshape(-1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +168,18 @@ class PairTotals:
 
 def _read(connection: Connection, ranges: Sequence[Range]) -> Totals:
     rows = connection.execute(_PAIRS, {"ranges": json.dumps(ranges)}).all() if ranges else ()
-    return np.fromiter(chain.from_iterable(rows), np.int64, 5 * len(rows)).reshape(-1, 5)
+    read = np.fromiter(chain.from_iterable(rows), np.float64, 6 * len(rows)).reshape(-1, 6)
+    cells = np.zeros((len(read), _CELLS))
+    cells[np.arange(len(read)), read[:, 2].astype(np.intp)] = read[:, 3]
+    first, second = read[:, :2].astype(np.int64).T
+    return _added([Totals(first, second, cells, read[:, 4:])])
 
 
-def _added(parts: Iterable[Totals]) -> Totals:
-    rows = np.concatenate(list(parts))
-    pairs, places = np.unique(rows[:, 0] << 32 | rows[:, 1], return_inverse=True)
-    sums = np.zeros((len(pairs), 3), np.int64)
-    np.add.at(sums, places, rows[:, 2:])
-    return np.column_stack((pairs >> 32, pairs & 0xFFFFFFFF, sums))
+def _added(parts: Sequence[Totals]) -> Totals:
+    """The sums of these totals. Their order changes no count, and a margin by rounding only."""
+    keys = np.concatenate([part.first << 32 | part.second for part in parts])
+    pairs, places = np.unique(keys, return_inverse=True)
+    cells, margins = np.zeros((len(pairs), _CELLS)), np.zeros((len(pairs), 2))
+    np.add.at(cells, places, np.concatenate([part.cells for part in parts]))
+    np.add.at(margins, places, np.concatenate([part.margins for part in parts]))
+    return Totals(pairs >> 32, pairs & 0xFFFFFFFF, cells, margins)

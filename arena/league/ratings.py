@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.league.database import League
+from arena.league.matches import find_match
+from arena.league.objectives import objective_in_force, objective_of_game
+from arena.league.rating_models import ANCHOR, Rated, RatedPlayer, rate
 from arena.league.results import Results, game_results, match_results, population_results
 from arena.league.stored_snapshots import StoredSnapshot, named_snapshots
-from arena.stats.bradley_terry import BEST_MIN_GAMES, Rating
-from arena.stats.plackett_luce import fit_rankings
+from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.score import Tally
-from arena.stats.win_matrix import WinMatrix, WinRow, fit_matrix
+from arena.stats.win_matrix import WinMatrix, WinRow
+from pbt.objective import ObjectiveKind
 from pbt.records import PlayerRef
-
-ANCHOR = PlayerRef("scripted", "random")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +26,17 @@ class Standing:
     """One row of a rating table.
 
     player    the player
-    elo       its rating, where `random` is 0; None without a rating
-    low       lower end of the rating's 95 % interval, None as `elo`
-    high      upper end of the rating's 95 % interval, None as `elo`
+    rating    in the unit of its table, where `random` is 0; None without a rating
+    low       lower end of the rating's 95 % interval; None without a rating, and where games give
+              none, because no chain of wins or draws leads from the player to `random`
+    high      upper end of the rating's 95 % interval; None where no such chain leads back
     results   by opponent, one comparison per opponent and game
     total     the results against all opponents together
     snapshot  the player's snapshot, None for a scripted player
     """
 
     player: PlayerRef
-    elo: float | None
+    rating: float | None
     low: float | None
     high: float | None
     results: Mapping[PlayerRef, Tally]
@@ -55,12 +57,16 @@ class Standing:
 class RatingTable:
     """A rating table.
 
-    rows    best first, players without a rating last
-    matrix  the results behind the ratings
+    rows       one for each player; empty where returns are what counts
+    matrix     the results behind the ratings
+    objective  what the ratings count
+    rated      the ratings with their model
     """
 
     rows: Sequence[Standing]
     matrix: WinMatrix[PlayerRef]
+    objective: ObjectiveKind
+    rated: Rated
 
 
 def standings(league: League, population: str) -> list[Standing]:
@@ -74,38 +80,32 @@ def population_table(league: League, population: str, *, everyone: bool = False)
     everyone  whether to rate all players of the same game with the same options instead
     Raises: PlayerError.
     """
-    return _table(league, population_results(league, population, everyone=everyone), population)
+    results = population_results(league, population, everyone=everyone)
+    return _table(league, results, objective_in_force(league, population), population)
 
 
 def game_table(league: League, env_name: str, env_options: Mapping[str, Any]) -> RatingTable:
-    """The table of all players of a game with these options."""
-    return _table(league, game_results(league, env_name, env_options))
+    """The table of all players of a game with these options, by the objective of the newest one."""
+    objective = objective_of_game(league, env_name, env_options)
+    return _table(league, game_results(league, env_name, env_options), objective)
 
 
 def match_table(league: League, match_ids: Sequence[int]) -> RatingTable:
-    """The table of these matches alone."""
-    return _table(league, match_results(league, match_ids))
+    """The table of these matches alone, by the objective of the first."""
+    first = find_match(league, match_ids[0]) if match_ids else None
+    objective = "win" if first is None else first.objective
+    return _table(league, match_results(league, match_ids), objective)
 
 
-def rate(results: Results) -> list[Rating[PlayerRef]]:
-    """Ratings by Bradley-Terry, or by Plackett-Luce in games of more than two players.
-
-    `random` is 0; where it never played, the mean is.
-    """
-    anchor = ANCHOR if ANCHOR in results.matrix.players else None
-    return (
-        fit_rankings(results.rankings, anchor)
-        if results.rankings
-        else fit_matrix(results.matrix, anchor)
-    )
-
-
-def _table(league: League, results: Results, population: str | None = None) -> RatingTable:
+def _table(
+    league: League, results: Results, objective: ObjectiveKind, population: str | None = None
+) -> RatingTable:
     ids = [player.name for player in results.matrix.players if player.kind == "snapshot"]
     kept = named_snapshots(league, ids, population)
     met = dict(zip(results.matrix.players, results.matrix.rows(), strict=True))
-    rows = [_standing(rating, met[rating.player], kept) for rating in rate(results)]
-    return RatingTable(rows, results.matrix)
+    rated = rate(results, objective)
+    rows = [_standing(one, met[one.player], kept) for one in rated.players]
+    return RatingTable(rows, results.matrix, objective, rated)
 
 
 def by_lower_bound(table: Sequence[Standing]) -> list[Standing]:
@@ -144,8 +144,8 @@ def best_of_roles(table: Sequence[Standing]) -> dict[str, Standing]:
 
 
 def _standing(
-    rating: Rating[PlayerRef], results: WinRow[PlayerRef], kept: Mapping[str, StoredSnapshot]
+    one: RatedPlayer, results: WinRow[PlayerRef], kept: Mapping[str, StoredSnapshot]
 ) -> Standing:
-    player = rating.player
+    player = one.player
     snapshot = kept.get(player.name) if player.kind == "snapshot" else None
-    return Standing(player, rating.elo, rating.low, rating.high, results, results.total, snapshot)
+    return Standing(player, one.rating, one.low, one.high, results, results.total, snapshot)

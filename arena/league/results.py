@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select, text
 
 from arena.league.database import League, count_rows
 from arena.league.matches import settings_of_games
-from arena.league.pair_totals import CHOSEN, Source
+from arena.league.pair_totals import CHOSEN, Source, Totals
 from arena.league.populations import find_population
 from arena.league.rows import to_json, to_player
 from arena.league.schema import (
@@ -31,8 +31,10 @@ from arena.league.schema import (
     snapshots,
 )
 from arena.stats.bradley_terry import PairResult
+from arena.stats.margin_ratings import MarginResult
+from arena.stats.meetings import Meetings
 from arena.stats.plackett_luce import Ranking
-from arena.stats.win_matrix import WinMatrix, win_matrix
+from arena.stats.win_matrix import WinMatrix, meetings_of, win_matrix
 from pbt.records import PlayerRef
 
 _SEATS = text(f"""
@@ -47,10 +49,14 @@ class Results:
     """The results of the games of a scope.
 
     matrix    each player against each opponent, one comparison per opponent and game
+    meetings  games of two seats by players (as the matrix orders them), seats and seed pairs
+    margins   how much players won against each opponent, in games of two seats
     rankings  results of games of more than two players; empty where games have two seats
     """
 
     matrix: WinMatrix[PlayerRef]
+    meetings: Meetings
+    margins: Sequence[MarginResult[PlayerRef]]
     rankings: Sequence[Ranking[PlayerRef]]
 
 
@@ -170,17 +176,26 @@ def _results(league: League, connection: Connection, sources: Sequence[Source]) 
     player_of = _players(connection)
     if _seats(connection, scope) > 2:
         rankings = _rankings(connection, scope, player_of)
-        return Results(
-            win_matrix(pair for ranking in rankings for pair in _compared(ranking)), rankings
-        )
-    totals = league.pair_totals.of(connection, sources)
-    ids, places = np.unique(totals[:, :2], return_inverse=True)
-    first, second = places.reshape(-1, 2).T
+        matrix = win_matrix(pair for ranking in rankings for pair in _compared(ranking))
+        return Results(matrix, meetings_of(matrix), (), rankings)
+    return _of_two_seats(league.pair_totals.of(connection, sources), player_of)
+
+
+def _of_two_seats(totals: Totals, player_of: Mapping[int, PlayerRef]) -> Results:
+    ids = np.unique(np.concatenate([totals.first, totals.second]))
+    players = tuple(player_of[player] for player in ids.tolist())
+    first, second = np.searchsorted(ids, totals.first), np.searchsorted(ids, totals.second)
+    meetings = Meetings(first, second, totals.paired, totals.single)
     wins, draws = np.zeros((2, len(ids), len(ids)))
-    wins[first, second] = totals[:, 2]
-    wins[second, first] = totals[:, 4] - totals[:, 2] - totals[:, 3]
-    draws[first, second] = draws[second, first] = totals[:, 3]
-    return Results(WinMatrix(tuple(player_of[player] for player in ids.tolist()), wins, draws), ())
+    wins[first, second], draws[first, second], wins[second, first] = meetings.outcomes.T
+    draws[second, first] = draws[first, second]
+    margins = [
+        MarginResult(players[a], players[b], int(units), total, squares)
+        for a, b, units, (total, squares) in zip(
+            first, second, totals.cells.sum(1), totals.margins.tolist(), strict=True
+        )
+    ]
+    return Results(WinMatrix(players, wins, draws), meetings, margins, ())
 
 
 def _compared(ranking: Ranking[PlayerRef]) -> list[PairResult[PlayerRef]]:

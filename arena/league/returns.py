@@ -1,6 +1,7 @@
-"""Standings in games of one seat, by the returns of evaluation games.
+"""Standings by the returns of evaluation games, where returns are what counts.
 
-Such a game has no winner, so its snapshots have no ratings.
+In games of one seat there is no opponent. In games of several seats a player is measured with
+copies of itself in all seats (self-play) and beside other players (cross-play).
 """
 
 import math
@@ -17,25 +18,32 @@ from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.intervals import mean_interval
 
+# A player in several seats of a game counts with the mean over them.
 _RETURNS = text("""
-SELECT p.name, s.returns FROM games g INDEXED BY ix_games_evaluation
+SELECT p.name, AVG(s.returns) AS returns,
+    EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.player_id <> s.player_id)
+        AS crossed
+FROM games g INDEXED BY ix_games_evaluation
 JOIN incarnations i ON i.id = g.incarnation_id
 JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
 WHERE g.kind = 1 AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
   AND i.population_id = :population_id AND p.kind = 1
-  AND NOT EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.seat <> s.seat)
+GROUP BY g.id, s.player_id
 """)
 
 
 @dataclass(frozen=True, slots=True)
 class ReturnStanding:
-    """The returns of one snapshot. The interval is Student's t over games.
+    """The returns of one snapshot. Intervals are Student's t over games.
 
-    snapshot  the snapshot
-    games     its evaluation games
-    mean      mean of the unshaped return
-    low       lower end of the mean's 95 % interval, None where all returns are equal
-    high      upper end of the mean's 95 % interval, None where all returns are equal
+    It is ranked by its games in all seats, or where it has none, by those beside other players.
+
+    snapshot    the snapshot
+    games       the evaluation games that it is ranked by
+    mean        mean of their unshaped return
+    low         lower end of the mean's 95 % interval, None where all returns are equal
+    high        upper end of the mean's 95 % interval, None where all returns are equal
+    cross_play  (games, mean return) beside other players, None without such games
     """
 
     snapshot: StoredSnapshot
@@ -43,6 +51,14 @@ class ReturnStanding:
     mean: float
     low: float | None
     high: float | None
+    cross_play: tuple[int, float] | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How much more it returns with itself than beside others; None without either."""
+        if self.cross_play is None or self.cross_play == (self.games, self.mean):
+            return None
+        return self.mean - self.cross_play[1]
 
     @property
     def label(self) -> str:
@@ -51,35 +67,55 @@ class ReturnStanding:
 
 
 def return_standings(league: League, population: str) -> list[ReturnStanding]:
-    """The standings, highest lower end first; [] in games of several seats. Raises: PlayerError."""
-    returns: dict[str, list[float]] = defaultdict(list)
+    """The standings, highest lower end first. Raises: PlayerError."""
+    alone: dict[str, list[float]] = defaultdict(list)
+    crossed: dict[str, list[float]] = defaultdict(list)
     with league.read() as connection:
-        for name, value in connection.execute(
+        for name, value, others in connection.execute(
             _RETURNS, {"population_id": find_population(connection, population).id}
         ):
-            returns[name].append(value)
-        snapshots = snapshots_of(connection, list(returns))
+            (crossed if others else alone)[name].append(value)
+        names = list({**alone, **crossed})
+        snapshots = snapshots_of(connection, names)
     # Equal weights may stand in several populations; that of the requested population is taken.
     kept = {
         snapshot.record.snapshot_id: snapshot
         for snapshot in sorted(snapshots, key=lambda snapshot: snapshot.population == population)
     }
-    table = [_standing(kept[name], values) for name, values in returns.items() if name in kept]
+    table = [
+        _standing(kept[name], alone.get(name, []), crossed.get(name, []))
+        for name in names
+        if name in kept
+    ]
     return sorted(table, key=lambda row: (-_lower_end(row), row.label))
 
 
 def best_by_return(
-    table: Sequence[ReturnStanding], min_games: int = BEST_MIN_GAMES
+    table: Sequence[ReturnStanding], role: str | None = None
 ) -> ReturnStanding | None:
-    """The first snapshot of a table that has enough games and its weights, None without one."""
+    """The first snapshot of a table that has enough games and its weights, None without one.
+
+    role  only snapshots that play this role; None: any
+    """
     return next(
-        (row for row in table if row.games >= min_games and not row.snapshot.weights_removed), None
+        (
+            row
+            for row in table
+            if row.games >= BEST_MIN_GAMES
+            and not row.snapshot.weights_removed
+            and role in (None, row.snapshot.record.role)
+        ),
+        None,
     )
 
 
-def _standing(snapshot: StoredSnapshot, values: Sequence[float]) -> ReturnStanding:
-    low, high = mean_interval(values) or (None, None)
-    return ReturnStanding(snapshot, len(values), float(np.mean(values)), low, high)
+def _standing(
+    snapshot: StoredSnapshot, alone: Sequence[float], crossed: Sequence[float]
+) -> ReturnStanding:
+    ranked = alone or crossed
+    low, high = mean_interval(ranked) or (None, None)
+    beside = (len(crossed), float(np.mean(crossed))) if crossed else None
+    return ReturnStanding(snapshot, len(ranked), float(np.mean(ranked)), low, high, beside)
 
 
 def _lower_end(row: ReturnStanding) -> float:

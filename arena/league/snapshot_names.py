@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from sqlalchemy import select
 
 from arena.data.paths import IMPORTED
+from arena.league.best import best_of_each_role, most_games
 from arena.league.database import League
 from arena.league.frames import frames_text
 from arena.league.populations import find_population
-from arena.league.ratings import best_standing, standings
-from arena.league.returns import best_by_return, return_standings
 from arena.league.schema import PLAYER_KINDS, players
 from arena.league.stored_snapshots import (
     StoredSnapshot,
@@ -175,27 +174,16 @@ def _best_of_all(league: League, text: str, population: str, word: str) -> Store
 
 def _best(league: League, text: str, population: str, role: str | None) -> StoredSnapshot:
     """The best that plays this role (None: any). Raises: PlayerError."""
-    table = [
-        row
-        for row in standings(league, population)
-        if row.snapshot is not None and role in (None, row.snapshot.record.role)
-    ]
-    best = best_standing(table)
-    if best is None or best.snapshot is None:
-        alone = return_standings(league, population)
-        if (solo := best_by_return(alone)) is not None:
-            return solo.snapshot
-        counts = [(row.total.games, row.label) for row in table] + [
-            (row.games, row.label) for row in alone
-        ]
-        most, whose = max(counts, default=(0, ""))
-        so_far = f"{whose} has most, {most}" if most else "none was played"
-        instead = f"train on, or name a member: {_first_member(league, population, role)}"
-        raise PlayerError(
-            f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet "
-            f"({so_far}); {instead}"
-        )
-    return best.snapshot
+    best = best_of_each_role(league, population)
+    if (found := next(iter(best.values()), None) if role is None else best.get(role)) is not None:
+        return found
+    most, whose = most_games(league, population, role)
+    so_far = f"{whose} has most, {most}" if most else "none was played"
+    instead = f"train on, or name a member: {_first_member(league, population, role)}"
+    raise PlayerError(
+        f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet "
+        f"({so_far}); {instead}"
+    )
 
 
 def _by_id(league: League, text: str, *, playable: bool) -> StoredSnapshot:

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from arena.league.matches import KIND_KEY, OBJECTIVE_KEY
-from arena.matches.seating import STORED_BEFORE, Arrangement, Entrant, Objective, Seating, arrange
+from arena.matches.seating import STORED_BEFORE, Arrangement, Entrant, Seating, arrange
 from arena.matches.tables import PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.config.running import EvaluationConfig
-from pbt.envs.contract import EnvSpec, Game, opens_at_random
+from pbt.envs.contract import EnvSpec, Game, declared_objective, opens_at_random
 from pbt.errors import PlayerError
+from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.seeding import integer
 
 
 def seating_of(
-    env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], objective: Objective = "win"
+    env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], objective: ObjectiveKind
 ) -> Seating:
     """The seating of players, as `arena.matches.seating.arrange` finds it.
 
@@ -89,31 +90,59 @@ def _kind_notes(found: Arrangement, roles: Sequence[str], players: Sequence[Entr
 class Meeting(NamedTuple):
     """The players of a match and their seats.
 
-    players  of the match, in the order named
-    seating  the seat of each in every game
+    players    of the match, in the order named
+    seating    the seat of each in every game
+    objective  what decides between the players
     """
 
     players: tuple[ResolvedPlayer, ...]
     seating: Seating
+    objective: ObjectiveKind
 
 
 def _meeting(
-    env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], objective: Objective
+    env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], objective: ObjectiveKind | None
 ) -> Meeting:
     """The players, at tables of three and more each one once, and their seating.
 
     There copies fill the seats, so naming a player twice adds nothing. Raises: as `seating_of`.
     """
+    objective = objective or objective_of(env, game, players)
     different = tuple({player.ref: player for player in players}.values())
     if len(game.seat_roles) > 2 and len(players) > 2:
         players = different if len(different) > 1 else players[:2]
-    return Meeting(tuple(players), seating_of(env, game, players, objective))
+    return Meeting(tuple(players), seating_of(env, game, players, objective), objective)
+
+
+def objective_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> ObjectiveKind:
+    """What the players' populations count in, or else what the game declares.
+
+    Games of one seat count in returns. Raises: PlayerError for players of populations that count
+    differently.
+    """
+    counted = {player.objective: player for player in players if player.objective is not None}
+    if len(game.seat_roles) > 1 and len(counted) > 1:
+        (one, a), (other, b) = list(counted.items())[:2]
+        raise PlayerError(
+            f"{a.label} counts in {one}, {b.label} in {other}; expected one objective: say which "
+            f"with --objective {one} or --objective {other}"
+        )
+    named = next(iter(counted), None)
+    return chosen_objective(
+        named if len(game.seat_roles) > 1 else None,
+        declared_objective(env, game),
+        len(game.seat_roles),
+    )
 
 
 def check_meeting(
-    env: EnvSpec, players: Sequence[ResolvedPlayer], objective: Objective = "win"
+    env: EnvSpec, players: Sequence[ResolvedPlayer], objective: ObjectiveKind | None = None
 ) -> Meeting:
-    """Check that the players can meet, before anything is written. Raises: as `seating_of`."""
+    """Check that the players can meet, before anything is written.
+
+    objective  None: what their populations count in, or else what the game declares
+    Raises: PlayerError where they count differently, and as `seating_of`.
+    """
     with closing(make_game(env, players[0].env_options)) as game:
         return _meeting(env, game, players, objective)
 
@@ -156,7 +185,7 @@ class MatchPlan:
     batch: int
     whole: bool
     chance: bool
-    objective: Objective = "win"
+    objective: ObjectiveKind = "win"
     notes: tuple[str, ...] = ()
 
     @property
@@ -207,18 +236,18 @@ def plan_match(
     greedy: bool,
     batch: int,
     plies: int | None = None,
-    objective: Objective = "win",
+    objective: ObjectiveKind | None = None,
 ) -> MatchPlan:
     """The plan of a match.
 
     games      rounded up to whole blocks
     batch      games played together, rounded up to whole blocks
     plies      random plies at the beginning; None for what the players' configs ask for
-    objective  what decides between the players; it also decides the seating
-    Raises: EnvOptionsError for options that the game does not take; and as `seating_of`.
+    objective  what decides between the players, and their seating; None: as `check_meeting`
+    Raises: EnvOptionsError for options that the game does not take; and as `check_meeting`.
     """
     with closing(make_game(env, players[0].env_options)) as game:
-        named, seating = _meeting(env, game, players, objective)
+        named, seating, counted = _meeting(env, game, players, objective)
         if plies is None:
             plies = opening_plies(players) if opens_at_random(env, game) else 0
     together = len(seating.sittings)
@@ -235,7 +264,7 @@ def plan_match(
         batch,
         whole,
         env.chance,
-        objective,
+        counted,
         (*seating.notes, *_rounded(games, planned, together)),
     )
 

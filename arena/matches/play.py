@@ -30,13 +30,14 @@ from arena.matches.helper_group import MatchHelpers
 from arena.matches.match_result import MatchResult, match_result
 from arena.matches.plan import MatchPlan, plan_match
 from arena.matches.results import PlayedGames
-from arena.matches.seating import Objective, Seating
+from arena.matches.seating import Seating
 from arena.matches.tables import DEFAULT_TABLES
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import Sprt
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import spec as find_spec
 from pbt.errors import EnvError, SnapshotError
+from pbt.objective import ObjectiveKind
 from pbt.records import GameRecord
 
 DEFAULT_GAMES = 400
@@ -60,7 +61,7 @@ def play_match(
     on_progress: Progress | None = None,
     on_look: Look | None = None,
     env: EnvSpec | None = None,
-    objective: Objective = "win",
+    objective: ObjectiveKind | None = None,
 ) -> MatchResult:
     """Play a match and record it in `league`, unless that is None.
 
@@ -72,7 +73,7 @@ def play_match(
     tables       number of games that are played together
     concurrency  number of processes, which change no game; more than one needs a registered game
     env          the game, as `resolve_players` gives it; None for the registered one
-    objective    what decides between the players
+    objective    what decides between the players; None: as `arena.matches.plan.check_meeting`
     Ctrl-C ends the match early: whole blocks count; before the first it raises KeyboardInterrupt.
     Raises: PlayerError when the players cannot meet, MatchError for settings that make no match,
     SnapshotError for unusable weights, EnvError when a game keeps raising.

@@ -14,12 +14,13 @@ import numpy as np
 from arena.guests.player import GuestError
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.game_list import PlannedGames, Progress, is_spoiled, play_all
-from arena.matches.seating import Objective
+from arena.matches.plan import objective_of
 from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame, planned_game
 from arena.players.resolve import RANDOM, ResolvedPlayer, make_game
 from arena.stats.intervals import mean_interval
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import PlayerError
+from pbt.objective import ObjectiveKind
 from pbt.records import PlayerRef, SeatRecord, is_voided
 from pbt.seeding import integer
 from pbt.transport.messages import GameEnd
@@ -101,19 +102,20 @@ def evaluate_player(
     greedy: bool = False,
     tables: int = DEFAULT_TABLES,
     on_progress: Progress | None = None,
-    objective: Objective = "win",
+    objective: ObjectiveKind | None = None,
 ) -> Returns:
     """Play episodes; nothing is recorded. The player takes the seats of its role in turn.
 
     Equal player, seed and settings give equal episodes. env: as `resolve_players` gives it.
-    objective: with "return", the player takes all its seats at once.
+    objective: with "return", the player takes all its seats at once; None: as `objective_of`.
     Ctrl-C ends it early; before the first finished episode it raises KeyboardInterrupt.
     Raises: PlayerError when the game has no seat for the player, EnvOptionsError for options the
     game does not take, SnapshotError for unusable weights, EnvError when the game keeps raising,
     GuestError for a program's first fault.
     """
     game = make_game(env, player.env_options)
-    turns, random_player = _turns(game, player, objective), _random_beside(player)
+    turns = _turns(game, player, objective or objective_of(env, game, [player]))
+    random_player = _random_beside(player)
     game_list = PlannedGames(
         episodes, lambda index: _planned(index, seed, turns, len(game.seat_names), greedy)
     )
@@ -191,7 +193,7 @@ def _random_beside(player: ResolvedPlayer) -> ResolvedPlayer:
     return ResolvedPlayer(ref, RANDOM, player.env_name, player.env_options)
 
 
-def _turns(game: Game, player: ResolvedPlayer, objective: Objective) -> list[tuple[int, ...]]:
+def _turns(game: Game, player: ResolvedPlayer, objective: ObjectiveKind) -> list[tuple[int, ...]]:
     """The seats of the player in each episode of a turn.
 
     Raises: PlayerError when it can take none.

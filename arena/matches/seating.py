@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 from arena.matches.balance import MOST_GAMES, Sitting, alone_among, turns
 from pbt.errors import PlayerError
+from pbt.objective import ObjectiveKind
 
-Objective = Literal["win", "margin", "return"]
 Kind = Literal["alone", "turns", "fixed", "copies", "groups", "roles", "partners"]
 """What the games of a block are.
 
@@ -103,7 +103,10 @@ class Arrangement(NamedTuple):
 
 
 def arrange(
-    game: str, seat_roles: Sequence[str], players: Sequence[Entrant], objective: Objective = "win"
+    game: str,
+    seat_roles: Sequence[str],
+    players: Sequence[Entrant],
+    objective: ObjectiveKind = "win",
 ) -> Arrangement:
     """The games of a block of these players.
 
@@ -132,7 +135,7 @@ def arrange(
 
 
 def _check_number(
-    game: str, seat_roles: Sequence[str], players: Sequence[Entrant], objective: Objective
+    game: str, seat_roles: Sequence[str], players: Sequence[Entrant], objective: ObjectiveKind
 ) -> None:
     named, seats = len(players), len(seat_roles)
     if named < 2:
@@ -182,7 +185,7 @@ def _by_role(
     seat_roles: Sequence[str],
     players: Sequence[Entrant],
     candidates: Mapping[str, Sequence[int]],
-    objective: Objective,
+    objective: ObjectiveKind,
 ) -> Arrangement:
     """One player for each role, in every combination; its copies fill the seats of the role.
 

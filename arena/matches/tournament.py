@@ -25,6 +25,7 @@ from arena.matches.play import play_match, resume_match
 from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.envs.contract import EnvSpec
 from pbt.errors import PlayerError
+from pbt.objective import ObjectiveKind
 
 DEFAULT_GAMES = 100
 
@@ -33,14 +34,16 @@ DEFAULT_GAMES = 100
 class Fixture:
     """One match of a tournament's plan.
 
-    players  two, or at larger tables all
-    block    number of games of a block of the match
-    round    number of the round, from 1
-    seed     of the match; another one in each round
+    players    two, or at larger tables all
+    block      number of games of a block of the match
+    objective  what decides between them
+    round      number of the round, from 1
+    seed       of the match; another one in each round
     """
 
     players: tuple[ResolvedPlayer, ...]
     block: int
+    objective: ObjectiveKind
     round: int
     seed: int
 
@@ -98,7 +101,13 @@ def plan_tournament(
             f"{players[0].env_name}; name players of each role"
         )
     return [
-        Fixture(meeting.players, len(meeting.seating.sittings), number, seed + number - 1)
+        Fixture(
+            meeting.players,
+            len(meeting.seating.sittings),
+            meeting.objective,
+            number,
+            seed + number - 1,
+        )
         for number in range(1, rounds + 1)
         for meeting in meetings
     ]
@@ -184,6 +193,7 @@ def _play(
         concurrency=concurrency,
         on_progress=on_progress,
         env=env,
+        objective=fixture.objective,
     )
 
 
@@ -199,7 +209,8 @@ def _begun(
         ):
             if (
                 not match.settings.get("greedy")
-                and not {SPRT_KEY, OBJECTIVE_KEY} & set(match.settings)
+                and SPRT_KEY not in match.settings
+                and match.settings.get(OBJECTIVE_KEY, "win") == fixture.objective
                 and match.games in fixture.lengths(games)
             ):
                 yield match, players

@@ -15,6 +15,7 @@ from arena.data.paths import IMPORTED, data_dir, league_path, population_paths
 from arena.data.snapshot_cards import card_path, read_card, weights_folder
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, GuestProgram, find_program, is_guest
 from arena.league.database import open_league
+from arena.league.objectives import objective_in_force
 from arena.league.populations import stored_config
 from arena.league.snapshot_names import FORMS, best_names_text, find_snapshot
 from arena.league.summaries import list_populations
@@ -24,6 +25,7 @@ from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.names import absolute_name
 from pbt.errors import EnvOptionsError, PlayerError
+from pbt.objective import ObjectiveKind
 from pbt.records import PlayerRef
 
 RANDOM = "random"
@@ -41,6 +43,7 @@ class ResolvedPlayer:
     env_name     the game that it plays
     env_options  the game's options
     config       the config of its population, for the model
+    objective    what its population counts in now
     snapshots    the folder of its weights
     population   the population that it was trained in
     member       the member that it is a snapshot of
@@ -54,6 +57,7 @@ class ResolvedPlayer:
     env_name: str
     env_options: Mapping[str, Any]
     config: RunConfig | None = None
+    objective: ObjectiveKind | None = None
     snapshots: Path | None = None
     population: str | None = None
     member: str | None = None
@@ -191,15 +195,14 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
         snapshot = find_snapshot(league, name)
         population, record = snapshot.population, snapshot.record
         if population == IMPORTED:
-            config, folder = (
-                read_card(card_path(data, record.member)).config(),
-                weights_folder(data),
-            )
+            config = read_card(card_path(data, record.member)).config()
+            folder, objective = weights_folder(data), config.env.objective
         else:
             config = config_from_table(
                 stored_config(league, population), f"stored config of {population!r}"
             )
             folder = population_paths(data, population).snapshots
+            objective = objective_in_force(league, population)
     ref = PlayerRef("snapshot", record.snapshot_id)
     return ResolvedPlayer(
         ref,
@@ -207,6 +210,7 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
         config.env.name,
         config.env.options,
         config,
+        objective,
         folder,
         population,
         record.member,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from arena.league.best import best_of_each_role
 from arena.league.database import League
-from arena.league.ratings import best_of_roles, standings
 from arena.league.retention import anchors, mark_weights_removed, plan_retention
 from arena.training.sink import TrainingSink
 from pbt.checkpoint.files import write_checkpoint
@@ -116,8 +116,8 @@ class Checkpointer:
         if len(self._needed) < (self._needed.maxlen or 0):
             return
         keep = set[str]().union(*self._needed, anchors(self._league))
-        leaders = best_of_roles(standings(self._league, self._name))
-        keep |= {leader.player.name for leader in leaders.values()}
+        leaders = best_of_each_role(self._league, self._name)
+        keep |= {leader.record.snapshot_id for leader in leaders.values()}
         removable = plan_retention(
             self._sink.snapshots, snapshots.keep_newest, snapshots.thinned_every, keep
         )

@@ -16,6 +16,7 @@ from pbt.errors import EngineError
 from pbt.inference.frozen import FrozenPool, Seated
 from pbt.matchmaking.past import PastRules, WinRates
 from pbt.matchmaking.seats import (
+    SELF_PLAY_SHARE,
     MemberEntry,
     SnapshotEntry,
     owner_of_table,
@@ -50,12 +51,14 @@ class GameFacts:
     role_index       index of every role by its name
     random_openings  whether evaluation games begin with random moves
     scripted         names of the game's scripted players
+    self_play        whether evaluation games also show how a player does with copies of itself
     """
 
     seat_roles: tuple[str, ...]
     role_index: dict[str, int]
     random_openings: bool
     scripted: tuple[str, ...]
+    self_play: bool = False
 
 
 class TrainingPlanner:
@@ -211,7 +214,12 @@ class TrainingPlanner:
 
     def _evaluation_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...] | None:
         return seat_evaluation_game(
-            rng, self._facts.seat_roles, self._seatable, self._facts.scripted, self._evaluated
+            rng,
+            self._facts.seat_roles,
+            self._seatable,
+            self._facts.scripted,
+            self._evaluated,
+            SELF_PLAY_SHARE if self._facts.self_play else 0.0,
         )
 
     def _seat(

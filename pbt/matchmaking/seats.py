@@ -26,6 +26,8 @@ RANDOM_ODDS = 0.25
 PREDECESSOR_ODDS = 0.25
 OTHERS_ODDS = 0.5
 SCRIPTED_ODDS = 0.05
+# Share of the evaluation games that one player plays in all seats, where returns count.
+SELF_PLAY_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +175,14 @@ def seat_evaluation_game(
     snapshots: Sequence[SnapshotEntry],
     scripted: Sequence[str],
     games_played: Mapping[str, int],
+    self_play: float = 0.0,
 ) -> tuple[PlayerRef, ...] | None:
     """Draw one frozen player per seat; None while no snapshot of these roles exists.
 
     snapshots     newest last
     scripted      the game's scripted players; "random", which every game has, may be left out
     games_played  evaluation games so far by snapshot id, 0 where not named
+    self_play     probability that one player takes all seats
 
     One member's newest snapshot, drawn with odds 1 / (1 + games), sits at a random seat of its
     role. Each other seat gets one of these, drawn by the odds at the top of this file: "random",
@@ -189,6 +193,8 @@ def seat_evaluation_game(
     if not newest:
         return None
     focus = _draw_least_played(rng, newest, games_played)
+    if self_play and rng.random() < self_play:
+        return (PlayerRef("snapshot", focus.snapshot_id),) * len(seat_roles)
     focus_seat = _draw(rng, [seat for seat, role in enumerate(seat_roles) if role == focus.role])
     names = [name for name in scripted if name != RANDOM.name]
     players = []

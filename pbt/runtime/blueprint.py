@@ -94,11 +94,11 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
         for name, role in member_roles(config, roles).items()
     )
     live_slots = 1 + max(map(member_number, everyone(config, roles)))
-    facts = _game_facts(spec, game, roles)
-    seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
-    terms = game.reward_terms
     declared = declared_objective(spec, game)
     objective = chosen_objective(config.env.objective, declared, len(game.seat_roles))
+    facts = _game_facts(spec, game, roles, objective)
+    seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
+    terms = game.reward_terms
     game.close()
     return Blueprint(
         config,
@@ -118,12 +118,15 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     )
 
 
-def _game_facts(spec: EnvSpec, game: Game, roles: tuple[str, ...]) -> GameFacts:
+def _game_facts(
+    spec: EnvSpec, game: Game, roles: tuple[str, ...], objective: ObjectiveKind
+) -> GameFacts:
     return GameFacts(
         tuple(roles[role] for role in game.seat_roles),
         {name: index for index, name in enumerate(roles)},
         opens_at_random(spec, game),
         tuple(spec.scripted),
+        objective == "return" and len(roles) == 1 and len(game.seat_roles) > 1,
     )
 
 

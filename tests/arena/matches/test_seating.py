@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.matches.balance import MOST_GAMES, turns
-from arena.matches.seating import Arrangement, Entrant, Objective, arrange
+from arena.matches.seating import Arrangement, Entrant, arrange
 from pbt.errors import PlayerError
+from pbt.objective import ObjectiveKind
 
 
 def entrants(*roles: str | None) -> list[Entrant]:
@@ -17,13 +18,13 @@ def entrants(*roles: str | None) -> list[Entrant]:
 
 
 def arranged(
-    seat_roles: list[str], players: list[Entrant], objective: Objective = "win"
+    seat_roles: list[str], players: list[Entrant], objective: ObjectiveKind = "win"
 ) -> Arrangement:
     return arrange("game", seat_roles, players, objective)
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[list[str], list[Entrant], Objective]:
+def tables(draw: st.DrawFn) -> tuple[list[str], list[Entrant], ObjectiveKind]:
     """A game of two to six seats with one or two roles, and two to seven players for it."""
     seats = draw(st.integers(2, 6))
     second = draw(st.integers(0, seats - 1))
@@ -49,7 +50,7 @@ def balanced(roles: list[str], players: list[Entrant], found: Arrangement) -> bo
 @given(tables())
 @settings(max_examples=300, deadline=None)
 def test_every_block_is_balanced_fits_the_roles_and_is_always_the_same(
-    table: tuple[list[str], list[Entrant], Objective],
+    table: tuple[list[str], list[Entrant], ObjectiveKind],
 ) -> None:
     roles, players, objective = table
     try:

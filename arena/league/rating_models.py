@@ -1,0 +1,144 @@
+"""The model behind a rating table: which one its objective asks for, and what it found.
+
+win     games of two seats: Bradley-Terry with the first seat's advantage and Davidson's ties
+        (`arena.stats.rating_fit`); larger tables: Plackett-Luce
+margin  weighted least squares of mean margins (`arena.stats.margin_ratings`)
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from arena.league.results import Results
+from arena.stats.bradley_terry import ELO_PER_NAT
+from arena.stats.margin_ratings import MarginRatings, fit_margins
+from arena.stats.plackett_luce import fit_rankings
+from arena.stats.rating_fit import RatingFit, fit_meetings
+from pbt.objective import ObjectiveKind
+from pbt.records import PlayerRef
+
+ANCHOR = PlayerRef("scripted", "random")
+NOT_SEEN = "the games show no seat advantage, because"
+
+
+@dataclass(frozen=True, slots=True)
+class RatedPlayer:
+    """A player of a table. Its values are those of `arena.league.ratings.Standing`."""
+
+    player: PlayerRef
+    rating: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """The players of a table with their ratings, and the model that gave them.
+
+    players   all players
+    unit      "Elo", or "a game" where ratings are margins
+    model     the model in a few words
+    notes     what the model found, one sentence each
+    facts     the same as plain values
+    expected  the score that a difference of ratings predicts in even seats; None where ratings
+              predict no score
+    """
+
+    players: Sequence[RatedPlayer]
+    unit: str
+    model: str
+    notes: tuple[str, ...]
+    facts: Mapping[str, Any]
+    expected: Callable[[float], float] | None
+
+
+def rate(results: Results, objective: ObjectiveKind) -> Rated:
+    """The ratings of a scope by its objective; `random` is 0, or where it never played, the mean.
+
+    Raises: EngineError when a fit does not converge.
+    """
+    anchor = ANCHOR if ANCHOR in results.matrix.players else None
+    if objective == "return":
+        return Rated((), "a game", "returns", (), {}, None)
+    if results.rankings:
+        ratings = fit_rankings(results.rankings, anchor)
+        players = [RatedPlayer(one.player, one.elo, one.low, one.high) for one in ratings]
+        return Rated(players, "Elo", "Plackett-Luce", (), {}, _logistic)
+    if objective == "margin":
+        return _by_margins(fit_margins(results.margins, anchor))
+    fit = fit_meetings(results.matrix.players, results.meetings, anchor)
+    if fit is None:
+        return Rated(_unrated(results.matrix.players), "Elo", "Bradley-Terry", (), {}, None)
+    return _by_wins(fit)
+
+
+def _logistic(difference: float) -> float:
+    return float(1 / (1 + np.exp(-difference / ELO_PER_NAT)))
+
+
+def _unrated(players: Iterable[PlayerRef]) -> list[RatedPlayer]:
+    return [RatedPlayer(player, None, None, None) for player in players]
+
+
+def _by_wins(fit: RatingFit[PlayerRef]) -> Rated:
+    """The ratings of a fit. An end of an interval that the games do not give is None."""
+    rated = [
+        RatedPlayer(one.player, one.elo, one.low, one.high) for one in fit.differences(fit.anchor)
+    ]
+    notes, facts = _seat_facts(fit)
+    return Rated(
+        [*rated, *_unrated(player for player in fit.games if player not in set(fit.players))],
+        "Elo",
+        "Bradley-Terry with seat advantage" + (", Davidson's ties" if fit.tie else ""),
+        notes,
+        {**facts, "tie": fit.tie},
+        lambda difference: float(fit.score(np.array([difference]))[0]),
+    )
+
+
+def _seat_facts(fit: RatingFit[PlayerRef]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The first seat's advantage at the strength of the best player, in words and as values."""
+    if fit.seat is None:
+        return (f"{NOT_SEEN} {fit.why_no_seat}",), {"seat_advantage": None}
+    best = float(fit.elo.max())
+    value, error = fit.seat.at(best), fit.seat.error_at(best)
+    low, high = value - 1.96 * error, value + 1.96 * error
+    grows = "" if fit.seat.slope is None else f"; it grows by {fit.seat.slope:.2f} with each Elo"
+    note = (
+        f"the first seat is worth {value:+.0f} Elo [{low:+.0f}, {high:+.0f}] at the strength of "
+        f"the best{grows}"
+    )
+    facts = {"at_best": value, "low": low, "high": high, "slope": fit.seat.slope}
+    return (note,), {"seat_advantage": facts}
+
+
+def _by_margins(fit: MarginRatings[PlayerRef]) -> Rated:
+    """The ratings of a fit, or the margins against the panel where one number says too little."""
+    rows = [
+        RatedPlayer(one.player, shown.value, shown.low, shown.high)
+        for one in fit.ratings
+        for shown in [one.panel if fit.ranked_by == "panel" and one.panel is not None else one]
+    ]
+    misfit = "" if fit.misfit is None else f" (misfit p = {fit.misfit.p:.2g})"
+    notes = [f"ratings explain {fit.explained:.0%} of the margins{misfit}"]
+    if fit.ranked_by == "panel":
+        notes.append(
+            "that is less than 80 %, so the table shows mean margins against all "
+            f"{len(fit.panel)} rated players, equally weighted"
+        )
+    return Rated(
+        rows,
+        "a game",
+        "mean margins" if fit.ranked_by == "panel" else "least squares of margins",
+        tuple(notes),
+        {
+            "explained": fit.explained,
+            "misfit": None if fit.misfit is None else asdict(fit.misfit),
+            "tau": fit.tau,
+            "deviation": fit.deviation,
+            "ranked_by": fit.ranked_by,
+        },
+        None,
+    )
