@@ -9,10 +9,11 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.special import betainc, chdtrc, expit
+from scipy.special import betainc, chdtrc
 
-from arena.stats.bradley_terry import ELO_PER_NAT, P
-from arena.stats.win_matrix import WinMatrix, fit_matrix
+from arena.stats.bradley_terry import P
+from arena.stats.rating_fit import fit_meetings
+from arena.stats.win_matrix import WinMatrix, meetings_of
 
 CYCLE_LEVEL = 0.01
 
@@ -127,9 +128,8 @@ def _log_odds(
     100-0 finite. A virtual draw would pull it towards 0 and make a cycle of a strong, an average
     and a weak player.
     """
-    elo = _elo(matrix)
     # Beyond odds of e ** 30 to 1, one minus the expectation would be lost in rounding.
-    expected = expit(np.clip((elo[first] - elo[second]) / ELO_PER_NAT, -30.0, 30.0))
+    expected = np.clip(_expected(matrix, first, second), 1e-13, 1 - 1e-13)
     wins, draws, games = (
         matrix.wins[first, second] + expected,
         matrix.draws[first, second],
@@ -141,17 +141,25 @@ def _log_odds(
     return np.log(win) - np.log(loss), (win * loss) ** 2 / variance
 
 
-def _elo(matrix: WinMatrix[P]) -> NDArray[np.float64]:
-    """[n] ratings; each connected part of the matrix is fitted on its own."""
+def _expected(
+    matrix: WinMatrix[P], first: NDArray[np.intp], second: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """[pairs] the score of first against second that the ratings expect.
+
+    Each connected part of the matrix is fitted on its own.
+    """
     labels = connected_components(matrix.games, directed=False)[1]
-    elo = np.zeros(len(matrix.players))
-    for part in np.unique(labels):
+    expected = np.full(len(first), 0.5)
+    for part in np.unique(labels[first]):
         inside = np.flatnonzero(labels == part)
+        square = np.ix_(inside, inside)
         alone = WinMatrix(
-            tuple(inside.tolist()),
-            matrix.wins[np.ix_(inside, inside)],
-            matrix.draws[np.ix_(inside, inside)],
+            tuple(inside.tolist()), matrix.wins[square], matrix.draws[square]
         )
-        for rating in fit_matrix(alone, int(inside[0])):
-            elo[rating.player] = rating.elo or 0.0
-    return elo
+        fit = fit_meetings(alone.players, meetings_of(alone), int(inside[0]), seated=False)
+        if fit is not None:
+            elo = np.zeros(len(labels))
+            elo[inside] = fit.elo
+            pairs = labels[first] == part
+            expected[pairs] = fit.score(elo[first[pairs]] - elo[second[pairs]])
+    return expected

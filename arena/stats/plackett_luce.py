@@ -1,11 +1,13 @@
 """Ratings from games of three or more players: Plackett-Luce, fitted by maximum likelihood.
 
 P(i is first in a set S) = w_i / sum of w over S, and then the same for the players that are left
-(Luce 1959, Plackett 1975); w = 10 ** (elo / 400). The scale is that of `arena.stats.bradley_terry`,
-and for two players both fits are equal. A tie counts as every order of the tied players, each order
-with an equal part of the game, so a draw of two players is half a win for both.
+(Luce 1959, Plackett 1975); w = 10 ** (elo / 400). The scale is that of `arena.stats.bradley_terry`.
+For two players without ties and without a prior both fits are equal. A tie counts as every order of
+the tied players, each order with an equal part of the game, so a draw of two players is half a win
+for both.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +19,18 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from arena.stats.bradley_terry import PRIOR_DRAWS, P, Rating, most_likely, rated_group, ratings
+from arena.stats.bradley_terry import (
+    ELO_PER_NAT,
+    NORMAL_975,
+    P,
+    Rating,
+    best_first,
+    rated_group,
+)
+from arena.stats.newton import maximum
 from pbt.errors import EngineError
 
+PRIOR_DRAWS = 1.0
 # Up to this many tied players m, all 2 ** m subsets of them are counted. More tied players are put
 # in a circle, and only the subsets of neighbours are counted.
 MAX_TIED = 10
@@ -49,8 +60,11 @@ def fit_rankings(
     """Ratings of all players with games, best first, players without a rating last.
 
     rankings     results of games
-    anchor       as in `arena.stats.bradley_terry.fit_counts`
-    prior_draws  virtual draws per player, spread over the players that it met as its games are
+    anchor       the player whose rating is 0. None: the largest group of players that games
+                 connect is rated, and its mean is 0
+    prior_draws  virtual draws per player, spread over the players that it met as its games are.
+                 They keep the rating of a player that always won finite; 0 gives plain maximum
+                 likelihood, which fails where a rating would be infinite
     Raises: EngineError on a game with fewer than two seats or with another number of places, and
     when the fit does not converge.
     """
@@ -74,7 +88,7 @@ def fit_rankings(
         gains = np.array([chosen[int(i)] for i in near])
         pinned = None if anchor is None else int(np.searchsorted(near, players.index(anchor)))
         elo[near], error[near] = _fit(members[own][:, near], counts[own], gains, pinned)
-    return ratings(players, elo, error, list(played.values()))
+    return _ratings(players, elo, error, list(played.values()))
 
 
 def _terms(
@@ -142,23 +156,82 @@ def _membership(sets: _Sets, players: int) -> csr_array:
     return members
 
 
+@dataclass(frozen=True)
+class _Point:
+    """The log-likelihood of strengths.
+
+    values     [free] natural logarithms, of all players but the pinned one
+    curvature  [free, free] negative Hessian
+    """
+
+    values: NDArray[np.float64]
+    value: float
+    gradient: NDArray[np.float64]
+    curvature: NDArray[np.float64]
+
+
 def _fit(
     members: csr_array, counts: NDArray[np.float64], chosen: NDArray[np.float64], anchor: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """As `most_likely`."""
+    """(elo, standard error), [players] each; without an anchor the mean is 0."""
+    players = members.shape[1]
+    free = np.flatnonzero(np.arange(players) != (anchor or 0))
 
-    def likelihood(at: NDArray[np.float64]) -> float:
-        return float(chosen @ at - counts @ np.log(members @ np.exp(at)))
-
-    def slope(at: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        weight = np.exp(at)
-        share = (
-            members.multiply(weight[None, :]).multiply((1 / (members @ weight))[:, None]).tocsr()
-        )
+    def at(values: NDArray[np.float64]) -> _Point:
+        strength = np.zeros(players)
+        strength[free] = values
+        weight = np.exp(strength)
+        total = members @ weight
+        share = members.multiply(weight[None, :]).multiply((1 / total)[:, None]).tocsr()
         expected = share.T @ counts
         information = np.diag(expected) - (share.T @ share.multiply(counts[:, None])).toarray()
-        return chosen - expected, information
+        return _Point(
+            values,
+            float(chosen @ strength - counts @ np.log(total)),
+            (chosen - expected)[free],
+            information[np.ix_(free, free)],
+        )
 
-    return most_likely(
-        likelihood, slope, members.shape[1], anchor, needed="another player above and below it"
+    best = maximum(at, np.zeros(len(free)), needed="another player above and below it")
+    return _elo_and_error(best, free, players, centred=anchor is None)
+
+
+def _elo_and_error(
+    best: _Point, free: NDArray[np.intp], players: int, *, centred: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(elo, standard error), [players] each.
+
+    free     [free] indices of the players that are not pinned
+    centred  whether the mean is 0, instead of the pinned player
+    """
+    strength, covariance = np.zeros(players), np.zeros((players, players))
+    strength[free] = best.values
+    covariance[np.ix_(free, free)] = np.linalg.inv(best.curvature)
+    if centred:
+        strength = strength - strength.mean()
+        covariance -= covariance.mean(axis=0) + covariance.mean(axis=1)[:, None] - covariance.mean()
+    return strength * ELO_PER_NAT, np.sqrt(np.maximum(np.diag(covariance), 0.0)) * ELO_PER_NAT
+
+
+def _ratings(
+    players: Sequence[P],
+    elo: NDArray[np.float64],
+    error: NDArray[np.float64],
+    games: Sequence[float],
+) -> list[Rating[P]]:
+    """The ratings with their 95 % intervals, best first, players without a rating last.
+
+    elo    [players] nan for a player that no games connect to those rated
+    error  [players] standard errors of elo
+    games  [players] sum of the player's results
+    """
+    return best_first(
+        [
+            Rating(player, None, None, None, float(played))
+            if math.isnan(value)
+            else Rating(player, value, value - half, value + half, float(played))
+            for player, value, half, played in zip(
+                players, elo.tolist(), (NORMAL_975 * error).tolist(), games, strict=True
+            )
+        ]
     )

@@ -8,7 +8,9 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.stats.bradley_terry import PRIOR_DRAWS, P, PairCounts, PairResult, Rating, fit_counts
+from arena.stats.bradley_terry import P, PairResult, Rating, best_first
+from arena.stats.meetings import Meetings
+from arena.stats.rating_fit import fit_meetings
 from arena.stats.score import Tally
 from pbt.errors import EngineError
 
@@ -108,13 +110,30 @@ def win_matrix(
     return WinMatrix(shown, wins, draws)
 
 
-def fit_matrix(
-    matrix: WinMatrix[P], anchor: P | None, prior_draws: float = PRIOR_DRAWS
-) -> list[Rating[P]]:
-    """The ratings of `arena.stats.bradley_terry.fit_counts`, from the results of a matrix."""
-    games = matrix.games
-    first, second = np.nonzero(np.triu(games, 1))
-    counts = PairCounts(
-        first, second, (matrix.wins + matrix.draws / 2)[first, second], games[first, second]
+def fit_matrix(matrix: WinMatrix[P], anchor: P | None) -> list[Rating[P]]:
+    """The ratings of `arena.stats.rating_fit.fit_meetings`, best first, without seats.
+
+    Players that no games connect to those rated stand last.
+    Raises: EngineError when the fit does not converge.
+    """
+    fit = fit_meetings(matrix.players, meetings_of(matrix), anchor, seated=False)
+    if fit is not None:
+        return fit.ratings()
+    played = matrix.games.sum(1).tolist()
+    return best_first(
+        [
+            Rating(player, None, None, None, games)
+            for player, games in zip(matrix.players, played, strict=True)
+        ]
     )
-    return fit_counts(matrix.players, counts, anchor, prior_draws)
+
+
+def meetings_of(matrix: WinMatrix[P]) -> Meetings:
+    """The games of a matrix, for a fit that does not know the order of seats."""
+    first, second = np.nonzero(np.triu(matrix.games, 1))
+    single = np.zeros((len(first), 2, 3))
+    single[:, 0] = np.stack(
+        [matrix.wins[first, second], matrix.draws[first, second], matrix.wins[second, first]],
+        axis=1,
+    )
+    return Meetings(first, second, np.zeros((len(first), 3, 3)), single)

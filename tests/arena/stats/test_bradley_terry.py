@@ -1,4 +1,4 @@
-"""Bradley-Terry against its oracle, its invariants, and the coverage of its intervals."""
+"""Ratings of results without seats: the oracle, invariants, and the coverage of intervals."""
 
 import math
 import time
@@ -9,18 +9,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.stats.bradley_terry import ELO_PER_NAT, PRIOR_DRAWS, P, PairResult, Rating
-from arena.stats.win_matrix import fit_matrix, win_matrix
+from arena.stats.bradley_terry import ELO_PER_NAT, P, PairResult, Rating
+from arena.stats.rating_fit import RatingFit, fit_meetings
+from arena.stats.win_matrix import fit_matrix, meetings_of, win_matrix
 from pbt.errors import EngineError
 
 Result = PairResult[str]
 
 
-def fit(
-    results: list[PairResult[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS
-) -> list[Rating[P]]:
+def fit(results: list[PairResult[P]], anchor: P | None) -> list[Rating[P]]:
     """The ratings from these results."""
-    return fit_matrix(win_matrix(results), anchor, prior_draws)
+    return fit_matrix(win_matrix(results), anchor)
+
+
+def plain(results: list[PairResult[P]], anchor: P | None) -> RatingFit[P]:
+    """The fit without a prior."""
+    matrix = win_matrix(results)
+    found = fit_meetings(
+        matrix.players, meetings_of(matrix), anchor, seated=False, penalised=False
+    )
+    assert found is not None
+    return found
 
 
 def expected_score(elo_difference: float) -> float:
@@ -78,11 +87,10 @@ def test_without_prior_and_draws_it_is_the_maximum_likelihood_that_choix_finds(
         a, b = names.index(result.a), names.index(result.b)
         pairs += [(a, b)] * int(result.wins) + [(b, a)] * int(result.losses)
     oracle = choix.ilsr_pairwise(len(names), pairs, max_iter=10_000, tol=1e-12) * ELO_PER_NAT
-    found = by_player(
-        fit([PairResult(r.a, r.b, r.wins, 0, r.losses) for r in league], "random", prior_draws=0)
-    )
+    found = plain([PairResult(r.a, r.b, r.wins, 0, r.losses) for r in league], "random")
     for i, name in enumerate(names):
-        assert found[name][0] == pytest.approx(oracle[i] - oracle[names.index("random")], abs=1e-6)
+        expected = oracle[i] - oracle[names.index("random")]
+        assert found.elo[found.players.index(name)] == pytest.approx(expected, abs=1e-6)
 
 
 @given(leagues(), st.randoms(use_true_random=False))
@@ -142,14 +150,12 @@ def test_permuting_a_long_log_moves_no_rating_by_a_millionth() -> None:
 
 
 def test_two_players_have_a_closed_form() -> None:
-    """300 of 400: 400 log10(3) Elo; standard error of a log-odds sqrt(1 / (n p (1 - p)))."""
-    found = by_player(fit([PairResult("a", "random", 250, 100, 50)], "random", prior_draws=0))
-    half = 1.959964 * ELO_PER_NAT / math.sqrt(400 * 0.75 * 0.25)
-    assert found["a"] == pytest.approx(
-        (400 * math.log10(3), 400 * math.log10(3) - half, 400 * math.log10(3) + half), abs=1e-3
-    )
-    assert found["random"] == (0.0, 0.0, 0.0)
-    assert expected_score(found["a"][0]) == pytest.approx(0.75)
+    """300 to 100: 400 log10(3) Elo; variance of a log-odds 1 / (n p (1 - p)); ties tell neither."""
+    found = plain([PairResult("a", "random", 300, 100, 100)], "random")
+    assert found.elo == pytest.approx([400 * math.log10(3), 0])
+    model = found.fitted.best.covariance[0, 0]
+    assert model == pytest.approx(1 / (400 * 0.75 * 0.25))
+    assert found.score(found.elo) == pytest.approx([350 / 500, 0.5])
 
 
 def test_ten_straight_wins_stay_finite_and_are_jeffreys_for_two() -> None:
@@ -157,7 +163,7 @@ def test_ten_straight_wins_stay_finite_and_are_jeffreys_for_two() -> None:
     assert elo == pytest.approx(400 * math.log10(10.5 / 0.5))
     assert 0 < low < elo < high < 1500
     with pytest.raises(EngineError, match="did not converge"):
-        fit([PairResult("a", "random", 10, 0, 0)], "random", prior_draws=0)
+        plain([PairResult("a", "random", 10, 0, 0)], "random")
 
 
 @pytest.mark.parametrize("seed", [*range(50), 143, 797, 1482, 2349, 3820, 4318, 4427, 5730])
@@ -255,26 +261,22 @@ def test_without_an_anchor_the_mean_is_0_and_the_distances_stay(league: list[Res
 
 
 def test_without_an_anchor_errors_are_of_the_distance_to_the_mean() -> None:
-    """The errors equal those of the pseudo-inverse of the information matrix.
-
-    It is the covariance of ratings whose sum is held.
-    """
+    """The covariance is the pseudo-inverse of the information: that of ratings with a held sum."""
     results = [
         PairResult("a", "b", 30, 0, 10),
-        PairResult("b", "c", 12, 4, 9),
-        PairResult("c", "a", 3, 2, 40),
+        PairResult("b", "c", 12, 0, 9),
+        PairResult("c", "a", 3, 0, 40),
     ]
-    found = by_player(fit(results, None, prior_draws=0))
+    found = plain(results, None)
     information = np.zeros((3, 3))
     for result in results:
         i, j = "abc".index(result.a), "abc".index(result.b)
-        win = expected_score(found[result.a][0] - found[result.b][0])
+        win = expected_score(float(found.elo[i] - found.elo[j]))
         weight = (result.wins + result.draws + result.losses) * win * (1 - win)
         information += weight * np.outer(np.eye(3)[i] - np.eye(3)[j], np.eye(3)[i] - np.eye(3)[j])
-    errors = np.sqrt(np.diag(np.linalg.pinv(information))) * ELO_PER_NAT
-    for i, name in enumerate("abc"):
-        elo, low, high = found[name]
-        assert (high - elo, elo - low) == pytest.approx((1.959964 * errors[i],) * 2, rel=1e-5)
+    rows = np.stack([found.fitted.contrast(i, None) for i in range(3)])
+    model = rows @ found.fitted.best.covariance @ rows.T
+    assert model == pytest.approx(np.linalg.pinv(information), rel=1e-9)
 
 
 def test_without_an_anchor_the_largest_group_is_rated() -> None:

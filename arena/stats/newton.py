@@ -1,0 +1,86 @@
+"""The maximum of a log-likelihood, by Newton's method with steps that gain."""
+
+import math
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from pbt.errors import EngineError
+
+_TOLERANCE, _DECREMENT, _STEPS = 1e-10, 1e-16, 300
+_LONGEST_STEP, _LONGEST_LAST = 5.0, 0.1
+
+
+class Evaluated(Protocol):
+    """A log-likelihood at some parameters.
+
+    values     [k] the parameters
+    value      the log-likelihood, -inf where it cannot be computed
+    gradient   [k] its gradient
+    curvature  [k, k] positive definite; its negative Hessian, or a matrix close to it. The maximum
+               does not depend on it, the number of steps does
+    """
+
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def gradient(self) -> NDArray[np.float64]: ...
+    @property
+    def curvature(self) -> NDArray[np.float64]: ...
+
+
+Q = TypeVar("Q", bound=Evaluated)
+
+
+def maximum(at: Callable[[NDArray[np.float64]], Q], start: NDArray[np.float64], needed: str) -> Q:
+    """The point with the largest log-likelihood.
+
+    at      evaluates the log-likelihood
+    start   [k] parameters to begin with
+    needed  what every player needs without a prior, for the error
+    Raises: EngineError when the fit does not converge.
+    """
+    point = at(start)
+    for _ in range(_STEPS if math.isfinite(point.value) else 0):
+        if not len(start):
+            return point
+        try:
+            step = cho_solve(cho_factor(point.curvature), point.gradient)
+        except np.linalg.LinAlgError:
+            break
+        longest = float(np.max(np.abs(step)))
+        # With many games, rounding keeps the steps of parameters with little evidence from getting
+        # small. The fit therefore also ends when a step no longer gains likelihood. A long step
+        # that gains nothing is on its way to infinity.
+        if longest < _TOLERANCE or float(point.gradient @ step) < _DECREMENT:
+            if longest > _LONGEST_LAST:
+                break
+            return point
+        point = _gained(at, point, step)
+        if not math.isfinite(point.value):
+            break
+    raise EngineError(
+        f"a fit of {len(start)} parameters did not converge; without a prior every player needs "
+        f"{needed}"
+    )
+
+
+def _gained(at: Callable[[NDArray[np.float64]], Q], point: Q, step: NDArray[np.float64]) -> Q:
+    """The point after the longest of step, step / 2, step / 4, ... that gains."""
+    # Where the likelihood is almost flat, a full step goes too far for halving to bring it back.
+    step = shortened(step)
+    scale, least = 1.0, point.value - 1e-9 * abs(point.value)
+    # "not >=" also halves a step to a likelihood that is nan.
+    while not (tried := at(point.values + scale * step)).value >= least and scale > 1e-6:
+        scale /= 2
+    return tried
+
+
+def shortened(step: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The step, or the part of it that moves no parameter by more than 5."""
+    return step * min(1.0, _LONGEST_STEP / max(float(np.max(np.abs(step))), 1e-300))

@@ -1,0 +1,257 @@
+"""Ratings of players that met in games of two seats, with intervals of their differences."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from arena.stats.bradley_terry import ELO_PER_NAT, P, Rating, best_first, rated_group
+from arena.stats.davidson import Chances
+from arena.stats.fitted import Fitted, most_likely
+from arena.stats.meetings import Meetings, seated_cells, unseated_cells
+
+
+@dataclass(frozen=True, slots=True)
+class SeatAdvantage:
+    """The advantage of the first seat, in Elo: gamma0 + gamma1 * strength.
+
+    at_zero     gamma0, between two players whose mean rating is 0
+    slope       gamma1, by which it grows with the mean rating of the two; None where its 95 %
+                interval holds 0
+    covariance  [2, 2] sandwich covariance of gamma0 (Elo) and gamma1 (Elo per Elo); that of gamma1
+                is zero where slope is None
+    """
+
+    at_zero: float
+    slope: float | None
+    covariance: NDArray[np.float64]
+
+    def at(self, strength: float) -> float:
+        """The advantage between two players whose mean rating this is, in Elo."""
+        return self.at_zero + (self.slope or 0.0) * strength
+
+    def error_at(self, strength: float) -> float:
+        """Its standard error, in Elo."""
+        direction = np.array([1.0, strength])
+        return math.sqrt(float(direction @ self.covariance @ direction))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Generic[P]):
+    """How far a player is above a reference, in Elo.
+
+    player    the player
+    elo       rating of the player less that of the reference
+    low       lower end of the 95 % interval; None where the games give no lower end
+    high      upper end, None likewise
+    why_open  why an end is None
+    """
+
+    player: P
+    elo: float
+    low: float | None
+    high: float | None
+    why_open: str | None
+
+
+@dataclass(frozen=True)
+class RatingFit(Generic[P]):
+    """The ratings of all players that games connect.
+
+    players      [n] the rated players
+    elo          [n] their ratings
+    games        games of every player, also of those without a rating
+    anchor       the player whose rating is 0; None: the mean is 0
+    seat         the advantage of the first seat, None where it is left out
+    why_no_seat  why it is left out
+    tie          nu of Davidson 1970: two equals tie with probability nu / (2 + nu); None where no
+                 game was tied
+    tie_error    standard error of log nu
+    fitted       the fit behind them
+    """
+
+    players: tuple[P, ...]
+    elo: NDArray[np.float64]
+    games: Mapping[P, float]
+    anchor: P | None
+    seat: SeatAdvantage | None
+    why_no_seat: str | None
+    tie: float | None
+    tie_error: float | None
+    fitted: Fitted
+
+    @cached_property
+    def covariance(self) -> NDArray[np.float64]:
+        """[n, n] sandwich covariance of the ratings, in Elo squared."""
+        return self.fitted.covariance(self._index(self.anchor)) * ELO_PER_NAT**2
+
+    def differences(self, reference: P | None) -> list[Difference[P]]:
+        """Every rated player's difference to a reference, in the order of `players`.
+
+        reference  a rated player; None: the mean of all rated players
+        Raises: ValueError when the reference is not rated; EngineError when the end of an interval
+        is not found.
+        """
+        return [self.difference(player, reference) for player in self.players]
+
+    def difference(self, player: P, reference: P | None) -> Difference[P]:
+        """The difference of one rated player; otherwise as `differences`."""
+        at, to = self.players.index(player), self._index(reference)
+        low, elo, high = self._interval(at, to)
+        above, below = (bool(bounded[at]) for bounded in self.fitted.bounded(to))
+        name = "the other players" if reference is None else str(reference)
+        return Difference(
+            player,
+            elo,
+            low if below else None,
+            high if above else None,
+            _why_open(str(player), name, above=above, below=below),
+        )
+
+    def ratings(self) -> list[Rating[P]]:
+        """The ratings of all players, best first, players without a rating last.
+
+        Where the games give no end of an interval, it is that of the penalised likelihood.
+        Raises: EngineError when the end of an interval is not found.
+        """
+        to, found = self._index(self.anchor), []
+        for at, player in enumerate(self.players):
+            low, elo, high = self._interval(at, to)
+            found.append(Rating(player, elo, low, high, self.games[player]))
+        rated = set(self.players)
+        return best_first(
+            found
+            + [
+                Rating(player, None, None, None, games)
+                for player, games in self.games.items()
+                if player not in rated
+            ]
+        )
+
+    def score(self, difference: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[k] expected scores in even seats of players that are this much stronger, [k] Elo."""
+        log_nu = -math.inf if self.tie is None else math.log(self.tie)
+        win, tie, _ = Chances.of(difference / ELO_PER_NAT, log_nu).p.T
+        score: NDArray[np.float64] = win + tie / 2
+        return score
+
+    def _index(self, reference: P | None) -> int | None:
+        return None if reference is None else self.players.index(reference)
+
+    def _interval(self, at: int, to: int | None) -> tuple[float, float, float]:
+        """(low, difference, high)."""
+        elo = float(self.elo[at] - (self.elo.mean() if to is None else self.elo[to]))
+        low, high = self.fitted.interval(at, to)
+        return low * ELO_PER_NAT, elo, high * ELO_PER_NAT
+
+
+def _why_open(player: str, reference: str, *, above: bool, below: bool) -> str | None:
+    """Why a player is not bounded from above, or from below, by a reference."""
+    if above and below:
+        return None
+    if not above and not below:
+        return f"no chain of wins or draws connects {player} and {reference}, either way"
+    ends = (player, reference) if above else (reference, player)
+    return f"no chain of wins or draws leads from {ends[0]} to {ends[1]}"
+
+
+def fit_meetings(
+    players: Sequence[P],
+    meetings: Meetings,
+    anchor: P | None,
+    *,
+    seated: bool = True,
+    penalised: bool = True,
+) -> RatingFit[P] | None:
+    """The ratings of players from their games.
+
+    players    the players that the indices of the meetings mean
+    anchor     the player whose rating is 0; None: the largest group of players that games connect
+               is rated, and its mean is 0
+    seated     False: the order of seats is not known
+    penalised  False: plain maximum likelihood, which fails where a rating would be infinite
+    Returns None when nothing can be rated: no players, or an anchor that is none of them.
+    Raises: EngineError when the fit does not converge.
+    """
+    if not players or (anchor is not None and anchor not in players):
+        return None
+    inside = _connected(meetings, len(players), None if anchor is None else players.index(anchor))
+    rated = tuple(player for player, kept in zip(players, inside, strict=True) if kept)
+    to = None if anchor is None else rated.index(anchor)
+    cells = (seated_cells if seated else unseated_cells)(meetings.among(inside), len(rated))
+    fitted = most_likely(cells, to or 0, seated=seated, penalised=penalised)
+    played = np.bincount(meetings.first, meetings.games, len(players))
+    played += np.bincount(meetings.second, meetings.games, len(players))
+    strengths = fitted.best.beta[: len(rated)]
+    offset = float(strengths.mean()) if to is None else 0.0
+    tie, tie_error = _tie(fitted)
+    return RatingFit(
+        rated,
+        (strengths - offset) * ELO_PER_NAT,
+        dict(zip(players, played.tolist(), strict=True)),
+        anchor,
+        _seat_advantage(fitted, offset, centred=to is None),
+        None if fitted.best.layout.seat else _why_no_seat(seated=seated),
+        tie,
+        tie_error,
+        fitted,
+    )
+
+
+def _connected(meetings: Meetings, players: int, anchor: int | None) -> NDArray[np.bool_]:
+    """[players] whether a player is rated."""
+    met = np.flatnonzero(meetings.games)
+    graph = coo_array(
+        (np.ones(len(met)), (meetings.first[met], meetings.second[met])), shape=(players, players)
+    )
+    return rated_group(connected_components(graph, directed=False)[1], anchor)
+
+
+def _why_no_seat(*, seated: bool) -> str:
+    return (
+        "the games hold one order of seats only, so the first seat's advantage is in the ratings"
+        if seated
+        else "the order of seats is not known"
+    )
+
+
+def _tie(fitted: Fitted) -> tuple[float | None, float | None]:
+    """(nu, standard error of log nu), None where no game was tied."""
+    best = fitted.best
+    if not best.layout.ties:
+        return None, None
+    contrast = np.zeros(best.layout.size)
+    contrast[-1] = 1.0
+    ratio = fitted.sandwich.of_ties(contrast).ratio
+    return math.exp(best.beta[-1]), math.sqrt(ratio * best.covariance[-1, -1])
+
+
+def _seat_advantage(fitted: Fitted, offset: float, *, centred: bool) -> SeatAdvantage | None:
+    """The advantage, where the strength `offset` becomes the rating 0.
+
+    centred  whether the offset is the mean of all strengths
+    """
+    best, layout, players = fitted.best, fitted.best.layout, fitted.players
+    if not layout.seat:
+        return None
+    rows = np.eye(layout.size)[layout.extras]
+    slope = float(best.beta[players + 1]) if layout.slope else 0.0
+    if layout.slope:
+        rows[0] += offset * rows[1]
+        rows[0, :players] += slope / players if centred else 0.0
+    scale = np.sqrt([fitted.sandwich.of_seats(row).ratio for row in rows])
+    covariance = np.zeros((2, 2))
+    covariance[: len(rows), : len(rows)] = np.outer(scale, scale) * (
+        rows @ best.covariance @ rows.T
+    )
+    return SeatAdvantage(
+        (float(best.beta[players]) + slope * offset) * ELO_PER_NAT,
+        slope if layout.slope else None,
+        covariance * np.array([[ELO_PER_NAT**2, ELO_PER_NAT], [ELO_PER_NAT, 1.0]]),
+    )

@@ -1,0 +1,333 @@
+"""Whether the ratings' intervals hold the truth as often as they say, in simulated leagues.
+
+    python -m bench.rating_coverage --leagues 2000 --json coverage.json
+
+Each cell is a kind of league whose strengths are known. Leagues of it are drawn, rated by
+`arena.stats.rating_fit`, and the 95 % intervals are held against the truth: those of differences to
+the anchor, and those between players that are neighbours in strength. Cells:
+
+  SEAT-TIES-dense    eight players 100 Elo apart, all against all, 20 seed pairs and 10 single games
+                     of each two. SEAT is the advantage of the first seat in Elo, or `rising`: from
+                     0 at the anchor to 300 at the best. TIES is the chance that equals tie
+  SEAT-TIES-sparse   the same players in a circle: each meets its four neighbours, in 4 seed pairs
+                     and 2 single games
+  shared-*           dense, where the two games of a seed pair depend on each other: `luck` gives
+                     the same seat the better deal in both, `matchup` the same player
+  strong-*           a ladder in steps of 250 or 260 Elo up to a player at +1000 or +1300, each rung
+                     against the next and `random`, and the same player against `random` alone
+
+The seed of every league stands in this file: it is SEED, the place of the cell, and the number of
+the league. The file is written after every cell, and the same call goes on from there. Exit code 1
+when a floor is missed: among dense cells a mean coverage in [0.945, 0.955] and none above 0.96; no
+cell below 0.94; the bias of strong players at most a quarter of their standard error.
+"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arena.stats.bradley_terry import ELO_PER_NAT
+from arena.stats.davidson import Chances
+from arena.stats.meetings import Meetings
+from arena.stats.rating_fit import Difference, RatingFit, fit_meetings
+from bench.throughput import hardware
+from pbt.files import write_whole
+
+SEED = 27_11_2026
+LADDER = tuple(100.0 * rung for rung in range(8))
+MEAN, LEAST, DENSEST, BIAS = (0.945, 0.955), 0.94, 0.96, 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A kind of league.
+
+    name      what it is called
+    strength  [players] true ratings in Elo, the anchor's first; 0 for the anchor
+    met       (i, j) players that meet, i < j
+    pairs     seed pairs of each two that meet
+    singles   single games of each two; a coin decides the seats
+    seat      advantage of the first seat between players of mean rating 0, in Elo
+    slope     how much it grows with the mean rating
+    ties      chance that two equals tie, where no seat has an advantage
+    shared    how much the two games of a seed pair depend on each other, in [-1, 1]: above 0 the
+              same player is favoured in both, below 0 the same seat
+    """
+
+    name: str
+    strength: tuple[float, ...]
+    met: tuple[tuple[int, int], ...]
+    pairs: int
+    singles: int
+    seat: float = 0.0
+    slope: float = 0.0
+    ties: float = 0.0
+    shared: float = 0.0
+
+    @property
+    def dense(self) -> bool:
+        return self.name.endswith("dense")
+
+    @property
+    def strong(self) -> bool:
+        return self.name.startswith("strong")
+
+
+def cells() -> list[Cell]:
+    """All cells, in the order of their seeds."""
+    everybody = tuple(combinations(range(len(LADDER)), 2))
+    circle = tuple(pair for pair in everybody if (pair[1] - pair[0]) % 8 in (1, 2, 6, 7))
+    found = []
+    for met, pairs, singles, kind in ((everybody, 20, 10, "dense"), (circle, 4, 2, "sparse")):
+        for ties in (0.0, 0.5):
+            seats = ((0.0, 0.0), (100.0, 0.0), (300.0, 0.0), (0.0, 300.0 / LADDER[-1]))
+            for seat, slope in seats:
+                name = f"{'rising' if slope else int(seat)}-{ties:g}-{kind}"
+                found.append(Cell(name, LADDER, met, pairs, singles, seat, slope, ties))
+    for name, shared in (("luck", -0.5), ("matchup", 0.5)):
+        for ties in (0.0, 0.5):
+            found.append(
+                Cell(f"shared-{name}-{ties:g}-dense", LADDER, everybody, 20, 10, 100, 0, ties, shared)
+            )
+    for top, rungs, alone in ((1000.0, 4, 1000), (1300.0, 5, 6000)):
+        steps = tuple(top * rung / rungs for rung in range(rungs + 1))
+        climbed = {*pairwise(range(rungs + 1)), *((0, rung) for rung in range(1, rungs + 1))}
+        for ties in (0.0, 0.5):
+            name = f"strong-{top:.0f}-{ties:g}"
+            found.append(Cell(f"{name}-ladder", steps, tuple(sorted(climbed)), 20, 10, 100, 0, ties))
+            found.append(Cell(f"{name}-alone", (0.0, top), ((0, 1),), alone, 0, 100, 0, ties))
+    return found
+
+
+# --- leagues --------------------------------------------------------------------------------------
+
+
+def chances(cell: Cell) -> NDArray[np.float64]:
+    """[met, 2, 3] P(i wins, ties, loses) where i has the first seat, and where j has it."""
+    i, j = np.array(cell.met).T
+    strength = np.array(cell.strength)
+    seat = cell.seat + cell.slope * (strength[i] + strength[j]) / 2
+    log_nu = math.log(2 * cell.ties / (1 - cell.ties)) if cell.ties else -math.inf
+    d = (strength[i] - strength[j]) / ELO_PER_NAT
+    first, second = (
+        Chances.of(d + side * seat / ELO_PER_NAT, log_nu).p for side in (1.0, -1.0)
+    )
+    return np.stack([first, second], axis=1)
+
+
+def together(p: NDArray[np.float64], q: NDArray[np.float64], shared: float) -> NDArray[np.float64]:
+    """[3, 3] chances of both outcomes of a seed pair, with p and q [3] those of each game."""
+    # The outcomes of both games from one uniform number, of the same or of the opposite side.
+    ordered = q if shared > 0 else q[::-1]
+    ends = np.minimum(np.cumsum(p)[:, None], np.cumsum(ordered)[None, :])
+    coupled = np.diff(np.diff(ends, axis=0, prepend=0.0), axis=1, prepend=0.0)
+    coupled = np.maximum(coupled if shared > 0 else coupled[:, ::-1], 0.0)
+    mixed = (1 - abs(shared)) * np.outer(p, q) + abs(shared) * coupled
+    return np.asarray(mixed / mixed.sum())
+
+
+def drawn(cell: Cell, rng: np.random.Generator) -> Meetings:
+    """The games of one league."""
+    p = chances(cell)
+    joint = np.stack([together(one, other, cell.shared) for one, other in p])
+    paired = rng.multinomial(cell.pairs, joint.reshape(-1, 9)).reshape(-1, 3, 3)
+    first = rng.binomial(cell.singles, 0.5, len(p))
+    single = rng.multinomial(np.stack([first, cell.singles - first], axis=1), p)
+    i, j = np.array(cell.met, dtype=np.intp).T
+    return Meetings(i, j, paired.astype(float), single.astype(float))
+
+
+def losses(cell: Cell) -> float:
+    """How many games the strongest player is expected to lose."""
+    top, lost = len(cell.strength) - 1, 0.0
+    for (_, j), (one, other) in zip(cell.met, chances(cell), strict=True):
+        if j == top:
+            lost += cell.pairs * (one[0] + other[0]) + cell.singles * (one[0] + other[0]) / 2
+    return float(lost)
+
+
+# --- what is counted ------------------------------------------------------------------------------
+
+
+def compared(cell: Cell) -> list[tuple[int, int]]:
+    """(player, reference): the differences to the anchor, then those between neighbours."""
+    players = range(len(cell.strength))
+    between = [] if cell.strong else [(top, top - 1) for top in players[2:]]
+    return [(player, 0) for player in players[1:]] + between
+
+
+def measured(cell: Cell, place: int, leagues: int) -> dict[str, Any]:
+    """The tallies of one cell.
+
+    place  of the cell among all, which is part of the seed
+    """
+    wanted, found = compared(cell), []
+    seats, slopes = [], 0
+    for league in range(leagues):
+        rng = np.random.default_rng([SEED, place, league])
+        fit = fit_meetings(range(len(cell.strength)), drawn(cell, rng), 0)
+        if fit is None or len(fit.players) < len(cell.strength):
+            raise SystemExit(f"{cell.name}, league {league}: found players without a rating")
+        found.append([fit.difference(player, reference) for player, reference in wanted])
+        slopes += fit.seat is not None and fit.seat.slope is not None
+        seats.append(seat_held(cell, fit))
+    kinds = {"anchor": 0, "between": 1}
+    return {
+        "leagues": leagues,
+        **{
+            kind: tallied(cell, wanted, found, at_anchor=not number)
+            for kind, number in kinds.items()
+            if not (number and cell.strong)
+        },
+        "players": [
+            off(cell, player, [row[player - 1].elo for row in found])
+            for player in range(1, len(cell.strength))
+        ],
+        "seat_coverage": float(np.mean(seats)),
+        "slope_kept": slopes / leagues,
+        "losses_of_best": losses(cell),
+    }
+
+
+def seat_held(cell: Cell, fit: RatingFit[int]) -> bool:
+    """Whether the seat's advantage at the best player's strength lies in its interval."""
+    if fit.seat is None:
+        return False
+    best = cell.strength[-1]
+    error = fit.seat.at(best) - cell.seat - cell.slope * best
+    return abs(error) <= 1.96 * fit.seat.error_at(best)
+
+
+def tallied(
+    cell: Cell,
+    wanted: Sequence[tuple[int, int]],
+    found: Sequence[Sequence[Difference[int]]],
+    *,
+    at_anchor: bool,
+) -> dict[str, Any]:
+    """Coverage of one kind of differences, misses below and above, and widths in Elo."""
+    below, above, widths, ends = [], [], [], 0
+    for column, (player, reference) in enumerate(wanted):
+        if (reference == 0) != at_anchor:
+            continue
+        truth = cell.strength[player] - cell.strength[reference]
+        rows = [row[column] for row in found]
+        below.append(np.mean([row.high is not None and truth > row.high for row in rows]))
+        above.append(np.mean([row.low is not None and truth < row.low for row in rows]))
+        ends += sum((row.low is None) + (row.high is None) for row in rows)
+        widths += [
+            row.high - row.low for row in rows if row.high is not None and row.low is not None
+        ]
+    by_difference = 1 - np.array(below) - np.array(above)
+    return {
+        "coverage": float(by_difference.mean()),
+        "interval_below_truth": float(np.mean(below)),
+        "interval_above_truth": float(np.mean(above)),
+        "by_difference": by_difference.round(4).tolist(),
+        "median_width": float(np.median(widths)) if widths else None,
+        "open_ends": ends / (2 * len(below) * len(found)),
+    }
+
+
+def off(cell: Cell, player: int, elo: Sequence[float]) -> dict[str, float]:
+    """How far the estimates of a player are from the truth."""
+    bias, deviation = float(np.mean(elo)) - cell.strength[player], float(np.std(elo, ddof=1))
+    return {
+        "truth": cell.strength[player],
+        "bias": bias,
+        "deviation": deviation,
+        "bias_in_errors": bias / deviation,
+    }
+
+
+def missed(results: dict[str, Any]) -> list[str]:
+    """The floors that these results miss, one line each."""
+    lines, dense = [], []
+    for cell in (cell for cell in cells() if cell.name in results):
+        result = results[cell.name]
+        if cell.strong:
+            share = abs(result["players"][-1]["bias_in_errors"])
+            if share > BIAS and result["losses_of_best"] >= 5:
+                lines.append(f"{cell.name}: bias of {share:.2f} standard errors, at most {BIAS}")
+            continue
+        for kind in ("anchor", "between"):
+            coverage = result[kind]["coverage"]
+            dense += [coverage] if cell.dense else []
+            if coverage < LEAST or (cell.dense and coverage > DENSEST):
+                lines.append(f"{cell.name}, {kind}: coverage {coverage:.4f}")
+    if dense and not MEAN[0] <= np.mean(dense) <= MEAN[1]:
+        lines.append(f"mean coverage of dense cells {np.mean(dense):.4f}, expected {MEAN}")
+    return lines
+
+
+# --- the program ----------------------------------------------------------------------------------
+
+
+def earlier(path: Path | None, plan: dict[str, Any]) -> dict[str, Any]:
+    """Cells of a call that was cut off. Raises: SystemExit when the file is of another plan."""
+    if path is None or not path.exists():
+        return {}
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    if stored["plan"] != plan:
+        raise SystemExit(
+            f"{path}: found cells of another plan, {stored['plan']}; expected {plan}; "
+            "name another file with --json, or remove this one"
+        )
+    return dict(stored["cells"])
+
+
+def shown(name: str, result: dict[str, Any]) -> str:
+    """One line for a cell."""
+    parts = [
+        f"{kind} {part['coverage']:.4f} (-{part['interval_below_truth']:.4f} "
+        f"+{part['interval_above_truth']:.4f}, width {part['median_width'] or math.nan:.0f}, "
+        f"open {part['open_ends']:.3f})"
+        for kind in ("anchor", "between")
+        if (part := result.get(kind))
+    ]
+    best = result["players"][-1]
+    return (
+        f"{name:24s} {'; '.join(parts)}; seat {result['seat_coverage']:.3f}, slope kept "
+        f"{result['slope_kept']:.3f}; best off by {best['bias']:+.1f}, "
+        f"{best['bias_in_errors']:+.3f} errors"
+    )
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--leagues", type=int, default=2000, help="of each cell")
+    parser.add_argument("--only", default="", help="cells whose names hold this")
+    parser.add_argument("--json", type=Path, default=None)
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Returns 1 when a floor is missed."""
+    options = parsed()
+    plan = {"seed": SEED, "leagues": options.leagues, **hardware()}
+    results = earlier(options.json, plan)
+    for place, cell in enumerate(cells()):
+        if options.only in cell.name and cell.name not in results:
+            results[cell.name] = measured(cell, place, options.leagues)
+            if options.json is not None:
+                stored = {"plan": plan, "cells": results}
+                write_whole(options.json, json.dumps(stored, indent=1) + "\n")
+            print(shown(cell.name, results[cell.name]), flush=True)
+    broken = missed(results)
+    print("\n".join(broken) or "no floor is missed")
+    return int(bool(broken))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Simulated leagues: what is drawn, what is counted, and which floors are missed."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.rating_coverage import (
+    Cell,
+    cells,
+    chances,
+    drawn,
+    earlier,
+    losses,
+    measured,
+    missed,
+    off,
+    together,
+)
+
+PAIR = Cell("pair-dense", (0.0, 200.0), ((0, 1),), 30, 20, seat=100.0, ties=0.5)
+
+
+def test_cells_stand_in_a_fixed_order_and_have_names_of_their_own() -> None:
+    names = [cell.name for cell in cells()]
+    assert len(set(names)) == len(names)
+    assert names[0] == "0-0-dense"
+    assert names[15] == "rising-0.5-sparse"
+    assert sum(cell.dense for cell in cells()) == 12
+
+
+def test_results_are_drawn_by_seat_strength_and_ties() -> None:
+    """400 : seat 100 more when the stronger sits first; two equals tie by half."""
+    first, second = chances(PAIR)[0]
+    assert first[2] / first[0] == pytest.approx(10 ** ((200 - 100) / 400))
+    assert second[2] / second[0] == pytest.approx(10 ** ((200 + 100) / 400))
+    equals = Cell("", (0.0, 0.0), ((0, 1),), 1, 0, ties=0.5)
+    assert chances(equals)[0, 0] == pytest.approx([0.25, 0.5, 0.25])
+    grown = Cell("", (0.0, 200.0), ((0, 1),), 1, 0, slope=0.5)
+    assert chances(grown)[0, 0, 2] / chances(grown)[0, 0, 0] == pytest.approx(10 ** (150 / 400))
+
+
+@pytest.mark.parametrize("shared", [-1.0, -0.5, 0.0, 0.5, 1.0])
+def test_shared_games_keep_the_chances_of_each(shared: float) -> None:
+    p, q = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.1, 0.3])
+    joint = together(p, q, shared)
+    assert joint.sum(1) == pytest.approx(p)
+    assert joint.sum(0) == pytest.approx(q)
+    outcome = np.array([1.0, 0.0, -1.0])
+    correlated = outcome @ joint @ outcome - (outcome @ p) * (outcome @ q)
+    assert np.sign(round(float(correlated), 12)) == np.sign(shared)
+
+
+def test_a_league_has_the_games_of_its_cell() -> None:
+    games = drawn(PAIR, np.random.default_rng(1))
+    assert games.paired.sum() == 30
+    assert games.single.sum() == 20
+    assert losses(PAIR) == pytest.approx(
+        40 * float(chances(PAIR)[0, :, 0].sum())
+    )
+
+
+def test_a_cell_is_measured_and_repeats_itself() -> None:
+    once = measured(PAIR, 3, 30)
+    assert once == measured(PAIR, 3, 30)
+    assert 0.8 < once["anchor"]["coverage"] <= 1
+    assert once["anchor"]["coverage"] == pytest.approx(
+        1 - once["anchor"]["interval_below_truth"] - once["anchor"]["interval_above_truth"]
+    )
+    assert off(PAIR, 1, [190.0, 220.0]) == {
+        "truth": 200.0,
+        "bias": 5.0,
+        "deviation": pytest.approx(21.2132),
+        "bias_in_errors": pytest.approx(5 / 21.2132),
+    }
+
+
+def test_floors() -> None:
+    part = {"coverage": 0.95}
+    fine = {"anchor": part, "between": part}
+    strong = {"players": [{"bias_in_errors": -0.3}], "losses_of_best": 5.5}
+    assert missed({"0-0-dense": fine, "0-0-sparse": {**fine, "anchor": {"coverage": 0.97}}}) == []
+    low = {"anchor": {"coverage": 0.939}, "between": part}
+    assert len(missed({"0-0-sparse": low})) == 1
+    assert len(missed({"0-0-dense": {"anchor": {"coverage": 0.961}, "between": part}})) == 2
+    assert len(missed({"strong-1000-0-ladder": strong})) == 1
+    assert missed({"strong-1000-0-ladder": {**strong, "losses_of_best": 4.9}}) == []
+
+
+def test_a_call_goes_on_from_its_file_and_refuses_another_plan(tmp_path: Path) -> None:
+    path, plan = tmp_path / "coverage.json", {"leagues": 2000}
+    assert earlier(path, plan) == {}
+    path.write_text(json.dumps({"plan": plan, "cells": {"0-0-dense": {}}}))
+    assert earlier(path, plan) == {"0-0-dense": {}}
+    with pytest.raises(SystemExit, match="another plan"):
+        earlier(path, {"leagues": 200})
