@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -113,39 +113,11 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
 def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
     """Print what a training did, for people or for programs."""
     from arena.cli.display import clock, short
-    from arena.data.telemetry import stage_seconds, telemetry_lines
+    from arena.data.telemetry import telemetry_lines
 
     progress = result.progress
     if as_json:
-        members = [
-            {
-                "name": m.name,
-                "role": m.role,
-                "frames": m.frames,
-                "objective": m.objective,
-                "games": m.games,
-                "rating": m.rating,
-                "copies": m.copies,
-            }
-            for m in progress.members
-        ]
-        print_json(
-            {
-                "population": result.name,
-                "finished": result.finished,
-                "frames": progress.frames,
-                "seconds": progress.elapsed_s,
-                "training_games": progress.training_games,
-                "evaluation_games": progress.evaluation_games,
-                "ranked_by": progress.ranked_by,
-                "members": members,
-                "placement": result.status.placement,
-                "stage_seconds": stage_seconds(result.status.processes),
-                "rows": asdict(result.status.rows),
-                "processes": [asdict(process) for process in result.status.processes],
-                "weights_sha256": result.weights_sha256,
-            }
-        )
+        print_json(_report_json(result))
         return
     say(
         f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}, placement "
@@ -160,6 +132,40 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
         )
     else:
         say(f"stopped and saved. Go on with: arena train --resume {result.name}")
+
+
+def _report_json(result: Any) -> dict[str, Any]:
+    """What a training did, for programs. result: an `arena.training.train.Result`."""
+    from arena.data.telemetry import stage_seconds
+
+    progress = result.progress
+    members = [
+        {
+            "name": m.name,
+            "role": m.role,
+            "frames": m.frames,
+            "objective": m.objective,
+            "games": m.games,
+            "rating": m.rating,
+            "copies": m.copies,
+        }
+        for m in progress.members
+    ]
+    return {
+        "population": result.name,
+        "finished": result.finished,
+        "frames": progress.frames,
+        "seconds": progress.elapsed_s,
+        "training_games": progress.training_games,
+        "evaluation_games": progress.evaluation_games,
+        "ranked_by": progress.ranked_by,
+        "members": members,
+        "placement": result.status.placement,
+        "stage_seconds": stage_seconds(result.status.processes),
+        "rows": asdict(result.status.rows),
+        "processes": [asdict(process) for process in result.status.processes],
+        "weights_sha256": result.weights_sha256,
+    }
 
 
 def stop(

@@ -97,8 +97,7 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     facts = _game_facts(spec, game, roles)
     seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
     terms = game.reward_terms
-    declared = declared_objective(spec, game)
-    objective = chosen_objective(config.env.objective, declared, len(game.seat_roles))
+    objective = game_objective(config, spec, game)
     game.close()
     return Blueprint(
         config,
@@ -116,6 +115,12 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
         facts=facts,
         objective=objective,
     )
+
+
+def game_objective(config: RunConfig, spec: EnvSpec, game: Game) -> ObjectiveKind:
+    """Return the config's objective, or the one that a config without any has."""
+    declared = declared_objective(spec, game)
+    return chosen_objective(config.env.objective, declared, len(game.seat_roles))
 
 
 def _game_facts(spec: EnvSpec, game: Game, roles: tuple[str, ...]) -> GameFacts:
