@@ -159,6 +159,17 @@ def checked(
     A request may name registered games only. The code of a game runs in another process.
     """
     config = config_from_table(table, source)
+    report = _findings(here, config, source)
+    refused = [report["refusal"]] if sets_objective and report["refusal"] else []
+    if problems := report["problems"] or refused:
+        raise ConfigError(source, problems)
+    if sets_objective:
+        config = with_objective(config, report["objective"])
+    return config, [(member, role) for member, role in report["roles"]]
+
+
+def _findings(here: Context, config: RunConfig, source: str) -> dict[str, Any]:
+    """The JSON of `arena.programs.config_check.ConfigFindings`. Raises: ConfigError."""
     try:
         done = subprocess.run(
             list(here.settings.checker),
@@ -168,7 +179,7 @@ def checked(
             timeout=CHECK_TIMEOUT_S,
             check=True,
         )
-        report = json.loads(done.stdout.splitlines()[-1])
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     except (subprocess.SubprocessError, ValueError, IndexError) as error:
         raise ConfigError(
             source,
@@ -179,13 +190,7 @@ def checked(
                 )
             ],
         ) from error
-    problems = report["problems"]
-    if sets_objective and not problems:
-        problems = [report["refusal"]] if report["refusal"] else []
-        config = with_objective(config, report["objective"])
-    if problems:
-        raise ConfigError(source, problems)
-    return config, [(member, role) for member, role in report["roles"]]
+    return found
 
 
 def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...], RunConfig]:

@@ -123,12 +123,7 @@ def report_lines(report: CheckReport) -> list[str]:
         ),
         ("winners", report.winners),
         ("objective", _objective(report)),
-        (
-            "speed",
-            f"{report.steps_per_s:,.0f} steps/s on one core, without a network"
-            if report.games
-            else "",
-        ),
+        ("speed", _speed(report)),
     )
     lines = [report.name, *(f"  {fact:<13} {value}" for fact, value in facts if value)]
     if report.ok:
@@ -138,6 +133,12 @@ def report_lines(report: CheckReport) -> list[str]:
         f"breaks the contract in {len(report.problems)} place{'s' * (len(report.problems) > 1)}:",
         *(f"  {p}" for p in report.problems),
     ]
+
+
+def _speed(report: CheckReport) -> str:
+    if not report.games:
+        return ""
+    return f"{report.steps_per_s:,.0f} steps/s on one core, without a network"
 
 
 def _objective(report: CheckReport) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -114,39 +114,11 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
     """Print what a training did, for people or for programs. data: as the user named it."""
     from arena.cli.display import clock, short
     from arena.cli.next_steps import next_steps
-    from arena.data.telemetry import stage_seconds, telemetry_lines
+    from arena.data.telemetry import telemetry_lines
 
     progress = result.progress
     if as_json:
-        members = [
-            {
-                "name": m.name,
-                "role": m.role,
-                "frames": m.frames,
-                "objective": m.objective,
-                "games": m.games,
-                "rating": m.rating,
-                "copies": m.copies,
-            }
-            for m in progress.members
-        ]
-        print_json(
-            {
-                "population": result.name,
-                "finished": result.finished,
-                "frames": progress.frames,
-                "seconds": progress.elapsed_s,
-                "training_games": progress.training_games,
-                "evaluation_games": progress.evaluation_games,
-                "ranked_by": progress.ranked_by,
-                "members": members,
-                "placement": result.status.placement,
-                "stage_seconds": stage_seconds(result.status.processes),
-                "rows": asdict(result.status.rows),
-                "processes": [asdict(process) for process in result.status.processes],
-                "weights_sha256": result.weights_sha256,
-            }
-        )
+        print_json(_report_json(result))
         return
     say(
         f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}, placement "
@@ -159,6 +131,40 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
     else:
         where = data_text(data)
         say(f"stopped and saved. Go on with: arena train --resume {result.name}{where}")
+
+
+def _report_json(result: Any) -> dict[str, Any]:
+    """What a training did, for programs. result: an `arena.training.train.Result`."""
+    from arena.data.telemetry import stage_seconds
+
+    progress = result.progress
+    members = [
+        {
+            "name": m.name,
+            "role": m.role,
+            "frames": m.frames,
+            "objective": m.objective,
+            "games": m.games,
+            "rating": m.rating,
+            "copies": m.copies,
+        }
+        for m in progress.members
+    ]
+    return {
+        "population": result.name,
+        "finished": result.finished,
+        "frames": progress.frames,
+        "seconds": progress.elapsed_s,
+        "training_games": progress.training_games,
+        "evaluation_games": progress.evaluation_games,
+        "ranked_by": progress.ranked_by,
+        "members": members,
+        "placement": result.status.placement,
+        "stage_seconds": stage_seconds(result.status.processes),
+        "rows": asdict(result.status.rows),
+        "processes": [asdict(process) for process in result.status.processes],
+        "weights_sha256": result.weights_sha256,
+    }
 
 
 def stop(

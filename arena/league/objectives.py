@@ -29,11 +29,11 @@ def objective_in_force(league: League, population: str, seats: int = 2) -> Objec
     """
     table = stored_config(league, population)
     began = as_it_began(config_from_table(table, f"stored config of {population!r}"), seats)
-    words: list[object] = [began.env.objective]
+    word: object = began.env.objective
     for stored in list_events(league, population, superseded=False):
         if stored.event.kind == "edit" and (found := _SET.match(stored.event.text)):
-            words.append(found[1])
-    return as_objective(words[-1])
+            word = found[1]
+    return as_objective(word)
 
 
 def objective_of_game(

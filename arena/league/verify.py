@@ -82,8 +82,7 @@ def _difference(stored: MemberScore, again: MemberScore) -> str:
     if stored.squares != again.squares:
         return f"stored squares {stored.squares!r}, recomputed {again.squares!r}"
     parts, expected = (
-        {part.opponent: _part_words(part) for part in score.against}
-        for score in (stored, again)
+        {part.opponent: _part_words(part) for part in score.against} for score in (stored, again)
     )
     differing = [
         opponent

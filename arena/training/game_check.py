@@ -57,7 +57,7 @@ def checked_game(config: RunConfig, source: str) -> CheckedGame:
 
 
 def judged_objective(config: RunConfig, checked: CheckedGame) -> ObjectiveJudgement:
-    """What speaks against the config's objective, by a few games where the game does not declare it.
+    """What speaks against the config's objective, which a game that declares it is not asked.
 
     Raises: EnvError for a game whose own code fails.
     """

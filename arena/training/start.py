@@ -60,7 +60,7 @@ class Start:
 def first_start(config: RunConfig, name: str) -> Start:
     """The start of a new population. Raises: ConfigError when the config does not fit its game."""
     config, source = with_tables(config), f"config of {name!r}"
-    if takers := [member for member, one in config.population.joined.items() if one.weights]:
+    if takers := _takers(config):
         raise ConfigError(
             source,
             [
@@ -107,17 +107,12 @@ def next_start(
         checkpoint, membership = change_members(
             before, resolved(config), checked.spec, checkpoint, FileSnapshotStore(paths.snapshots)
         )
-    if checkpoint is None and (
-        takers := [member for member, one in config.population.joined.items() if one.weights]
-    ):
+    if checkpoint is None and (takers := _takers(config)):
         notes.append(
             f"{', '.join(takers)}: with weights of their own, since no member had any to give yet"
         )
     edited = changes(before, config)
-    notes += [
-        f"edited {key}: {old} -> {new}{'; ' + SCORES_END if key == OBJECTIVE else ''}"
-        for key, (old, new) in edited.items()
-    ]
+    notes += [_edit_note(key, *values) for key, values in edited.items()]
     return Start(
         config,
         checked.spec,
@@ -127,6 +122,16 @@ def next_start(
         membership,
         last_rounds,
     )
+
+
+def _takers(config: RunConfig) -> list[str]:
+    """The members that joined, or are to join, with weights of others."""
+    return [member for member, one in config.population.joined.items() if one.weights]
+
+
+def _edit_note(key: str, old: object, new: object) -> str:
+    ends = f"; {SCORES_END}" if key == OBJECTIVE else ""
+    return f"edited {key}: {old} -> {new}{ends}"
 
 
 def objective_notes(

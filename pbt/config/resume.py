@@ -89,9 +89,7 @@ def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
 
 def with_objective(config: RunConfig, objective: ObjectiveKind) -> RunConfig:
     """The config with this objective."""
-    return config.model_copy(
-        update={"env": config.env.model_copy(update={"objective": objective})}
-    )
+    return config.model_copy(update={"env": config.env.model_copy(update={"objective": objective})})
 
 
 def as_it_began(config: RunConfig, seats: int) -> RunConfig:

@@ -26,8 +26,8 @@ class EnvConfig(Section):
     name           a registered name, or (command line only) "./file.py:function", a function that
                    returns a PettingZoo or Gymnasium environment
     options        what the game itself takes
-    objective      what results are worth to PBT, ratings and matches (docs/objectives.md): "win", who
-                   wins; "margin", how much is won, where what some gain the others lose; "return",
+    objective      what results are worth to PBT, ratings and matches (docs/objectives.md): "win", a
+                   win; "margin", how much is won, where what some gain the others lose; "return",
                    the return. None: as the game declares; without that "return" where it has one
                    seat, "win" where it has more
     max_decisions  of all seats in one game; a longer game counts as endless and is voided

@@ -248,8 +248,8 @@ class EnvSpec:
                  the seat -> the position as text; None: no board
     grid         where actions stand on that board; None: nowhere
     tics_per_s   of the game's engine, as people play it; None: it has no clock of its own
-    objective    what results are worth (`pbt.objective`); a game that is `Declaring` says it itself;
-                 None: not declared
+    objective    what results are worth (`pbt.objective`), None: not declared; a game that is
+                 `Declaring` says it itself
     """
 
     name: str

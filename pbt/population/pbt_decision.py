@@ -18,6 +18,7 @@ from pbt.errors import EngineError
 from pbt.population.comparison import compare, standings
 from pbt.population.mutation import in_order, mutate
 from pbt.population.pbt_rules import PbtRules
+from pbt.population.scores import score_problem
 from pbt.population.verdicts import judge_lead, standing_words
 from pbt.records import Directive, MemberScore, RoundRecord
 from pbt.seeding import generator
@@ -104,7 +105,7 @@ def decide(
     a random member of the top k if it is ahead by at least `copy_gap`. With fewer than 3 ranked
     members none copies. Raises: EngineError when the inputs contradict each other.
     """
-    own = _checked(member, scores, hyperparams)
+    own = _checked(member, scores, hyperparams, rules)
     if own.games < rules.min_games:
         verdict = f"not ranked: {own.games} games < {rules.min_games} at {frames} frames"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
@@ -186,7 +187,10 @@ def replay(round: RoundRecord) -> list[str]:
 
 
 def _checked(
-    member: str, scores: Sequence[MemberScore], hyperparams: Mapping[str, Mapping[str, float]]
+    member: str,
+    scores: Sequence[MemberScore],
+    hyperparams: Mapping[str, Mapping[str, float]],
+    rules: PbtRules,
 ) -> MemberScore:
     """Return the member's own score, after checking that every score is usable."""
     by_name = {score.member: score for score in scores}
@@ -196,10 +200,8 @@ def _checked(
             f"{member} among them"
         )
     for score in scores:
-        if not math.isfinite(score.objective):
-            raise EngineError(
-                f"score of {score.member} = {score.objective}: expected a finite number"
-            )
+        if problem := score_problem(score, rules.objective):
+            raise EngineError(f"score of {score.member} {problem}")
         if score.member not in hyperparams:
             raise EngineError(
                 f"hyperparams of {score.member} are missing; found those of {sorted(hyperparams)}"

@@ -122,6 +122,20 @@ def _squares(points: Iterable[float], mean: float) -> float:
     return math.fsum((each - mean) ** 2 for each in points)
 
 
+def score_problem(score: MemberScore, objective: ObjectiveKind) -> str | None:
+    """Return what no games can have made of a stored score, None for nothing."""
+    cells = [(1, score.objective), *((part.games, part.points) for part in score.against)]
+    for games, points in cells:
+        if games < 1 or not math.isfinite(points):
+            return f"= {points} of {games} games: expected a finite number of one game or more"
+        if objective == "win" and not 0.0 <= points <= games:
+            return f"= {points} of {games} games: expected wins, from 0 to the number of games"
+    for squares in (score.squares, *(part.squares for part in score.against)):
+        if squares is not None and not 0.0 <= squares < math.inf:
+            return f"has squares {squares}: expected a finite number of at least 0"
+    return None
+
+
 def score_games(
     member: str, records: Iterable[GameRecord], objective: ObjectiveKind, detail: Detail = "plain"
 ) -> MemberScore:
@@ -157,7 +171,9 @@ class ScoreWindow:
     ends are enough to compute it again.
     """
 
-    def __init__(self, objective: ObjectiveKind, score_games: int, detail: Detail = "plain") -> None:
+    def __init__(
+        self, objective: ObjectiveKind, score_games: int, detail: Detail = "plain"
+    ) -> None:
         self.objective, self.detail = objective, detail
         self.score_games = score_games
         self._windows: dict[str, deque[Counted]] = {}

@@ -94,11 +94,10 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
         for name, role in member_roles(config, roles).items()
     )
     live_slots = 1 + max(map(member_number, everyone(config, roles)))
-    declared = declared_objective(spec, game)
-    objective = chosen_objective(config.env.objective, declared, len(game.seat_roles))
-    facts = _game_facts(spec, game, roles, objective)
     seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
     terms = game.reward_terms
+    objective = game_objective(config, spec, game)
+    facts = _game_facts(spec, game, roles, objective)
     game.close()
     return Blueprint(
         config,
@@ -116,6 +115,12 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
         facts=facts,
         objective=objective,
     )
+
+
+def game_objective(config: RunConfig, spec: EnvSpec, game: Game) -> ObjectiveKind:
+    """Return the config's objective, or the one that a config without any has."""
+    declared = declared_objective(spec, game)
+    return chosen_objective(config.env.objective, declared, len(game.seat_roles))
 
 
 def _game_facts(

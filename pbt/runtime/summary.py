@@ -1,9 +1,9 @@
 """A summary, in one line, of what a start builds."""
 
 from pbt.config.schema import RunConfig
-from pbt.envs.contract import EnvSpec, Game, Remarking, declared_objective
-from pbt.objective import OBJECTIVE_WORDS, chosen_objective
-from pbt.runtime.blueprint import game_layouts, game_maker, network_dtype
+from pbt.envs.contract import EnvSpec, Game, Remarking
+from pbt.objective import OBJECTIVE_WORDS
+from pbt.runtime.blueprint import game_layouts, game_maker, game_objective, network_dtype
 
 
 def start_line(config: RunConfig, spec: EnvSpec) -> str:
@@ -24,10 +24,8 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
     game = game_maker(config, spec)()
     formats = " and ".join(precisions(config, game))
     remark = game.remark() if isinstance(game, Remarking) else ""
-    declared = declared_objective(spec, game)
-    objective = chosen_objective(config.env.objective, declared, len(game.seat_roles))
+    ranked = f"ranked by the {OBJECTIVE_WORDS[game_objective(config, spec, game)].number}"
     game.close()
-    ranked = f"ranked by the {OBJECTIVE_WORDS[objective].number}"
     clauses = [", ".join(parts), f"networks compute in {formats}", ranked, remark]
     return "; ".join(filter(None, clauses))
 

@@ -190,9 +190,7 @@ def _declared(spec: EnvSpec, replayable: bool, seed_matters: bool, seeds: int) -
     return problems
 
 
-def _objective_problems(
-    declared: ObjectiveKind | None, played: Sequence[Playthrough]
-) -> list[str]:
+def _objective_problems(declared: ObjectiveKind | None, played: Sequence[Playthrough]) -> list[str]:
     measured = measure_returns(played)
     problem = measured.contradiction(declared) if declared else None
     advice = f'declare objective="{measured.proposed or "return"}"'

@@ -32,7 +32,8 @@ ANEW, OVER, START, SCORES = (
 
 def config(**values: Any) -> RunConfig:
     return config_from_table(
-        {"env": {"name": "tictactoe", "objective": "win"}, "stop_at_frames": 10_000, **values}, "test"
+        {"env": {"name": "tictactoe", "objective": "win"}, "stop_at_frames": 10_000, **values},
+        "test",
     )
 
 

@@ -37,12 +37,13 @@ def reference(mine: Results, theirs: Results) -> tuple[float, float, float]:
     """(gap, its variance, p) in the plainest words."""
     common = [name for name in mine if name in theirs]
     if not common:
-        samples = [(1.0, sum(mine.values(), [])), (-1.0, sum(theirs.values(), []))]
+        samples = [
+            (sign, [points for own in games.values() for points in own])
+            for sign, games in ((1.0, mine), (-1.0, theirs))
+        ]
         variances = [variance(own) if len(own) > 1 else float("inf") for _, own in samples]
     else:
-        weights = {
-            name: 1 / (1 / len(mine[name]) + 1 / len(theirs[name])) for name in common
-        }
+        weights = {name: 1 / (1 / len(mine[name]) + 1 / len(theirs[name])) for name in common}
         total = sum(weights.values())
         samples, variances = [], []
         for name in common:
@@ -51,8 +52,7 @@ def reference(mine: Results, theirs: Results) -> tuple[float, float, float]:
                 variances.append(shrunk(games[name], games))
     ahead = sum(weight * fmean(own) for weight, own in samples)
     parts = [
-        weight**2 * each / len(own)
-        for (weight, own), each in zip(samples, variances, strict=True)
+        weight**2 * each / len(own) for (weight, own), each in zip(samples, variances, strict=True)
     ]
     whole = sum(parts)
     if whole in (0.0, float("inf")):
@@ -149,9 +149,7 @@ def poker() -> list[GameRecord]:
 
 
 def scores_of(hands: list[GameRecord], rules: PbtRules) -> list[MemberScore]:
-    return [
-        score_games(f"m{index}", hands, rules.objective, rules.detail) for index in range(4)
-    ]
+    return [score_games(f"m{index}", hands, rules.objective, rules.detail) for index in range(4)]
 
 
 def test_who_wins_more_chips_in_fewer_hands_is_first_by_margins_and_last_by_wins() -> None:

@@ -15,7 +15,7 @@ from pbt.errors import EngineError
 from pbt.objective import as_objective
 from pbt.population.pbt_decision import decide, next_due, rank, top_count
 from pbt.population.pbt_rules import PbtRules
-from pbt.records import MemberScore
+from pbt.records import Against, MemberScore
 from pbt.seeding import generator
 from tests.pbt.population.rounds import NAMES, RULES, START, make_scores, names, own_values
 
@@ -329,6 +329,17 @@ def test_rules_that_cannot_be_read(change: dict[str, object], message: str) -> N
         (make_scores([0.5])[:0], own_values(1), "m0 among them"),
         (make_scores([0.5]) * 2, own_values(1), "each member once"),
         (make_scores([0.5, math.nan]), own_values(2), "score of m1 = nan"),
+        (make_scores([0.5, 1.5]), own_values(2), "score of m1 = 1.5.* expected wins"),
+        (
+            [replace(make_scores([0.5])[0], against=(Against("o", 0, 0.0),))],
+            own_values(1),
+            "0.0 of 0 games",
+        ),
+        (
+            [replace(make_scores([0.5])[0], squares=-1.0)],
+            own_values(1),
+            "squares -1.0",
+        ),
         (make_scores([0.5, 0.5]), own_values(1), "hyperparams of m1 are missing"),
         (make_scores([0.5]), {"m0": {**START, "gamma": 0.9}}, "shaping.TERM only"),
     ],
