@@ -1,0 +1,311 @@
+"""Ratings of a game whose objective is the margin: the zero-sum return of a player.
+
+A unit is the mean margin of a seed pair: two games of one deal with the seats swapped. A game
+outside a pair is a unit of its own. The mean margin of a pair of players is
+mean_ij = theta_i - theta_j + u_ij + e_ij (`arena.stats.margin_variance`), theta by weighted least
+squares with w = 1 / (tau^2 + s_ij^2 / n_ij), as in network meta-analysis with random effects
+(DerSimonian & Laird 1986; Rücker 2012). Ratings are in units of the margin; the anchor's is 0.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import chdtrc, stdtrit
+
+from arena.stats.bradley_terry import P
+from arena.stats.margin_fit import Fit, explained_share, fit_strengths
+from arena.stats.margin_variance import Floats, Met, Noise, misfit_variance, strengths, unit_noise
+from pbt.errors import EngineError
+
+# Below this share, one number per player does not describe the margins.
+LEAST_EXPLAINED = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class MarginResult(Generic[P]):
+    """The units of one player against another.
+
+    a        a player
+    b        its opponent
+    units    number of units
+    total    sum of the margins of `a`
+    squares  sum of their squares
+    """
+
+    a: P
+    b: P
+    units: int
+    total: float
+    squares: float
+
+
+@dataclass(frozen=True, slots=True)
+class PanelMargin:
+    """The mean margin of a player against the reference panel, its members equally weighted.
+
+    value  where the player did not meet a member, that member counts with what ratings expect
+    low    lower end of the 95 % interval, None as in `MarginRating`
+    high   upper end of the 95 % interval, None as `low`
+    met    how many members of the panel the player met
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    met: int
+
+
+@dataclass(frozen=True, slots=True)
+class MarginRating(Generic[P]):
+    """The rating of one player, in units of the margin.
+
+    player  the player
+    value   its rating; None when no chain of games connects it to the anchor
+    low     lower end of the 95 % interval of the difference to the anchor (without an anchor, to
+            the mean); None as `value`, and where the games do not show how much margins vary
+    high    upper end of the interval, None as `low`
+    units   number of units that it played
+    panel   its margin against the reference panel; None unless the panel was asked for or ranks
+            the players, and as `value`
+    """
+
+    player: P
+    value: float | None
+    low: float | None
+    high: float | None
+    units: int
+    panel: PanelMargin | None
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Whether differences of ratings explain the margins up to noise.
+
+    q        sum w (y - fit)^2 at tau = 0; chi^2 with `freedom` if they do
+    freedom  degrees of freedom: pairs that met, less players, plus 1
+    p        the chance of such a q if they do
+    """
+
+    q: float
+    freedom: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class MarginRatings(Generic[P]):
+    """The ratings of a game of margins.
+
+    ratings     best first by `ranked_by`, players without a rating last
+    players     [k] the rated players
+    values      [k] their ratings
+    covariance  [k, k] covariance of `values`; zeros in row and column of the anchor
+    deviation   standard deviation of a unit, pooled over all pairs; 0 where margins never vary
+    weight      degrees of freedom that the pooled variance counts for in each pair
+    tau         standard deviation of u: what a true mean margin has beyond its players' difference
+    explained   R^2: share of the mean square of true mean margins that differences of ratings
+                explain, S / (S + tau^2), S = mean of (fit^2 - Var fit) over the pairs that met
+    misfit      the test of tau = 0; None where no degrees of freedom are left, or margins never
+                vary
+    ranked_by   "rating"; "panel" where `explained` is below 0.8: then the players are ranked by
+                their mean margin against the panel
+    panel       the reference panel: the rated players, unless another one was given
+    """
+
+    ratings: tuple[MarginRating[P], ...]
+    players: tuple[P, ...]
+    values: Floats
+    covariance: Floats
+    deviation: float
+    weight: float
+    tau: float
+    explained: float
+    misfit: Misfit | None
+    ranked_by: Literal["rating", "panel"]
+    panel: tuple[P, ...]
+
+    def gap(self, a: P, b: P) -> tuple[float, float]:
+        """(how much higher the rating of a is, its standard error)."""
+        i, j = self.players.index(a), self.players.index(b)
+        variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
+        return float(self.values[i] - self.values[j]), math.sqrt(max(0.0, float(variance)))
+
+
+def fit_margins(
+    results: Iterable[MarginResult[P]], anchor: P | None, panel: Sequence[P] | None = None
+) -> MarginRatings[P]:
+    """The ratings of all players.
+
+    anchor  the player whose rating is 0. None: the largest group of players that games connect is
+            rated, and its mean is 0
+    panel   the reference panel; members that are not rated are left out. None: all rated players
+    Raises: EngineError on a player against itself, on numbers that no units have, and on a panel
+    of which no member is rated.
+    """
+    merged, units = _merged(results)
+    players, met = _connected(merged, list(units), anchor)
+    inside = tuple(players if panel is None else [one for one in panel if one in players])
+    if not players:
+        return _without_ratings(units)
+    if not inside:
+        raise EngineError(f"panel {panel}: expected at least one player that is rated")
+    noise = unit_noise(met)
+    tau2 = misfit_variance(met, noise)
+    fit = fit_strengths(met, noise, tau2, None if anchor is None else players.index(anchor))
+    explained = explained_share(met, fit, tau2)
+    ranked_by: Literal["rating", "panel"] = "rating" if explained >= LEAST_EXPLAINED else "panel"
+    panels: Sequence[PanelMargin | None] = [None] * len(players)
+    if panel is not None or ranked_by == "panel":
+        places = np.array([players.index(one) for one in inside], dtype=np.intp)
+        panels = [_panel(met, noise, tau2, fit, i, places) for i in range(len(players))]
+    return MarginRatings(
+        ratings=_in_order(players, units, fit, panels, ranked_by),
+        players=tuple(players),
+        values=fit.values,
+        covariance=fit.covariance,
+        deviation=math.sqrt(noise.pooled),
+        weight=noise.weight,
+        tau=math.sqrt(tau2),
+        explained=explained,
+        misfit=_misfit(met, noise),
+        ranked_by=ranked_by,
+        panel=inside,
+    )
+
+
+def _without_ratings(units: dict[P, int]) -> MarginRatings[P]:
+    """No player is rated."""
+    unrated = tuple(MarginRating(one, None, None, None, units[one], None) for one in units)
+    none = np.zeros(0)
+    return MarginRatings(
+        unrated, (), none, np.zeros((0, 0)), 0.0, math.inf, 0.0, 1.0, None, "rating", ()
+    )
+
+
+def _merged(
+    results: Iterable[MarginResult[P]],
+) -> tuple[dict[tuple[P, P], tuple[int, float, float]], dict[P, int]]:
+    """(units, total and squares by pair of players, units by player). Raises: as `fit_margins`."""
+    merged: dict[tuple[P, P], tuple[int, float, float]] = {}
+    units: defaultdict[P, int] = defaultdict(int)
+    for one in results:
+        most = one.units * one.squares * (1 + 1e-9)
+        if one.a == one.b or one.units < 1 or not one.total**2 <= most < math.inf:
+            raise EngineError(
+                f"result {one}: expected two players, at least one unit, and finite sums with "
+                "total^2 of at most units * squares"
+            )
+        key, sign = (
+            ((one.a, one.b), 1.0) if (one.b, one.a) not in merged else ((one.b, one.a), -1.0)
+        )
+        number, total, squares = merged.get(key, (0, 0.0, 0.0))
+        merged[key] = number + one.units, total + sign * one.total, squares + one.squares
+        units[one.a] += one.units
+        units[one.b] += one.units
+    return merged, dict(units)
+
+
+def _connected(
+    merged: dict[tuple[P, P], tuple[int, float, float]], players: list[P], anchor: P | None
+) -> tuple[list[P], Met]:
+    """(rated players, their pairs by index in them)."""
+    place = {player: i for i, player in enumerate(players)}
+    first = np.array([place[a] for a, _ in merged], dtype=np.intp)
+    second = np.array([place[b] for _, b in merged], dtype=np.intp)
+    number, total, squares = np.array(list(merged.values()), dtype=np.float64).reshape(-1, 3).T
+    inside = np.zeros(len(players), dtype=bool)
+    if players and (anchor is None or anchor in place):
+        graph = coo_array((number, (first, second)), shape=(len(players),) * 2)
+        labels = connected_components(graph, directed=False)[1]
+        inside = labels == (
+            np.argmax(np.bincount(labels)) if anchor is None else labels[place[anchor]]
+        )
+    kept = inside[first]
+    index = np.cumsum(inside) - 1
+    # A difference of two large sums below their rounding is 0.
+    own = squares - total**2 / number
+    own = np.where(own > 1e-12 * squares, own, 0.0)
+    met = Met(
+        index[first[kept]],
+        index[second[kept]],
+        number[kept],
+        (total / number)[kept],
+        own[kept],
+        int(inside.sum()),
+    )
+    return [player for player in players if inside[place[player]]], met
+
+
+def _misfit(met: Met, noise: Noise) -> Misfit | None:
+    freedom = len(met.mean) - met.players + 1
+    if not freedom or noise.pooled == 0.0:
+        return None
+    weight = met.number / noise.variance
+    q = float(weight @ (met.mean - met.differences(strengths(met, weight))) ** 2)
+    return Misfit(q, freedom, float(chdtrc(freedom, q)))
+
+
+def _panel(
+    met: Met, noise: Noise, tau2: float, fit: Fit, i: int, panel: NDArray[np.intp]
+) -> PanelMargin | None:
+    """The mean margin of player i against the panel; None where the panel is the player alone.
+
+    The estimate is linear in the mean margins of the pairs: its coefficients are those of the
+    ratings, for members that the player did not meet, plus 1 / members for each pair that it
+    played. The interval is of the true mean margin, which has u of each pair in it.
+    """
+    others = np.zeros(met.players, dtype=bool)
+    others[panel] = True
+    others[i] = False
+    size = int(others.sum())
+    if not size:
+        return None
+    played = ((met.first == i) & others[met.second]) | ((met.second == i) & others[met.first])
+    sign = np.where(met.first == i, 1.0, -1.0)
+    unmet = others.copy()
+    unmet[np.where(met.first == i, met.second, met.first)[played]] = False
+    wanted = np.where(unmet, -1.0, 0.0)
+    wanted[i] = unmet.sum()
+    by_rating = fit.weight * met.differences(fit.covariance @ wanted) / size
+    direct = np.where(played, sign, 0.0) / size
+    value = float(direct @ met.mean + wanted @ fit.values / size)
+    variance = float((by_rating + direct) ** 2 @ (noise.variance / met.number))
+    variance += tau2 * (float(by_rating @ by_rating) + float(unmet.sum()) / size**2)
+    if variance <= 0.0:
+        return PanelMargin(value, None, None, int(played.sum()))
+    freedom = noise.freedom or len(met.mean) - met.players + 1
+    half = float(stdtrit(freedom, 0.975)) * math.sqrt(variance)
+    return PanelMargin(value, value - half, value + half, int(played.sum()))
+
+
+def _in_order(
+    players: Sequence[P],
+    units: dict[P, int],
+    fit: Fit,
+    panels: Sequence[PanelMargin | None],
+    ranked_by: Literal["rating", "panel"],
+) -> tuple[MarginRating[P], ...]:
+    """All ratings, best first, players without a rating last."""
+    rated = []
+    for i, player in enumerate(players):
+        value, half = float(fit.values[i]), fit.half_width(i)
+        low, high = (None, None) if half is None else (value - half, value + half)
+        rated.append(MarginRating(player, value, low, high, units[player], panels[i]))
+    inside = set(players)
+    rated += [
+        MarginRating(one, None, None, None, units[one], None) for one in units if one not in inside
+    ]
+
+    def place(one: MarginRating[P]) -> tuple[float, str]:
+        if one.value is None:
+            return math.inf, str(one.player)
+        measured = one.panel.value if ranked_by == "panel" and one.panel else one.value
+        return -measured, str(one.player)
+
+    return tuple(sorted(rated, key=place))
