@@ -55,9 +55,8 @@ def evaluate(
 
     In games of several seats `random` plays the other seats. Nothing is stored in the league.
     """
-    spec, players = players_named(
-        [player, *(others or ())], data, env, options, move_timeout_s, objective
-    )
+    names = [player, *(others or ())]
+    spec, players = players_named(names, data, env, options, move_timeout_s, objective)
     results: list[Returns] = []
     for resolved in players:
         with progress_bar(resolved.label) as on_progress:

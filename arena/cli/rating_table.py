@@ -9,8 +9,8 @@ from itertools import count
 from arena.cli.output import print_table
 from arena.cli.return_table import print_returns
 from arena.league.database import League
+from arena.league.rating_models import ANCHOR
 from arena.league.ratings import (
-    ANCHOR,
     RatingTable,
     Standing,
     best_standing,

@@ -28,9 +28,10 @@ def most_games(league: League, population: str, role: str | None = None) -> tupl
 
     role  None: of any
     """
-    counts = [(row.total.games, row) for row in standings(league, population) if row.snapshot]
-    counts = counts or [(row.games, row) for row in return_standings(league, population)]
+    counts = [
+        (row.total.games, row.snapshot) for row in standings(league, population) if row.snapshot
+    ] or [(row.games, row.snapshot) for row in return_standings(league, population)]
     return max(
-        ((games, row.label) for games, row in counts if role in (None, row.snapshot.record.role)),
+        ((games, one.label) for games, one in counts if role in (None, one.record.role)),
         default=(0, ""),
     )

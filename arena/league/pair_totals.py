@@ -53,7 +53,7 @@ WITH met AS (
 )
 SELECT first, second, cell, COUNT(*), SUM(margin), SUM(margin * margin)
 FROM units GROUP BY first, second, cell
-""")
+""")  # noqa: S608  # no part comes from outside
 _NEWEST = text(
     "SELECT MAX(id) FROM games INDEXED BY ix_games_evaluation WHERE kind = 1 AND id BETWEEN "
     ":first AND :last"

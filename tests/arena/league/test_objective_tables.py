@@ -1,0 +1,124 @@
+"""Rating tables count in the objective of their population."""
+
+import pytest
+
+from arena.league.best import best_of_each_role
+from arena.league.database import League
+from arena.league.matches import create_match
+from arena.league.populations import Incarnation, create_population, open_incarnation
+from arena.league.ratings import Standing, population_table
+from arena.league.results import population_results
+from arena.league.returns import return_standings
+from arena.league.writer import LeagueWriter
+from pbt.records import GameRecord, PlayerRef
+from tests.arena.league.samples import MEMBERS, RANDOM, game, snapshot, snapshot_player
+
+Started = tuple[League, Incarnation]
+A, B = snapshot_player("a"), snapshot_player("b")
+
+
+def population(league: League, name: str, objective: str) -> Incarnation:
+    config = {"env": {"name": "leduc", "options": {}, "objective": objective}}
+    created = create_population(league, name, "leduc", config, {}, MEMBERS)
+    return open_incarnation(league, created, 1)
+
+
+def hand(number: int, players: tuple[PlayerRef, PlayerRef], chips: float) -> GameRecord:
+    """A hand in which the first player wins so many chips; below 0 it loses them."""
+    places = (0, 1) if chips > 0 else (1, 0)
+    return game(number, players, places, "evaluation", returns=[chips, -chips])
+
+
+def hands() -> list[GameRecord]:
+    """Each loses to `random` two of three hands. "a" wins 4 chips and loses 1, "b" 1 and 4."""
+    played = []
+    for number in range(180):
+        player, large, small = ((A, 4.0, 1.0), (B, 1.0, 4.0))[number % 2]
+        first = number % 4 < 2
+        chips = large if number % 3 == 0 else -small
+        # Chips vary a little, as hands do.
+        chips *= 1 + 0.1 * (number % 5 - 2)
+        pair = (player, RANDOM) if first else (RANDOM, player)
+        played.append(hand(number, pair, chips if first else -chips))
+    return played
+
+
+def write(league: League, source: Incarnation, games: list[GameRecord]) -> None:
+    with LeagueWriter(league, source) as writer:
+        for letter in "ab":
+            writer.snapshot(snapshot(letter))
+        for one in games:
+            writer.game(one)
+
+
+def ratings(league: League, name: str) -> dict[PlayerRef, Standing]:
+    return {row.player: row for row in population_table(league, name).rows}
+
+
+def test_by_margin_the_chips_decide_and_by_wins_the_hands(started: Started) -> None:
+    league, _ = started
+    for name, objective in (("by_chips", "margin"), ("by_hands", "win")):
+        write(league, population(league, name, objective), hands())
+    chips, games = ratings(league, "by_chips"), ratings(league, "by_hands")
+    assert population_table(league, "by_chips").objective == "margin"
+    assert chips[A].rating == pytest.approx(2 / 3, abs=0.15)
+    assert chips[B].rating == pytest.approx(-7 / 3, abs=0.15)
+    assert games[A].rating == pytest.approx(games[B].rating, abs=1e-6)
+    best = best_of_each_role(league, "by_chips")
+    assert [one.record.snapshot_id for one in best.values()] == [A.name]
+
+
+def test_margins_are_means_over_the_two_games_of_a_seed(started: Started) -> None:
+    league, _ = started
+    source = population(league, "pot", "margin")
+    write(league, source, [])
+    match = create_match(league, "leduc", {}, [A, B], 4, 1, {})
+    rows = [((A, B), 5.0, 0), ((B, A), 1.0, 0), ((A, B), -2.0, 1), ((B, A), -2.0, 1)]
+    with LeagueWriter(league, match) as writer:
+        for number, (players, chips, pair) in enumerate(rows):
+            places = (0, 1) if chips > 0 else (1, 0)
+            returns = [chips, -chips]
+            writer.game(game(number, players, places, "evaluation", returns=returns, pair=pair))
+    results = population_results(league, "pot")
+    (margin,) = results.margins
+    assert (margin.units, margin.total, margin.squares) == (2, 2.0, 4.0)
+    # First pair: a won in the first seat and lost in the second; second pair: the other way.
+    paired = results.meetings.paired[0]
+    assert paired[0, 2] == 1 and paired[2, 0] == 1 and paired.sum() == 2
+    assert results.meetings.single.sum() == 0
+
+
+def test_a_pair_with_one_game_left_counts_as_a_game(started: Started) -> None:
+    league, _ = started
+    source = population(league, "pot", "margin")
+    write(league, source, [])
+    match = create_match(league, "leduc", {}, [A, B], 4, 1, {})
+    with LeagueWriter(league, match) as writer:
+        writer.game(game(0, (A, B), (0, 1), "evaluation", returns=[3.0, -3.0], pair=0))
+    results = population_results(league, "pot")
+    assert results.meetings.single[0, 0].tolist() == [1, 0, 0]
+    assert results.meetings.paired.sum() == 0
+
+
+def test_returns_are_ranked_by_games_with_copies_of_oneself(started: Started) -> None:
+    league, _ = started
+    source = population(league, "team", "return")
+    games = []
+    for number in range(160):
+        spread = number % 5 * 0.1
+        if number % 4 < 2:
+            player, value = ((A, 10.0), (B, 4.0))[number % 2]
+            players, returns = (player, player), [value + spread] * 2
+        else:
+            players, returns = ((A, B), (B, A))[number % 2], [6.0 + spread] * 2
+        games.append(game(number, players, (0, 0), "evaluation", returns=returns))
+    write(league, source, games)
+    rows = return_standings(league, "team")
+    assert [row.snapshot.record.snapshot_id for row in rows] == [A.name, B.name]
+    assert [row.games for row in rows] == [40, 40]
+    assert rows[0].mean == pytest.approx(10.2) and rows[1].mean == pytest.approx(4.2)
+    assert rows[0].cross_play is not None and rows[0].cross_play[0] == 80
+    assert rows[0].gap == pytest.approx(4.0) and rows[1].gap == pytest.approx(-2.0)
+    assert population_table(league, "team").rows == []
+    best = best_of_each_role(league, "team")
+    assert [one.record.snapshot_id for one in best.values()] == [A.name]
