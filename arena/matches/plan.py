@@ -86,7 +86,7 @@ def _kind_notes(found: Arrangement, roles: Sequence[str], players: Sequence[Entr
             return []
 
 
-class Meeting(NamedTuple):
+class SeatedPlayers(NamedTuple):
     """The players of a match and their seats.
 
     players  of the match, in the order named
@@ -99,7 +99,7 @@ class Meeting(NamedTuple):
 
 def _meeting(
     env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], objective: Objective
-) -> Meeting:
+) -> SeatedPlayers:
     """The players, at tables of three and more each one once, and their seating.
 
     There copies fill the seats, so naming a player twice adds nothing. Raises: as `seating_of`.
@@ -107,12 +107,12 @@ def _meeting(
     different = tuple({player.ref: player for player in players}.values())
     if len(game.seat_roles) > 2 and len(players) > 2:
         players = different if len(different) > 1 else players[:2]
-    return Meeting(tuple(players), seating_of(env, game, players, objective))
+    return SeatedPlayers(tuple(players), seating_of(env, game, players, objective))
 
 
 def check_meeting(
     env: EnvSpec, players: Sequence[ResolvedPlayer], objective: Objective = "win"
-) -> Meeting:
+) -> SeatedPlayers:
     """Check that the players can meet, before anything is written. Raises: as `seating_of`."""
     with closing(make_game(env, players[0].env_options)) as game:
         return _meeting(env, game, players, objective)
