@@ -84,8 +84,7 @@ def resume_from_league(
         begun = _find(league, number)
         assertions = read_assertions(asserted, tested=SPRT_KEY in begun.settings)
         spec, players = _players_of(begun, names, move_timeout_s, data)
-        meeting = check_meeting(spec, players, begun.settings.get(OBJECTIVE_KEY, "win"))
-        check_test(meeting.seating, bool(assertions))
+        _check_tested(begun, spec, players, assertions)
         with (
             telling_how_to_resume(players, data) as on_start,
             progress_bar(title_of(players)) as on_progress,
@@ -100,6 +99,14 @@ def resume_from_league(
                 on_progress=on_progress,
             )
     return result, assertions
+
+
+def _check_tested(
+    begun: Match, env: EnvSpec, players: Sequence[ResolvedPlayer], assertions: Sequence[Assertion]
+) -> None:
+    """Check that a match with assertions can have them. Raises: MatchError, PlayerError."""
+    objective = begun.settings.get(OBJECTIVE_KEY, "win")
+    check_test(check_meeting(env, players, objective).seating, bool(assertions))
 
 
 def _find(league: League, number: str) -> Match:

@@ -13,6 +13,7 @@ from arena.matches.report_schema import (
     DuelReport,
     EstimateReport,
     MeasureReport,
+    PartnerReport,
     PartnersReport,
     ReturnsReport,
     SprtReport,
@@ -189,7 +190,10 @@ def _partner_rows(report: PartnersReport) -> list[tuple[str, str]]:
     """Self-play, cross-play and their gap, then the matrix of mean returns."""
     names = [one.player.name for one in report.players]
     width = max(len(name) for name in [*names, "all"])
-    everyone = [*zip(names, report.players, strict=True), ("all", report)]
+    everyone: list[tuple[str, PartnerReport | PartnersReport]] = [
+        *zip(names, report.players, strict=True),
+        ("all", report),
+    ]
     rows = [
         (
             "Return" if place == 0 else "",

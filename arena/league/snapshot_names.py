@@ -114,20 +114,9 @@ def parse_frames(text: str, name: str) -> int:
 def _of_member(
     league: League, text: str, population: str, member: str, frames: str | None, *, playable: bool
 ) -> StoredSnapshot:
-    names = member_names(league, population)
     made = list_snapshots(league, population, member)
-    if not made and member not in names:
-        known = [*names, *(roles_of(league, population) if frames == BEST else ())]
-        near = difflib.get_close_matches(member, known, n=1)
-        hint = (
-            f"did you mean {population}/{near[0]}?"
-            if near
-            else f"it has {', '.join(known) or 'none'}"
-        )
-        kind = "member and no role" if frames == BEST else "member"
-        raise PlayerError(
-            f"player {text!r}: population {population} has no {kind} {member!r}; {hint}"
-        )
+    if not made and member not in member_names(league, population):
+        raise _no_member(league, text, population, member, frames)
     usable = [snapshot for snapshot in made if not (playable and snapshot.weights_removed)]
     if not usable:
         raise PlayerError(
@@ -153,6 +142,20 @@ def _of_member(
             f"{population}/{member}@{left}"
         )
     return below[-1]
+
+
+def _no_member(
+    league: League, text: str, population: str, member: str, frames: str | None
+) -> PlayerError:
+    """The error for a name without a member; with "best" behind it, a role may have been meant."""
+    role = frames == BEST
+    known = [*member_names(league, population), *(roles_of(league, population) if role else ())]
+    near = difflib.get_close_matches(member, known, n=1)
+    hint = (
+        f"did you mean {population}/{near[0]}?" if near else f"it has {', '.join(known) or 'none'}"
+    )
+    kind = "member and no role" if role else "member"
+    return PlayerError(f"player {text!r}: population {population} has no {kind} {member!r}; {hint}")
 
 
 def _best_of_all(league: League, text: str, population: str, word: str) -> StoredSnapshot:

@@ -15,7 +15,7 @@ from arena.matches.results import (
     seat_places,
     seat_returns,
 )
-from arena.matches.seating import SeatTaken
+from arena.matches.seating import SeatHolder
 from arena.players.resolve import RANDOM, ResolvedPlayer
 from arena.stats.bradley_terry import Rating
 from arena.stats.cross_play import CrossPlay, cross_play
@@ -41,10 +41,10 @@ class TableResult:
                what counts
     """
 
-    standings: FreeForAll[SeatTaken]
-    ratings: tuple[Rating[SeatTaken], ...]
-    returns: dict[SeatTaken, Mean]
-    leads: dict[tuple[SeatTaken, SeatTaken], Mean]
+    standings: FreeForAll[SeatHolder]
+    ratings: tuple[Rating[SeatHolder], ...]
+    returns: dict[SeatHolder, Mean]
+    leads: dict[tuple[SeatHolder, SeatHolder], Mean]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _table(plan: MatchPlan, results: PlayedGames) -> TableResult:
     )
 
 
-def anchor(plan: MatchPlan) -> SeatTaken:
+def anchor(plan: MatchPlan) -> SeatHolder:
     """What has the rating 0: the first seats that `random` took, else those of the first player."""
     block = range(len(plan.seating.sittings))
     taken = sorted({one for index in block for one in plan.seating.taken(index)})
@@ -165,7 +165,7 @@ def anchor(plan: MatchPlan) -> SeatTaken:
     return next(random, taken[0])
 
 
-def _leads(plan: MatchPlan, results: PlayedGames) -> dict[tuple[SeatTaken, SeatTaken], Mean]:
+def _leads(plan: MatchPlan, results: PlayedGames) -> dict[tuple[SeatHolder, SeatHolder], Mean]:
     """How much better each player did than every other one in the same role, on the same seeds."""
     by_places = plan.objective == "win"
     values = (seat_places if by_places else seat_returns)(plan, results.counted)

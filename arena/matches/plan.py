@@ -87,7 +87,7 @@ def _kind_notes(found: Arrangement, roles: Sequence[str], players: Sequence[Entr
             return []
 
 
-class Meeting(NamedTuple):
+class SeatedPlayers(NamedTuple):
     """The players of a match and their seats.
 
     players    of the match, in the order named
@@ -102,7 +102,7 @@ class Meeting(NamedTuple):
 
 def _meeting(
     env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], objective: ObjectiveKind | None
-) -> Meeting:
+) -> SeatedPlayers:
     """The players, at tables of three and more each one once, and their seating.
 
     There copies fill the seats, so naming a player twice adds nothing. Raises: as `seating_of`.
@@ -111,7 +111,7 @@ def _meeting(
     different = tuple({player.ref: player for player in players}.values())
     if len(game.seat_roles) > 2 and len(players) > 2:
         players = different if len(different) > 1 else players[:2]
-    return Meeting(tuple(players), seating_of(env, game, players, objective), objective)
+    return SeatedPlayers(tuple(players), seating_of(env, game, players, objective), objective)
 
 
 def objective_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> ObjectiveKind:
@@ -137,7 +137,7 @@ def objective_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) ->
 
 def check_meeting(
     env: EnvSpec, players: Sequence[ResolvedPlayer], objective: ObjectiveKind | None = None
-) -> Meeting:
+) -> SeatedPlayers:
     """Check that the players can meet, before anything is written.
 
     objective  None: what their populations count in, or else what the game declares

@@ -27,7 +27,7 @@ from arena.matches.report_schema import (
     TableReport,
     TallyReport,
 )
-from arena.matches.seating import SeatTaken
+from arena.matches.seating import SeatHolder
 from arena.matches.verdict import distinct_games, halving_games, verdict, warnings
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.bradley_terry import Rating
@@ -184,9 +184,9 @@ def _table(result: MatchResult, table: TableResult) -> TableReport:
 
 
 def _standing(
-    row: PlayerPlaces[SeatTaken],
+    row: PlayerPlaces[SeatHolder],
     players: Sequence[ResolvedPlayer],
-    rating: Rating[SeatTaken],
+    rating: Rating[SeatHolder],
     returns: Mean,
 ) -> StandingReport:
     worst, elo, low, high = len(row.places), rating.elo, rating.low, rating.high
@@ -242,7 +242,7 @@ def _partner(player: ResolvedPlayer, returns: PlayerReturns) -> PartnerReport:
     )
 
 
-def _scores(table: FreeForAll[SeatTaken]) -> tuple[tuple[MeasureReport | None, ...], ...]:
+def _scores(table: FreeForAll[SeatHolder]) -> tuple[tuple[MeasureReport | None, ...], ...]:
     """[player][opponent] in the order of the standings; None where the two never met."""
     ends = zip(table.score.tolist(), table.low.tolist(), table.high.tolist(), strict=True)
     return tuple(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from scipy.stats import rankdata
 
 from arena.matches.plan import MatchPlan
-from arena.matches.seating import SeatTaken
+from arena.matches.seating import SeatHolder
 from arena.matches.stored import game_from_seat, lone_games, lone_pairs
 from arena.stats.cross_play import Pairing
 from arena.stats.free_for_all import RankedGame
@@ -156,7 +156,7 @@ def duel_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[MatchGa
     ]
 
 
-def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[RankedGame[SeatTaken]]:
+def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[RankedGame[SeatHolder]]:
     """The places of the games at larger tables. Players are named by their index in the plan."""
     return [
         RankedGame(
@@ -168,7 +168,7 @@ def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[Ranke
     ]
 
 
-def seat_returns(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[SeatValues[SeatTaken]]:
+def seat_returns(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[SeatValues[SeatHolder]]:
     """The returns of the seats."""
     return [
         SeatValues(
@@ -180,7 +180,7 @@ def seat_returns(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[SeatV
     ]
 
 
-def seat_places(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[SeatValues[SeatTaken]]:
+def seat_places(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[SeatValues[SeatHolder]]:
     """The places of the seats: 1 is best, and tied seats share the mean of their places."""
     return [
         SeatValues(

@@ -41,7 +41,7 @@ class Entrant(NamedTuple):
         return self.role is None or self.role == role
 
 
-class SeatTaken(NamedTuple):
+class SeatHolder(NamedTuple):
     """What took a seat: results are counted by it.
 
     player  index of the player
@@ -88,11 +88,11 @@ class Seating:
         """The player of each seat in game `index` of the match."""
         return self.sittings[index % len(self.sittings)]
 
-    def taken(self, index: int) -> tuple[SeatTaken, ...]:
+    def taken(self, index: int) -> tuple[SeatHolder, ...]:
         """As `sitting`, with the seats' roles where the game has several."""
         several = len(set(self.seat_roles)) > 1
         roles = self.seat_roles if several else (None,) * len(self.sittings[0])
-        return tuple(map(SeatTaken, self.sitting(index), roles))
+        return tuple(map(SeatHolder, self.sitting(index), roles))
 
 
 class Arrangement(NamedTuple):

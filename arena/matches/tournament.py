@@ -20,7 +20,7 @@ from arena.league.matches import (
 )
 from arena.matches.game_list import Progress
 from arena.matches.match_result import MatchResult
-from arena.matches.plan import Meeting, check_meeting
+from arena.matches.plan import SeatedPlayers, check_meeting
 from arena.matches.play import play_match, resume_match
 from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.envs.contract import EnvSpec
@@ -113,7 +113,7 @@ def plan_tournament(
     ]
 
 
-def _meetings(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> list[Meeting]:
+def _meetings(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> list[SeatedPlayers]:
     """The matches of one round. Raises: PlayerError for a game of one seat, and as `check_meeting`.
 
     At larger tables the order of the names changes nothing, so that the same players in another

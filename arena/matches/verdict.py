@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.match_result import MatchResult, TableResult
-from arena.matches.seating import SeatTaken
+from arena.matches.seating import SeatHolder
 from arena.stats.cross_play import CrossPlay
 from arena.stats.intervals import mean_interval
 
@@ -134,7 +134,7 @@ def _table_verdict(result: MatchResult, table: TableResult) -> str:
 
 def _roles_verdict(result: MatchResult, table: TableResult) -> str:
     """The best player of each role that several players held."""
-    taken: dict[str | None, list[SeatTaken]] = {}
+    taken: dict[str | None, list[SeatHolder]] = {}
     for one in sorted(table.returns):
         taken.setdefault(one.role, []).append(one)
     texts = []
@@ -155,7 +155,7 @@ def _roles_verdict(result: MatchResult, table: TableResult) -> str:
     )
 
 
-def _lead(table: TableResult, one: SeatTaken, other: SeatTaken) -> float:
+def _lead(table: TableResult, one: SeatHolder, other: SeatHolder) -> float:
     return 0.0 if one == other else table.leads[one, other].value
 
 

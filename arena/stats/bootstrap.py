@@ -47,17 +47,13 @@ def mean_intervals(
         totals, weights, out=np.broadcast_to(mean, totals.shape).copy(), where=weights > 0
     )
     alike = np.ptp(per_game, axis=0) < 1e-12
-    drawn = (
-        _resampled(totals, weights, rng, resamples)
-        if np.any((blocks >= MIN_BLOCKS) & ~alike)
-        else None
-    )
-    for number in np.unique(blocks).tolist():
-        same = blocks == number
-        if drawn is not None and number >= MIN_BLOCKS:
-            tail = float(ndtr(stdtrit(number - 1, 0.025) * math.sqrt(number / (number - 1))))
-            low[same], high[same] = np.nanquantile(drawn[:, same], [tail, 1 - tail], axis=0)
-    for kind in np.flatnonzero((blocks < MIN_BLOCKS) | alike).tolist():
+    varied = (blocks >= MIN_BLOCKS) & ~alike
+    drawn = _resampled(totals, weights, rng, resamples) if varied.any() else totals[:0]
+    for number in np.unique(blocks[varied]).tolist():
+        same = varied & (blocks == number)
+        tail = float(ndtr(stdtrit(number - 1, 0.025) * math.sqrt(number / (number - 1))))
+        low[same], high[same] = np.nanquantile(drawn[:, same], [tail, 1 - tail], axis=0)
+    for kind in np.flatnonzero(~varied).tolist():
         low[kind], high[kind] = wilson_interval(float(mean[kind]), int(blocks[kind]))
     return mean, np.minimum(np.clip(low, 0.0, 1.0), mean), np.maximum(np.clip(high, 0.0, 1.0), mean)
 

@@ -110,14 +110,12 @@ def free_for_all(
     scores, weights = (
         np.array(rows) for rows in zip(*(_block(block, players) for block in blocks), strict=True)
     )
-    mean, low, high = _intervals(scores, weights, seed)
+    ends = _intervals(scores, weights, seed)
     histogram = np.sum([_histogram(game, players) for block in blocks for game in block], axis=0)
-    order = np.argsort(mean[:n], kind="stable")
-    standings = tuple(
-        _standing(players[i], i, n, seats, (mean, low, high), histogram[i]) for i in order
-    )
+    order = np.argsort(ends[0][:n], kind="stable")
+    standings = tuple(_standing(players[i], i, n, seats, ends, histogram[i]) for i in order)
     score, score_low, score_high = (
-        end[2 * n :].reshape(n, n)[np.ix_(order, order)] for end in (mean, low, high)
+        end[2 * n :].reshape(n, n)[np.ix_(order, order)] for end in ends
     )
     for matrix in (score, score_low, score_high):
         np.fill_diagonal(matrix, 0.5)
@@ -212,7 +210,8 @@ def _share(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]:
     at = {player: index for index, player in enumerate(players)}
     held = np.zeros((len(players), len(game.players)))
     held[[at[player] for player in game.players], range(len(game.players))] = 1.0
-    return held / np.maximum(1.0, held.sum(1, keepdims=True))
+    share: NDArray[np.float64] = held / np.maximum(1.0, held.sum(1, keepdims=True))
+    return share
 
 
 def _histogram(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]:
