@@ -160,6 +160,12 @@ def from_row(record: type[R], row: Any, **converted: Any) -> R:
 
 def round_values(record: RoundRecord) -> dict[str, Any]:
     values = asdict(record)
+    for score in values["scores"]:
+        # Where no rule asks for squares, scores are stored as earlier versions stored them.
+        score["against"] = [
+            {key: value for key, value in part.items() if value is not None}
+            for part in score["against"]
+        ]
     as_json = ("scores", "hyperparams", "rules", "directive")
     return {**values, **{name: to_json(values[name]) for name in as_json}}
 

@@ -107,6 +107,7 @@ def test_json_has_all_that_programs_look_for() -> None:
         "stale",
         "age_s",
         "placement",
+        "ranked_by",
         "processes",
         "members",
         "rows",
@@ -123,7 +124,14 @@ def test_json_has_all_that_programs_look_for() -> None:
         "shares",
         "stage_s",
     } == table["processes"][0].keys()
-    assert table["members"][0] == {"name": "m0", "frames": 900, "lag": 1.5, "state": "learning"}
+    assert table["ranked_by"] == "margin"
+    assert table["members"][0] == {
+        "name": "m0",
+        "frames": 900,
+        "lag": 1.5,
+        "state": "learning",
+        "ranked": 0.625,
+    }
     assert table["rows"] == {
         "produced": 1000,
         "trained": 900,

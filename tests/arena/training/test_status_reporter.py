@@ -16,6 +16,7 @@ from arena.data.status import MemberRow, ProcessRow, RowCounts, read_status
 from arena.data.telemetry import TELEMETRY_FILE, TelemetryWriter
 from arena.training.progress import restarts_text
 from arena.training.status_reporter import TELEMETRY_EVERY_S, StatusReporter
+from pbt.records import MemberScore
 from pbt.runtime.engine import ProcessStatus
 
 MEMBERS = {
@@ -23,6 +24,9 @@ MEMBERS = {
     "m1": SimpleNamespace(finished=True, failed=False),
     "m2": SimpleNamespace(finished=False, failed=True),
 }
+WINDOW = SimpleNamespace(
+    objective="margin", score=lambda name: MemberScore(name, 5 * (name == "m0"), 0.5, 0, 9)
+)
 PROCESSES = [
     ProcessStatus("main", 7, ("main",), "waiting"),
     ProcessStatus(
@@ -31,7 +35,7 @@ PROCESSES = [
 ]
 ENGINE: Any = SimpleNamespace(
     config=SimpleNamespace(runtime=SimpleNamespace(placement="inline")),
-    controller=SimpleNamespace(members=MEMBERS),
+    controller=SimpleNamespace(members=MEMBERS, window=WINDOW),
     clocks=lambda: {"m0": 10, "m1": 20, "m2": 0},
     processes=lambda: PROCESSES,
     rows_produced=lambda: 50,
@@ -81,10 +85,11 @@ def test_a_look_tells_what_the_engine_says(
         "worker-0", 8, ("worker", "learner m0"), "learning", 123.5, 2, 0.25, 5, {"learn": 1.235}
     )
     assert status.members == (
-        MemberRow("m0", 10, 1.25, "learning"),
+        MemberRow("m0", 10, 1.25, "learning", 0.5),
         MemberRow("m1", 20, None, "finished"),
         MemberRow("m2", 0, None, "failed"),
     )
+    assert status.ranked_by == "margin"
     assert status.rows == RowCounts(50, 30, 15, {"finished": 5})
 
 

@@ -99,7 +99,7 @@ def test_opponents_met_once_are_compared_by_the_pooled_variance() -> None:
 
 
 def test_chance_passes_for_a_margin_as_often_as_promised() -> None:
-    """Equals meet four opponents unequally often, who play for stakes of unequal size.
+    """Equals meet four opponents unequally often, for stakes of unequal size.
 
     There are 4 000 pairs of scores, from a fixed seed.
     """
@@ -152,7 +152,7 @@ def scores_of(hands: list[GameRecord], rules: PbtRules) -> list[MemberScore]:
     return [score_games(f"m{index}", hands, rules.objective, rules.detail) for index in range(4)]
 
 
-def test_who_wins_more_chips_in_fewer_hands_is_first_by_margins_and_last_by_wins() -> None:
+def test_more_chips_in_fewer_hands_are_first_by_margins_and_last_by_wins() -> None:
     hands = poker()
     wins = PbtRules.from_config(PbtConfig(), "win")
     assert rank(scores_of(hands, wins), wins)[-1].member == "m0"
@@ -204,7 +204,7 @@ def test_rounds_by_margins_replay_and_notice_what_was_altered(rules: PbtRules) -
     assert replay(replace(record, rules={**record.rules, "objective": "win"})) != []
 
 
-def test_chance_alone_copies_nobody() -> None:
+def test_chance_alone_makes_few_copies() -> None:
     """Equal members, 200 rounds: by default about one of a hundred copies."""
     rng, copies = random.Random(11), 0
     for number in range(200):
