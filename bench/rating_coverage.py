@@ -11,8 +11,8 @@ the anchor, and those between players that are neighbours in strength. Cells:
                      0 at the anchor to 300 at the best. TIES is the chance that equals tie
   SEAT-TIES-sparse   the same players in a circle: each meets its four neighbours, in 4 seed pairs
                      and 2 single games
-  shared-*           dense, where the two games of a seed pair depend on each other: `luck` gives
-                     the same seat the better deal in both, `matchup` the same player
+  shared-*           as 100-0-dense, but the two games of a seed pair depend on each other: `luck`
+                     favours the same seat in both, `matchup` the same player
   strong-*           a ladder in steps of 250 or 260 Elo up to a player at +1000 or +1300, each rung
                      against the next and `random`, and the same player against `random` alone
 
@@ -94,10 +94,7 @@ def cells() -> list[Cell]:
                 name = f"{'rising' if slope else int(seat)}-{ties:g}-{kind}"
                 found.append(Cell(name, LADDER, met, pairs, singles, seat, slope, ties))
     for name, shared in (("luck", -0.5), ("matchup", 0.5)):
-        for ties in (0.0, 0.5):
-            found.append(
-                Cell(f"shared-{name}-{ties:g}-dense", LADDER, everybody, 20, 10, 100, 0, ties, shared)
-            )
+        found.append(Cell(f"shared-{name}", LADDER, everybody, 20, 10, 100, shared=shared))
     for top, rungs, alone in ((1000.0, 4, 1000), (1300.0, 5, 6000)):
         steps = tuple(top * rung / rungs for rung in range(rungs + 1))
         climbed = {*pairwise(range(rungs + 1)), *((0, rung) for rung in range(1, rungs + 1))}
@@ -119,7 +116,7 @@ def chances(cell: Cell) -> NDArray[np.float64]:
     log_nu = math.log(2 * cell.ties / (1 - cell.ties)) if cell.ties else -math.inf
     d = (strength[i] - strength[j]) / ELO_PER_NAT
     first, second = (
-        Chances.of(d + side * seat / ELO_PER_NAT, log_nu).p for side in (1.0, -1.0)
+        Chances.of(d + side * seat / ELO_PER_NAT, log_nu).p.T for side in (1.0, -1.0)
     )
     return np.stack([first, second], axis=1)
 

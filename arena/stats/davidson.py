@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from arena.stats.meetings import Cells
 
 Vector = NDArray[np.float64]
+Chosen = NDArray[np.intp] | slice
+EVERY = slice(None)
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Layout:
     seat     whether the model has gamma0
     slope    whether it has gamma1, which needs gamma0
     ties     whether it has nu
+    held     value of gamma1, where it is not fitted
     """
 
     players: int
@@ -40,6 +43,7 @@ class Layout:
     seat: bool = False
     slope: bool = False
     ties: bool = False
+    held: float | None = None
 
     @property
     def extras(self) -> slice:
@@ -54,12 +58,18 @@ class Layout:
     @cached_property
     def free(self) -> NDArray[np.intp]:
         """Places of the parameters that are fitted."""
-        return np.flatnonzero(np.arange(self.size) != self.pinned)
+        fixed = [self.pinned, *([self.players + 1] if self.held is not None else [])]
+        return np.setdiff1d(np.arange(self.size), fixed)
 
-    @property
+    @cached_property
+    def square(self) -> tuple[NDArray[np.intp], ...]:
+        """Index of the rows and columns of the fitted parameters in a [size, size] matrix."""
+        return np.ix_(self.free, self.free)
+
+    @cached_property
     def level(self) -> "Layout":
         """The layout without gamma1."""
-        return replace(self, slope=False)
+        return replace(self, slope=False, held=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +98,11 @@ class Design:
 
     def gathered(self, by_d: Vector, by_tie: Vector) -> Vector:
         """[size] gradient from the gradients by d and by log nu of every cell."""
-        players, cells = self.layout.players, self.cells
+        players = self.layout.players
         gradient = np.zeros(self.layout.size)
-        gradient[:players] = np.bincount(cells.first, self.own * by_d, players)
-        gradient[:players] += np.bincount(cells.second, self.other * by_d, players)
-        gradient[self.layout.extras] = self.extra.T @ by_d
+        weights = np.concatenate([self.own * by_d, self.other * by_d])
+        gradient[:players] = np.bincount(self.cells.ends, weights, players)
+        gradient[self.layout.extras] = by_d @ self.extra
         if self.layout.ties:
             gradient[-1] = by_tie.sum()
         return gradient
@@ -102,14 +112,11 @@ class Design:
 
         J is [2, size], the derivatives; W is [[dd, dt], [dt, tt]].
         """
-        players, first, second = self.layout.players, self.cells.first, self.cells.second
-        total = np.zeros((self.layout.size, self.layout.size))
-        cross = np.bincount(first * players + second, self.own * self.other * dd, players**2)
-        total[:players, :players] = cross.reshape(players, players)
-        total[:players, :players] += total[:players, :players].T
-        diagonal = np.bincount(first, self.own**2 * dd, players)
-        diagonal += np.bincount(second, self.other**2 * dd, players)
-        total[range(players), range(players)] = diagonal
+        players, total = self.layout.players, np.zeros((self.layout.size, self.layout.size))
+        cross = self.own * self.other * dd
+        weights = np.concatenate([self.own**2 * dd, self.other**2 * dd, cross, cross])
+        strengths = np.bincount(self.cells.squares, weights, players**2)
+        total[:players, :players] = strengths.reshape(players, players)
         for place, column in enumerate(self.extra.T, start=players):
             total[place] = total[:, place] = self.gathered(dd * column, dt * column)
         if self.layout.ties:
@@ -117,11 +124,13 @@ class Design:
         return total
 
     def between(
-        self, matrix: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
+        self, matrix: NDArray[np.float64], a: Chosen, b: Chosen
     ) -> tuple[Vector, Vector, Vector, Vector]:
-        """J_a M J_b' for cells a and b: its entries (dd, dt, td, tt), [len(a)] each.
+        """J_a M J_b' for cells a and b: its entries (dd, dt, td, tt), [number of cells] each.
 
         matrix  [size, size] symmetric
+        a       indices of k cells
+        b       indices of k cells
         """
         cells, extras = self.cells, self.layout.extras
         f_a, s_a, f_b, s_b = cells.first[a], cells.second[a], cells.first[b], cells.second[b]
@@ -137,53 +146,78 @@ class Design:
             dd += np.sum(extra_a * (self.own * rows[f_b] + self.other * rows[s_b]), axis=1)
             dd += np.sum(extra_a @ matrix[extras, extras] * extra_b, axis=1)
         if not self.layout.ties:
-            none = np.zeros(len(a))
+            none = np.zeros(len(dd))
             return dd, none, none, none
         by_tie = self.along(matrix[:, -1])[0]
-        return dd, by_tie[a], by_tie[b], np.full(len(a), matrix[-1, -1])
+        return dd, by_tie[a], by_tie[b], np.full(len(dd), matrix[-1, -1])
 
 
 @dataclass(frozen=True)
 class Chances:
     """What the model expects of a game of each cell. Outcomes: the first player wins, ties, loses.
 
-    log  [cells, 3] logarithms of the probabilities
+    The score of a game by d is 1/2, 0 or -1/2 by the outcome, less its mean; by log nu it is 1 for
+    a tie and else 0, less its mean. Formulas are sums where they can be, because differences lose
+    their precision where an outcome is almost certain.
+
+    win    [cells] probability that the first player wins
+    tie    [cells] of a tie
+    loss   [cells] that the second player wins
+    total  [cells] logarithm of the sum of the weights exp(d / 2), nu and exp(-d / 2)
     """
 
-    log: NDArray[np.float64]
+    win: Vector
+    tie: Vector
+    loss: Vector
+    total: Vector
 
     @classmethod
     def of(cls, d: Vector, log_nu: float) -> "Chances":
         """The chances where a cell's game is decided by d; log_nu -inf means no ties."""
-        weights = np.stack([d / 2, np.full(len(d), log_nu), -d / 2], axis=1)
-        return cls(weights - np.logaddexp.reduce(weights, axis=1)[:, None])
+        half = d / 2
+        size = np.abs(half)
+        total = size + np.log1p(np.exp(-2 * size) + np.exp(log_nu - size))
+        return cls(np.exp(half - total), np.exp(log_nu - total), np.exp(-half - total), total)
 
     @cached_property
     def p(self) -> NDArray[np.float64]:
-        """[cells, 3] the probabilities."""
-        return np.exp(self.log)
+        """[3, cells] the probabilities."""
+        return np.stack([self.win, self.tie, self.loss])
 
     @cached_property
     def decided(self) -> NDArray[np.float64]:
-        """[cells, 3] 1/2, 0 or -1/2 by the outcome, less its expectation: the score by d."""
-        # Sums instead of differences keep the precision where an outcome is almost certain.
-        win, tie, loss = self.p.T
-        return np.stack([loss + tie / 2, (loss - win) / 2, -(win + tie / 2)], axis=1)
+        """[3, cells] the score by d."""
+        win, tie, loss = self.win, self.tie, self.loss
+        return np.stack([loss + tie / 2, (loss - win) / 2, -(win + tie / 2)])
 
     @cached_property
     def tied(self) -> NDArray[np.float64]:
-        """[cells, 3] 1 for a tie and else 0, less its expectation: the score by log nu."""
-        win, tie, loss = self.p.T
-        return np.stack([-tie, win + loss, -tie], axis=1)
-
-    def moment(self, decided: int, tied: int) -> Vector:
-        """[cells] E[decided ** a tied ** b], a central moment of one game."""
-        return np.sum(self.p * self.decided**decided * self.tied**tied, axis=1)
+        """[3, cells] the score by log nu."""
+        win, tie, loss = self.win, self.tie, self.loss
+        return np.stack([-tie, win + loss, -tie])
 
     @cached_property
     def variance(self) -> tuple[Vector, Vector, Vector]:
-        """Variance of the score by d, its covariance with that by log nu, that one's variance."""
-        return self.moment(2, 0), self.moment(1, 1), self.moment(0, 2)
+        """[cells] variance of the score by d, its covariance with that by log nu, that's variance.
+
+        They are the second derivatives of the logarithm of the sum of the three weights.
+        """
+        win, tie, loss = self.win, self.tie, self.loss
+        decisive = win + loss
+        return win * loss + tie * decisive / 4, tie * (loss - win) / 2, tie * decisive
+
+    @cached_property
+    def third(self) -> tuple[Vector, Vector, Vector, Vector]:
+        """[cells] derivatives of the variance: by d of its first entry, by log nu of all three."""
+        win, tie, loss = self.win, self.tie, self.loss
+        mean, decisive, both = (win - loss) / 2, win + loss, 2 * win * loss
+        rest = tie * (decisive - tie)
+        return (
+            -mean * (both + rest / 4),
+            decisive * rest / 4 - tie * both,
+            -mean * rest,
+            decisive * rest,
+        )
 
 
 @dataclass(frozen=True)
@@ -211,8 +245,10 @@ class Point:
 
     @cached_property
     def covariance(self) -> NDArray[np.float64]:
-        """[size, size] inverse of the information; zero for the pinned player."""
-        return spread(np.linalg.inv(self.information), self.layout.free, self.layout.size)
+        """[size, size] inverse of the information; zero for what is not fitted."""
+        whole = np.zeros((self.layout.size, self.layout.size))
+        whole[self.layout.square] = np.linalg.inv(self.information)
+        return whole
 
 
 class Likelihood:
@@ -223,7 +259,8 @@ class Likelihood:
 
     def __init__(self, cells: Cells, layout: Layout, *, penalised: bool = True) -> None:
         self.cells, self.layout, self.penalised = cells, layout, penalised
-        self._games, self._every = cells.games, np.arange(len(cells.first))
+        self._games, self._ties = cells.games, cells.counts[:, 1]
+        self._halves = (cells.counts[:, 0] - cells.counts[:, 2]) / 2
         ones = np.ones((len(cells.first), int(layout.seat)))
         self._level = Design(cells, layout.level, 1.0, -1.0, ones)
 
@@ -231,32 +268,32 @@ class Likelihood:
         """[size] all parameters from those that are fitted."""
         beta = np.zeros(self.layout.size)
         beta[self.layout.free] = values
+        if self.layout.held is not None:
+            beta[self.layout.players + 1] = self.layout.held
         return beta
 
     def at(self, values: Vector) -> Point:
         """The penalised log-likelihood at these parameters, [free]."""
         beta = self.beta(values)
-        design, chances = self._design(beta), self.chances(beta)
-        value, games = self.plain(chances), self._games
+        design, games = self._design(beta), self._games
+        value, chances = self.plain(beta)
         dd, dt, tt = (games * part for part in chances.variance)
-        by_d, by_tie = (
-            np.sum(self.cells.counts * part, axis=1) for part in (chances.decided, chances.tied)
-        )
-        free = self.layout.free
+        by_d = self._halves - games * (chances.win - chances.loss) / 2
+        by_tie = self._ties - games * chances.tie
         information = curvature = design.gram(dd, dt, tt)
         if self.penalised:
             penalty, inverse = self._penalty(
                 self._level.gram(dd, dt, tt) if self.layout.slope else information
             )
             value += penalty
-            g_dd, g_dt, _, g_tt = self._level.between(inverse, self._every, self._every)
-            third = [chances.moment(3 - ties, ties) for ties in range(4)]
+            g_dd, g_dt, _, g_tt = self._level.between(inverse, EVERY, EVERY)
+            third = chances.third
             by_d = by_d + games / 2 * (g_dd * third[0] + 2 * g_dt * third[1] + g_tt * third[2])
             by_tie = by_tie + games / 2 * (g_dd * third[1] + 2 * g_dt * third[2] + g_tt * third[3])
             raised = 1 + (g_dd * dd + 2 * g_dt * dt + g_tt * tt) / games
             curvature = design.gram(dd * raised, dt * raised, tt * raised)
         gradient = design.gathered(by_d, by_tie)
-        square = np.ix_(free, free)
+        free, square = self.layout.free, self.layout.square
         return Point(
             self.layout,
             design,
@@ -269,21 +306,21 @@ class Likelihood:
             information[square],
         )
 
-    def chances(self, beta: Vector) -> Chances:
-        """The chances of every cell's games at all parameters, [size]."""
+    def plain(self, beta: Vector) -> tuple[float, Chances]:
+        """The log-likelihood without a penalty, and the chances, at all parameters, [size]."""
         players = self.layout.players
         one, two = beta[self.cells.first], beta[self.cells.second]
         d = one - two
         if self.layout.seat:
-            d = d + beta[players]
+            d += beta[players]
         if self.layout.slope:
-            d = d + beta[players + 1] * (one + two) / 2
-        return Chances.of(d, float(beta[-1]) if self.layout.ties else -math.inf)
-
-    def plain(self, chances: Chances) -> float:
-        """The log-likelihood without a penalty."""
-        counts = self.cells.counts
-        return float(np.sum(counts * np.where(counts > 0, chances.log, 0.0)))
+            d += beta[players + 1] / 2 * (one + two)
+        log_nu = float(beta[-1]) if self.layout.ties else -math.inf
+        chances = Chances.of(d, log_nu)
+        value = float(self._halves @ d - self._games @ chances.total)
+        if self.layout.ties:
+            value += log_nu * float(self._ties.sum())
+        return value, chances
 
     def _design(self, beta: Vector) -> Design:
         if not self.layout.slope:
@@ -298,19 +335,12 @@ class Likelihood:
 
         information  [size, size] of the model without gamma1
         """
-        free = self.layout.level.free
-        inner = information[np.ix_(free, free)]
+        square = self._level.layout.square
+        inner = information[square]
+        whole = np.zeros(information.shape)
         try:
             half = float(np.sum(np.log(np.diag(np.linalg.cholesky(inner)))))
         except np.linalg.LinAlgError:
-            return -math.inf, np.zeros(information.shape)
-        return half, spread(np.linalg.inv(inner), free, len(information))
-
-
-def spread(
-    matrix: NDArray[np.float64], places: NDArray[np.intp], size: int
-) -> NDArray[np.float64]:
-    """[size, size] the matrix at these places, zero elsewhere."""
-    whole = np.zeros((size, size))
-    whole[np.ix_(places, places)] = matrix
-    return whole
+            return -math.inf, whole
+        whole[square] = np.linalg.inv(inner)
+        return half, whole

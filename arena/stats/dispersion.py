@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.stats.davidson import Point, Vector
+from arena.stats.davidson import EVERY, Point, Vector
 
 PRIOR_FREEDOM = 20.0
 
@@ -51,9 +51,8 @@ class Sandwich:
 
     def __init__(self, point: Point) -> None:
         self._point, cells = point, point.design.cells
-        every = np.arange(len(cells.first))
         inverse = point.covariance
-        self._own = point.design.between(inverse, every, every)
+        self._own = point.design.between(inverse, EVERY, EVERY)
         self._across = point.design.between(inverse, cells.one, cells.other)
         self._games, self._pairs = cells.games, cells.joint.sum((1, 2))
         # The pairs of players with the same games add up to the ratio of all games together.
@@ -85,11 +84,13 @@ class Sandwich:
         """
         cells, chances, games = self._point.design.cells, self._point.chances, self._games
         one, other = cells.one, cells.other
-        score = by_d[:, None] * chances.decided + by_tie * chances.tied
-        found = float(np.sum(cells.counts * score**2))
-        found += 2 * float(np.einsum("pi,pj,pij->", score[one], score[other], cells.joint))
-        variance = np.sum(chances.p * score**2, axis=1)
-        spread = float(games @ (np.sum(chances.p * score**4, axis=1) - variance**2))
+        score = by_d * chances.decided + by_tie * chances.tied
+        square = score * score
+        found = float(np.sum(cells.counts.T * square))
+        both = np.einsum("pij,jp->pi", cells.joint, score[:, other])
+        found += 2 * float(np.sum(both * score[:, one].T))
+        variance = np.sum(chances.p * square, axis=0)
+        spread = float(games @ (np.sum(chances.p * square * square, axis=0) - variance**2))
         spread += 4 * float(self._pairs @ (variance[one] * variance[other]))
         expected = float(games @ variance) - self._leverage(by_d, by_tie)
         if spread <= 0 or expected <= 0:

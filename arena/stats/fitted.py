@@ -7,10 +7,14 @@ the quantile of Student's t at the degrees of freedom of r. Among more than 60 p
 estimate -+ q sandwich standard errors, which is the same where the likelihood is close to a
 quadratic. Where one of the two has fewer than 10 points, or fewer than 10 that it did not get, it
 is not, and the interval follows the likelihood along a line (`arena.stats.profile.line_end`).
+
+Where the model has gamma1, the profile holds it at its estimate, and r is multiplied by how much
+more the difference varies when gamma1 is fitted as well. Near gamma1 = 2 a player in the second
+seat could be as strong as it likes, so a profile that moves gamma1 may have no end.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -75,16 +79,28 @@ class Fitted:
             return 0.0, 0.0
         spread = self.sandwich.of_strengths(contrast)
         drop = spread.ratio * float(stdtrit(spread.freedom, 0.975)) ** 2 / 2
+        variance = float(contrast @ self.best.covariance @ contrast)
         small = self.players <= PROFILED_PLAYERS
         if small or self._few[at] or (to is not None and self._few[to]):
-            end = profile_end if small else line_end
+            end, (likelihood, best) = profile_end if small else line_end, self._held_slope
+            drop *= variance / float(contrast @ best.covariance @ contrast)
             return (
-                end(self.likelihood, self.best, contrast, drop, -1),
-                end(self.likelihood, self.best, contrast, drop, 1),
+                end(likelihood, best, contrast, drop, -1),
+                end(likelihood, best, contrast, drop, 1),
             )
-        value = float(contrast @ self.best.beta)
-        half = math.sqrt(2 * drop * float(contrast @ self.best.covariance @ contrast))
+        value, half = float(contrast @ self.best.beta), math.sqrt(2 * drop * variance)
         return value - half, value + half
+
+    @cached_property
+    def _held_slope(self) -> tuple[Likelihood, Point]:
+        """The likelihood and its maximum where gamma1 is not fitted, if the model has it."""
+        layout = self.best.layout
+        if not layout.slope:
+            return self.likelihood, self.best
+        layout = replace(layout, held=float(self.best.beta[self.players + 1]))
+        cells, penalised = self.likelihood.cells, self.likelihood.penalised
+        likelihood = Likelihood(cells, layout, penalised=penalised)
+        return likelihood, likelihood.at(self.best.beta[layout.free])
 
     def bounded(self, to: int | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """([players] whether games bound a player from above, [players] the same from below).

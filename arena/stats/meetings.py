@@ -5,6 +5,7 @@ than one of few.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +75,7 @@ class Meetings:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cells:
     """The games by the player in the first seat and the player in the second.
 
@@ -100,6 +101,21 @@ class Cells:
     def games(self) -> Counts:
         """[cells] games."""
         return self.counts.sum(1)
+
+    @cached_property
+    def ends(self) -> NDArray[np.intp]:
+        """[2 * cells] all first players, then all second players."""
+        return np.concatenate([self.first, self.second])
+
+    @cached_property
+    def squares(self) -> NDArray[np.intp]:
+        """[4 * cells] places in a flat [players, players] matrix.
+
+        They are those of each first player with itself, of each second player with itself, of
+        first and second, and of second and first.
+        """
+        rows = np.concatenate([self.ends, self.ends])
+        return rows * self.players + np.concatenate([self.ends, self.second, self.first])
 
 
 def seated_cells(meetings: Meetings, players: int) -> Cells:

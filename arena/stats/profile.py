@@ -10,7 +10,7 @@ from arena.stats.davidson import Likelihood, Point, Vector
 from arena.stats.newton import shortened
 from pbt.errors import EngineError
 
-_STEPS, _TOLERANCE, _PRECISION = 200, 1e-6, 1e-4
+_STEPS, _TOLERANCE, _PRECISION = 200, 1e-3, 1e-5
 
 
 def profile_end(
@@ -28,10 +28,12 @@ def profile_end(
     Raises: EngineError when the search does not converge.
     """
     target, free = best.value - drop, contrast[likelihood.layout.free]
-    point = best
+    unit, point = math.sqrt(float(contrast @ best.covariance @ contrast)), best
     for _ in range(_STEPS):
         step = _towards_end(point, free, target, side)
-        if np.max(np.abs(step)) < _TOLERANCE:
+        # Parameters of which the likelihood says nothing may still move, and change nothing.
+        moved, gained = float(free @ step), float(step @ point.curvature @ step)
+        if abs(moved) < _TOLERANCE * unit and gained < _TOLERANCE**2:
             return float(contrast @ likelihood.beta(point.values + step))
         step, scale = shortened(step), 1.0
         # "not >=" also shortens a step to a likelihood that is nan.
@@ -78,9 +80,9 @@ def _height(likelihood: Likelihood, best: Point, direction: Vector) -> Callable[
     games = best.design.cells.games
 
     def height(distance: float) -> float:
-        chances = likelihood.chances(best.beta + distance * direction)
+        value, chances = likelihood.plain(best.beta + distance * direction)
         dd, dt, tt = chances.variance
         information = games @ (dd * by_d**2 + 2 * dt * by_d * by_tie + tt * by_tie**2)
-        return likelihood.plain(chances) + math.log(float(information)) / 2
+        return value + math.log(float(information)) / 2
 
     return height

@@ -98,13 +98,22 @@ class RatingFit(Generic[P]):
         Raises: ValueError when the reference is not rated; EngineError when the end of an interval
         is not found.
         """
-        return [self.difference(player, reference) for player in self.players]
+        bounded = self.fitted.bounded(self._index(reference))
+        return [self._difference(player, reference, bounded) for player in self.players]
 
     def difference(self, player: P, reference: P | None) -> Difference[P]:
         """The difference of one rated player; otherwise as `differences`."""
-        at, to = self.players.index(player), self._index(reference)
-        low, elo, high = self._interval(at, to)
-        above, below = (bool(bounded[at]) for bounded in self.fitted.bounded(to))
+        return self._difference(player, reference, self.fitted.bounded(self._index(reference)))
+
+    def _difference(
+        self,
+        player: P,
+        reference: P | None,
+        bounded: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    ) -> Difference[P]:
+        at = self.players.index(player)
+        low, elo, high = self._interval(at, self._index(reference))
+        above, below = (bool(ends[at]) for ends in bounded)
         name = "the other players" if reference is None else str(reference)
         return Difference(
             player,
@@ -137,7 +146,7 @@ class RatingFit(Generic[P]):
     def score(self, difference: NDArray[np.float64]) -> NDArray[np.float64]:
         """[k] expected scores in even seats of players that are this much stronger, [k] Elo."""
         log_nu = -math.inf if self.tie is None else math.log(self.tie)
-        win, tie, _ = Chances.of(difference / ELO_PER_NAT, log_nu).p.T
+        win, tie, _ = Chances.of(difference / ELO_PER_NAT, log_nu).p
         score: NDArray[np.float64] = win + tie / 2
         return score
 

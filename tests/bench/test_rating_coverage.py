@@ -27,7 +27,7 @@ def test_cells_stand_in_a_fixed_order_and_have_names_of_their_own() -> None:
     assert len(set(names)) == len(names)
     assert names[0] == "0-0-dense"
     assert names[15] == "rising-0.5-sparse"
-    assert sum(cell.dense for cell in cells()) == 12
+    assert sum(cell.dense for cell in cells()) == 8
 
 
 def test_results_are_drawn_by_seat_strength_and_ties() -> None:

@@ -142,11 +142,13 @@ def most_likely(layout: Layout, meetings: Meetings, start: Vector) -> Vector:
         whole[layout.free] = values
         return whole
 
-    found = minimize(
-        lambda values: -penalised(beta(values), layout, meetings),
-        start,
-        method="BFGS",
-        jac="3-point",
-        options={"gtol": 1e-6},
-    )
-    return beta(found.x)
+    # The second search begins without what the first one took for the curvature far away.
+    for _ in range(2):
+        start = minimize(
+            lambda values: -penalised(beta(values), layout, meetings),
+            start,
+            method="BFGS",
+            jac="3-point",
+            options={"gtol": 1e-8},
+        ).x
+    return beta(start)

@@ -155,7 +155,7 @@ def test_seed_pairs_that_repeat_themselves_are_half_the_evidence() -> None:
 
 def test_chances_keep_their_precision_where_an_outcome_is_almost_certain() -> None:
     chances = Chances.of(np.array([60.0]), -math.inf)
-    assert chances.moment(2, 0)[0] == pytest.approx(math.exp(-60), rel=1e-12)
+    assert chances.variance[0][0] == pytest.approx(math.exp(-60), rel=1e-12)
 
 
 def test_a_plain_fit_of_ten_straight_wins_does_not_converge() -> None:
