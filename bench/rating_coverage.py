@@ -100,7 +100,9 @@ def cells() -> list[Cell]:
         climbed = {*pairwise(range(rungs + 1)), *((0, rung) for rung in range(1, rungs + 1))}
         for ties in (0.0, 0.5):
             name = f"strong-{top:.0f}-{ties:g}"
-            found.append(Cell(f"{name}-ladder", steps, tuple(sorted(climbed)), 20, 10, 100, 0, ties))
+            found.append(
+                Cell(f"{name}-ladder", steps, tuple(sorted(climbed)), 20, 10, 100, 0, ties)
+            )
             found.append(Cell(f"{name}-alone", (0.0, top), ((0, 1),), alone, 0, 100, 0, ties))
     return found
 
@@ -115,9 +117,7 @@ def chances(cell: Cell) -> NDArray[np.float64]:
     seat = cell.seat + cell.slope * (strength[i] + strength[j]) / 2
     log_nu = math.log(2 * cell.ties / (1 - cell.ties)) if cell.ties else -math.inf
     d = (strength[i] - strength[j]) / ELO_PER_NAT
-    first, second = (
-        Chances.of(d + side * seat / ELO_PER_NAT, log_nu).p.T for side in (1.0, -1.0)
-    )
+    first, second = (Chances.of(d + side * seat / ELO_PER_NAT, log_nu).p.T for side in (1.0, -1.0))
     return np.stack([first, second], axis=1)
 
 

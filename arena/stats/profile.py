@@ -48,9 +48,7 @@ def profile_end(
 
 def _towards_end(point: Point, contrast: Vector, target: float, side: int) -> Vector:
     """[free] the step to the end, were the log-likelihood a quadratic."""
-    newton, along = np.linalg.solve(
-        point.curvature, np.stack([point.gradient, contrast], axis=1)
-    ).T
+    newton, along = np.linalg.solve(point.curvature, np.stack([point.gradient, contrast], axis=1)).T
     above = max(0.0, 2 * (point.value - target) + float(point.gradient @ newton))
     step: Vector = newton + side * math.sqrt(above / float(contrast @ along)) * along
     return step

@@ -15,7 +15,9 @@ from bench.rating_coverage import Cell, drawn
 from pbt.errors import EngineError
 from tests.arena.stats.slow_davidson import random_meetings
 
-LADDER = Cell("ladder", (0.0, 150.0, 300.0, 450.0), ((0, 1), (0, 2), (1, 2), (1, 3), (2, 3)), 40, 20)
+LADDER = Cell(
+    "ladder", (0.0, 150.0, 300.0, 450.0), ((0, 1), (0, 2), (1, 2), (1, 3), (2, 3)), 40, 20
+)
 
 
 def meetings(*rows: tuple[int, int, list[list[int]]]) -> Meetings:
