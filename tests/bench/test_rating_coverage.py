@@ -19,7 +19,7 @@ from bench.rating_coverage import (
     together,
 )
 
-PAIR = Cell("pair-dense", (0.0, 200.0), ((0, 1),), 30, 20, seat=100.0, ties=0.5)
+PAIR = Cell("strong-pair", (0.0, 200.0), ((0, 1),), 30, 20, seat=100.0, ties=0.5)
 
 
 def test_cells_stand_in_a_fixed_order_and_have_names_of_their_own() -> None:

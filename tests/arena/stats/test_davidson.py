@@ -11,7 +11,6 @@ from arena.stats.meetings import Meetings, seated_cells
 from arena.stats.newton import maximum
 from arena.stats.profile import line_end, profile_end
 from bench.rating_coverage import Cell, drawn
-from pbt.errors import EngineError
 from tests.arena.stats import slow_davidson as slow
 
 LAYOUTS = [
@@ -156,13 +155,3 @@ def test_seed_pairs_that_repeat_themselves_are_half_the_evidence() -> None:
 def test_chances_keep_their_precision_where_an_outcome_is_almost_certain() -> None:
     chances = Chances.of(np.array([60.0]), -math.inf)
     assert chances.variance[0][0] == pytest.approx(math.exp(-60), rel=1e-12)
-
-
-def test_a_plain_fit_of_ten_straight_wins_does_not_converge() -> None:
-    single = np.zeros((1, 2, 3))
-    single[0, :, 0] = 5
-    cells = seated_cells(
-        Meetings(np.array([0]), np.array([1]), np.zeros((1, 3, 3)), single), 2
-    )
-    with pytest.raises(EngineError, match="did not converge"):
-        maximum(Likelihood(cells, Layout(2, 0), penalised=False).at, np.zeros(1), needed="")

@@ -21,10 +21,10 @@ LADDER = Cell("ladder", (0.0, 150.0, 300.0, 450.0), ((0, 1), (0, 2), (1, 2), (1,
 def meetings(*rows: tuple[int, int, list[list[int]]]) -> Meetings:
     """Single games of (i, j, [[wins, draws, losses of i in the first seat], [in the second]])."""
     return Meetings(
-        np.array([row[0] for row in rows]),
-        np.array([row[1] for row in rows]),
+        np.array([row[0] for row in rows], dtype=np.intp),
+        np.array([row[1] for row in rows], dtype=np.intp),
         np.zeros((len(rows), 3, 3)),
-        np.array([row[2] for row in rows], dtype=float),
+        np.array([row[2] for row in rows], dtype=float).reshape(-1, 2, 3),
     )
 
 
