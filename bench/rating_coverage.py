@@ -4,7 +4,8 @@
 
 Each cell is a kind of league whose strengths are known. Leagues of it are drawn, rated by
 `arena.stats.rating_fit`, and the 95 % intervals are held against the truth: those of differences to
-the anchor, and those between players that are neighbours in strength. Cells:
+the anchor, and those between players that are neighbours in strength. Leagues are fitted many at a
+time (`bench.rating_batches`), and the first five of each cell also one at a time. Cells:
 
   SEAT-TIES-dense    eight players 100 Elo apart, all against all, 20 seed pairs and 10 single games
                      of each two. SEAT is the advantage of the first seat in Elo, or `rising`: from
@@ -38,13 +39,15 @@ from numpy.typing import NDArray
 from arena.stats.bradley_terry import ELO_PER_NAT
 from arena.stats.davidson import Chances
 from arena.stats.meetings import Meetings
-from arena.stats.rating_fit import Difference, RatingFit, fit_meetings
+from arena.stats.rating_fit import fit_meetings
+from bench.rating_batches import Fits, Leagues, bounded
 from bench.throughput import hardware
 from pbt.files import write_whole
 
 SEED = 27_11_2026
 LADDER = tuple(100.0 * rung for rung in range(8))
-MEAN, LEAST, DENSEST, BIAS = (0.945, 0.955), 0.94, 0.96, 0.25
+MEAN, LEAST, DENSEST, BIAS, APART = (0.945, 0.955), 0.94, 0.96, 0.25, 0.1
+CHUNK, CHECKED = 250, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,80 +165,100 @@ def compared(cell: Cell) -> list[tuple[int, int]]:
     return [(player, 0) for player in players[1:]] + between
 
 
-def measured(cell: Cell, place: int, leagues: int) -> dict[str, Any]:
+def measured(cell: Cell, place: int, leagues: int, checked: int = CHECKED) -> dict[str, Any]:
     """The tallies of one cell.
 
-    place  of the cell among all, which is part of the seed
+    place    of the cell among all, which is part of the seed
+    checked  how many leagues are also rated one at a time, by `arena.stats.rating_fit`
     """
-    wanted, found = compared(cell), []
-    seats, slopes = [], 0
-    for league in range(leagues):
-        rng = np.random.default_rng([SEED, place, league])
-        fit = fit_meetings(range(len(cell.strength)), drawn(cell, rng), 0)
-        if fit is None or len(fit.players) < len(cell.strength):
-            raise SystemExit(f"{cell.name}, league {league}: found players without a rating")
-        found.append([fit.difference(player, reference) for player, reference in wanted])
-        slopes += fit.seat is not None and fit.seat.slope is not None
-        seats.append(seat_held(cell, fit))
-    kinds = {"anchor": 0, "between": 1}
+    wanted, parts, apart = compared(cell), [], 0.0
+    for begin in range(0, leagues, CHUNK):
+        numbers = range(begin, min(begin + CHUNK, leagues))
+        games = [drawn(cell, np.random.default_rng([SEED, place, number])) for number in numbers]
+        fits = Fits(Leagues.of(games, len(cell.strength)))
+        part = intervals(fits, wanted)
+        parts.append((*part, *seats(cell, fits)))
+        fair = range(max(0, min(checked - begin, len(games))))
+        apart = max([apart, *(difference(games[k], wanted, part[0][:, :, k]) for k in fair)])
+    ends, is_open, held, slopes = (np.concatenate(column, axis=-1) for column in zip(*parts))
+    ratings = ends[1, : len(cell.strength) - 1]
     return {
         "leagues": leagues,
-        **{
-            kind: tallied(cell, wanted, found, at_anchor=not number)
-            for kind, number in kinds.items()
-            if not (number and cell.strong)
-        },
-        "players": [
-            off(cell, player, [row[player - 1].elo for row in found])
-            for player in range(1, len(cell.strength))
-        ],
-        "seat_coverage": float(np.mean(seats)),
-        "slope_kept": slopes / leagues,
+        "anchor": tallied(cell, wanted, ends, is_open, at_anchor=True),
+        **(
+            {}
+            if cell.strong
+            else {"between": tallied(cell, wanted, ends, is_open, at_anchor=False)}
+        ),
+        "players": [off(cell, at + 1, elo) for at, elo in enumerate(ratings)],
+        "seat_coverage": float(held.mean()),
+        "slope_kept": float((slopes != 0).mean()),
         "losses_of_best": losses(cell),
+        "apart_from_one_at_a_time": apart,
     }
 
 
-def seat_held(cell: Cell, fit: RatingFit[int]) -> bool:
-    """Whether the seat's advantage at the best player's strength lies in its interval."""
-    if fit.seat is None:
-        return False
+def intervals(fits: Fits, wanted: Sequence[tuple[int, int]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """([3, differences, L] low, difference and high, in Elo; [2, differences, L] open ends)."""
+    ends = np.stack([np.stack(fits.intervals(*pair)) for pair in wanted], axis=1) * ELO_PER_NAT
+    is_open = np.empty((2, len(wanted), ends.shape[2]), dtype=bool)
+    for column, (player, reference) in enumerate(wanted):
+        above, below = bounded(fits.games, reference)
+        is_open[:, column] = ~below[:, player], ~above[:, player]
+    return ends, is_open
+
+
+def seats(cell: Cell, fits: Fits) -> tuple[NDArray[Any], NDArray[Any]]:
+    """([L] whether the advantage at the best player's strength is in its interval, [L] slopes)."""
     best = cell.strength[-1]
-    error = fit.seat.at(best) - cell.seat - cell.slope * best
-    return abs(error) <= 1.96 * fit.seat.error_at(best)
+    found, error = fits.seat(best / ELO_PER_NAT)
+    truth = (cell.seat + cell.slope * best) / ELO_PER_NAT
+    return np.abs(found - truth) <= 1.96 * error, fits.slope
+
+
+def difference(
+    games: Meetings, wanted: Sequence[tuple[int, int]], ends: NDArray[np.float64]
+) -> float:
+    """How far intervals of one league, [3, differences], are from those of `RatingFit`, in Elo."""
+    fit = fit_meetings(range(1 + max(player for player, _ in wanted)), games, 0)
+    if fit is None:
+        raise SystemExit("a league without ratings")
+    apart = []
+    for pair, (low, elo, high) in zip(wanted, ends.T, strict=True):
+        row = fit.difference(*pair)
+        apart.append(abs(row.elo - elo))
+        apart += [abs(row.low - low)] if row.low is not None else []
+        apart += [abs(row.high - high)] if row.high is not None else []
+    return float(max(apart))
 
 
 def tallied(
     cell: Cell,
     wanted: Sequence[tuple[int, int]],
-    found: Sequence[Sequence[Difference[int]]],
+    ends: NDArray[np.float64],
+    is_open: NDArray[np.bool_],
     *,
     at_anchor: bool,
 ) -> dict[str, Any]:
     """Coverage of one kind of differences, misses below and above, and widths in Elo."""
-    below, above, widths, ends = [], [], [], 0
-    for column, (player, reference) in enumerate(wanted):
-        if (reference == 0) != at_anchor:
-            continue
-        truth = cell.strength[player] - cell.strength[reference]
-        rows = [row[column] for row in found]
-        below.append(np.mean([row.high is not None and truth > row.high for row in rows]))
-        above.append(np.mean([row.low is not None and truth < row.low for row in rows]))
-        ends += sum((row.low is None) + (row.high is None) for row in rows)
-        widths += [
-            row.high - row.low for row in rows if row.high is not None and row.low is not None
-        ]
-    by_difference = 1 - np.array(below) - np.array(above)
+    columns = [at for at, (_, reference) in enumerate(wanted) if (reference == 0) == at_anchor]
+    truth = np.array([cell.strength[wanted[at][0]] - cell.strength[wanted[at][1]] for at in columns])
+    low, _, high = ends[:, columns]
+    open_low, open_high = is_open[:, columns]
+    below = ((truth[:, None] > high) & ~open_high).mean(axis=1)
+    above = ((truth[:, None] < low) & ~open_low).mean(axis=1)
+    closed = ~(open_low | open_high)
     return {
-        "coverage": float(by_difference.mean()),
-        "interval_below_truth": float(np.mean(below)),
-        "interval_above_truth": float(np.mean(above)),
-        "by_difference": by_difference.round(4).tolist(),
-        "median_width": float(np.median(widths)) if widths else None,
-        "open_ends": ends / (2 * len(below) * len(found)),
+        "coverage": float(1 - np.mean(below + above)),
+        "interval_below_truth": float(below.mean()),
+        "interval_above_truth": float(above.mean()),
+        "by_difference": (1 - below - above).round(4).tolist(),
+        "median_width": float(np.median((high - low)[closed])) if closed.any() else None,
+        "open_ends": float(is_open[:, columns].mean()),
     }
 
 
-def off(cell: Cell, player: int, elo: Sequence[float]) -> dict[str, float]:
+def off(cell: Cell, player: int, elo: NDArray[np.float64] | Sequence[float]) -> dict[str, float]:
     """How far the estimates of a player are from the truth."""
     bias, deviation = float(np.mean(elo)) - cell.strength[player], float(np.std(elo, ddof=1))
     return {
@@ -251,6 +274,8 @@ def missed(results: dict[str, Any]) -> list[str]:
     lines, dense = [], []
     for cell in (cell for cell in cells() if cell.name in results):
         result = results[cell.name]
+        if result["apart_from_one_at_a_time"] > APART:
+            lines.append(f"{cell.name}: {result['apart_from_one_at_a_time']:.3f} Elo apart")
         if cell.strong:
             share = abs(result["players"][-1]["bias_in_errors"])
             if share > BIAS and result["losses_of_best"] >= 5:

@@ -29,6 +29,7 @@ from arena.stats.meetings import Cells
 from arena.stats.newton import maximum
 from arena.stats.profile import line_end, profile_end
 from arena.stats.seat_advantage import is_identified, with_slope
+from pbt.errors import EngineError
 
 PROFILED_PLAYERS, FEW_POINTS = 60, 10.0
 
@@ -150,11 +151,18 @@ def most_likely(cells: Cells, pinned: int, *, seated: bool, penalised: bool) -> 
     pinned     index of the player whose strength is 0
     seated     whether the order of seats is known
     penalised  False: plain maximum likelihood
-    Raises: EngineError when the fit does not converge.
+    Raises: EngineError when the fit does not converge, and without the penalty where no chain of
+    wins or draws leads from some player to another.
     """
     seat = seated and is_identified(cells)
     layout = Layout(cells.players, pinned, seat=seat, ties=bool(cells.counts[:, 1].any()))
     likelihood = Likelihood(cells, layout, penalised=penalised)
     level = maximum(likelihood.at, np.zeros(len(layout.free)), needed="a win and a loss")
     sloped = with_slope(level, likelihood) if seat else None
-    return Fitted(*(sloped or (likelihood, level)))
+    fitted = Fitted(*(sloped or (likelihood, level)))
+    if not penalised and not all(bounded.all() for bounded in fitted.bounded(pinned)):
+        raise EngineError(
+            "maximum likelihood did not converge: a rating would be infinite, because no chain of "
+            "wins or draws leads from some player to another; fit with the penalty"
+        )
+    return fitted

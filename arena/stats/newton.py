@@ -10,8 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from pbt.errors import EngineError
 
-_TOLERANCE, _DECREMENT, _STEPS = 1e-10, 1e-16, 300
-_LONGEST_STEP, _LONGEST_LAST = 5.0, 0.1
+_TOLERANCE, _DECREMENT, _STEPS, _LONGEST_STEP = 1e-10, 1e-16, 300, 5.0
 
 
 class Evaluated(Protocol):
@@ -53,13 +52,9 @@ def maximum(at: Callable[[NDArray[np.float64]], Q], start: NDArray[np.float64], 
             step = cho_solve(cho_factor(point.curvature), point.gradient)
         except np.linalg.LinAlgError:
             break
-        longest = float(np.max(np.abs(step)))
         # With many games, rounding keeps the steps of parameters with little evidence from getting
-        # small. The fit therefore also ends when a step no longer gains likelihood. A long step
-        # that gains nothing is on its way to infinity.
-        if longest < _TOLERANCE or float(point.gradient @ step) < _DECREMENT:
-            if longest > _LONGEST_LAST:
-                break
+        # small. The fit therefore also ends when a step no longer gains likelihood.
+        if np.max(np.abs(step)) < _TOLERANCE or float(point.gradient @ step) < _DECREMENT:
             return point
         point = _gained(at, point, step)
         if not math.isfinite(point.value):

@@ -6,12 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from arena.stats.rating_fit import fit_meetings
+from bench.rating_batches import Fits, Leagues
 from bench.rating_coverage import (
     Cell,
     cells,
     chances,
+    compared,
+    difference,
     drawn,
     earlier,
+    intervals,
     losses,
     measured,
     missed,
@@ -19,7 +24,7 @@ from bench.rating_coverage import (
     together,
 )
 
-PAIR = Cell("pair-dense", (0.0, 200.0), ((0, 1),), 30, 20, seat=100.0, ties=0.5)
+PAIR = Cell("strong-pair", (0.0, 200.0), ((0, 1),), 30, 20, seat=100.0, ties=0.5)
 
 
 def test_cells_stand_in_a_fixed_order_and_have_names_of_their_own() -> None:
@@ -62,6 +67,7 @@ def test_a_league_has_the_games_of_its_cell() -> None:
 def test_a_cell_is_measured_and_repeats_itself() -> None:
     once = measured(PAIR, 3, 30)
     assert once == measured(PAIR, 3, 30)
+    assert once["apart_from_one_at_a_time"] < 0.01
     assert 0.8 < once["anchor"]["coverage"] <= 1
     assert once["anchor"]["coverage"] == pytest.approx(
         1 - once["anchor"]["interval_below_truth"] - once["anchor"]["interval_above_truth"]
@@ -76,12 +82,12 @@ def test_a_cell_is_measured_and_repeats_itself() -> None:
 
 def test_floors() -> None:
     part = {"coverage": 0.95}
-    fine = {"anchor": part, "between": part}
-    strong = {"players": [{"bias_in_errors": -0.3}], "losses_of_best": 5.5}
+    fine = {"anchor": part, "between": part, "apart_from_one_at_a_time": 0.01}
+    strong = {**fine, "players": [{"bias_in_errors": -0.3}], "losses_of_best": 5.5}
     assert missed({"0-0-dense": fine, "0-0-sparse": {**fine, "anchor": {"coverage": 0.97}}}) == []
-    low = {"anchor": {"coverage": 0.939}, "between": part}
-    assert len(missed({"0-0-sparse": low})) == 1
-    assert len(missed({"0-0-dense": {"anchor": {"coverage": 0.961}, "between": part}})) == 2
+    assert len(missed({"0-0-sparse": {**fine, "anchor": {"coverage": 0.939}}})) == 1
+    assert len(missed({"0-0-dense": {**fine, "anchor": {"coverage": 0.961}}})) == 2
+    assert len(missed({"0-0-dense": {**fine, "apart_from_one_at_a_time": 0.2}})) == 1
     assert len(missed({"strong-1000-0-ladder": strong})) == 1
     assert missed({"strong-1000-0-ladder": {**strong, "losses_of_best": 4.9}}) == []
 
@@ -93,3 +99,23 @@ def test_a_call_goes_on_from_its_file_and_refuses_another_plan(tmp_path: Path) -
     assert earlier(path, plan) == {"0-0-dense": {}}
     with pytest.raises(SystemExit, match="another plan"):
         earlier(path, {"leagues": 200})
+
+
+def test_many_leagues_at_a_time_are_fitted_as_one_at_a_time() -> None:
+    """With gamma1 and ties, and in leagues so small that some ends are open."""
+    strength, met = (0.0, 200.0, 400.0, 600.0), ((0, 1), (1, 2), (2, 3), (0, 2))
+    for pairs, slope, ties in ((60, 0.5, 0.3), (2, 0.0, 0.0)):
+        cell = Cell("", strength, met, pairs, 2, seat=50.0, slope=slope, ties=ties)
+        games = [drawn(cell, np.random.default_rng(seed)) for seed in range(8)]
+        fits = Fits(Leagues.of(games, 4))
+        wanted = compared(cell)
+        ends, is_open = intervals(fits, wanted)
+        assert (fits.slope != 0).any() == (slope > 0)
+        for at, league in enumerate(games):
+            assert difference(league, wanted, ends[:, :, at]) < 0.01
+            fit = fit_meetings(range(4), league, 0)
+            assert fit is not None
+            rows = [fit.difference(*pair) for pair in wanted]
+            assert [row.low is None for row in rows] == is_open[0, :, at].tolist()
+            assert [row.high is None for row in rows] == is_open[1, :, at].tolist()
+        assert is_open.any() == (pairs == 2)

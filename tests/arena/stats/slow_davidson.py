@@ -138,13 +138,21 @@ def most_likely(layout: Layout, meetings: Meetings, start: Vector) -> Vector:
         whole[layout.free] = values
         return whole
 
-    # The second search begins without what the first one took for the curvature far away.
+    def height(values: Vector) -> float:
+        return penalised(beta(values), layout, meetings)
+
+    found = minimize(lambda values: -height(values), start, method="BFGS", options={"gtol": 1e-4}).x
+    # Two steps of Newton's method, by differences, for the last digits.
     for _ in range(2):
-        start = minimize(
-            lambda values: -penalised(beta(values), layout, meetings),
-            start,
-            method="BFGS",
-            jac="3-point",
-            options={"gtol": 1e-8},
-        ).x
-    return beta(start)
+        steps = 1e-4 * np.eye(len(found))
+        slope = np.array([(height(found + h) - height(found - h)) / 2e-4 for h in steps])
+        bend = [
+            [
+                height(found + g + h) - height(found + g - h)
+                - height(found - g + h) + height(found - g - h)
+                for g in 100 * steps
+            ]
+            for h in 100 * steps
+        ]
+        found = found - np.linalg.solve(np.array(bend) / 4e-4, slope)
+    return beta(found)

@@ -23,10 +23,10 @@ LADDER = Cell(
 def meetings(*rows: tuple[int, int, list[list[int]]]) -> Meetings:
     """Single games of (i, j, [[wins, draws, losses of i in the first seat], [in the second]])."""
     return Meetings(
-        np.array([row[0] for row in rows]),
-        np.array([row[1] for row in rows]),
+        np.array([row[0] for row in rows], dtype=np.intp),
+        np.array([row[1] for row in rows], dtype=np.intp),
         np.zeros((len(rows), 3, 3)),
-        np.array([row[2] for row in rows], dtype=float),
+        np.array([row[2] for row in rows], dtype=float).reshape(-1, 2, 3),
     )
 
 
