@@ -8,10 +8,11 @@ from arena.matches.game_list import is_spoiled
 from arena.matches.plan import MatchPlan
 from arena.matches.results import PlayedGames, duel_games, leads, ranked_games
 from arena.players.resolve import RANDOM, ResolvedPlayer
+from arena.stats.anytime import duel_statistics
 from arena.stats.bradley_terry import Rating
 from arena.stats.free_for_all import FreeForAll, free_for_all
 from arena.stats.plackett_luce import Ranking, fit_rankings
-from arena.stats.score import MatchStatistics, match_statistics
+from arena.stats.score import MatchStatistics
 from arena.stats.sprt import SequentialTest
 from pbt.records import GameRecord
 
@@ -22,7 +23,8 @@ class MatchResult:
 
     plan         the match as it was planned
     match_id     number in the league; None when the match was not recorded
-    statistics   of the first player; None for more than two players
+    statistics   of the first player; None for more than two players. With a test, the interval
+                 is a confidence sequence
     table        standings of more than two players; None for two
     ratings      of more than two players, in the order given; empty for two
     returns      in games of one seat: the returns of both players on each seed; else empty
@@ -96,7 +98,9 @@ def match_result(
     return MatchResult(
         plan=plan,
         match_id=match.id if match else None,
-        statistics=None if many_players else match_statistics(duel_games(plan, counted)),
+        statistics=None
+        if many_players
+        else duel_statistics(duel_games(plan, counted), results.sprt),
         table=table,
         ratings=_ratings(plan, results) if many_players else (),
         returns=tuple(leads(plan, counted)),
