@@ -73,7 +73,7 @@ class EvaluationStatistics(BaseModel):
     """The score of the first of two players, from complete pairs of games.
 
     score             points per game, from 0 to 1
-    low, high         95 % interval of the score
+    low, high         95 % interval of the score; with a sequential test it holds at any stop
     elo               the Elo difference, null where it is not finite
     elo_low           lower end of its 95 % interval, null where it is not finite
     elo_high          upper end of its 95 % interval, null where it is not finite

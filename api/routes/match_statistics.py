@@ -26,7 +26,10 @@ class TallyBody(BaseModel):
 
 
 class MatchStatisticsBody(BaseModel):
-    """The statistics of the first of two players. docs/schemas/match.json explains the fields."""
+    """The statistics of the first of two players. docs/schemas/match.json explains the fields.
+
+    nelo, nelo_low and nelo_high are null below 50 pairs, and in a match with a sequential test.
+    """
 
     games: int
     score: float

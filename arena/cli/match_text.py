@@ -73,10 +73,8 @@ def _headline(result: MatchResult) -> str:
 
 def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]:
     score = f"{100 * report.score:.1f} % [{100 * report.low:.1f}, {100 * report.high:.1f}]"
+    score += " at any stop" if report.interval == "sequence" else ""
     counted = report.wins + report.draws + report.losses
-    nelo = "not known"
-    if report.nelo is not None and report.nelo_low is not None and report.nelo_high is not None:
-        nelo = with_interval(report.nelo, report.nelo_low, report.nelo_high)
     first, second = side_names(result)
     above = f"({first} above {second})"
     rows = [
@@ -87,7 +85,13 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
                 f"points {report.points:g} / {counted}"
             ),
         ),
-        ("Elo", f"{result.duel.elo_text}   nElo {nelo}   LOS {100 * report.los:.1f} %   {above}"),
+        (
+            "Elo",
+            (
+                f"{result.duel.elo_text}   nElo {_nelo(report)}   LOS {100 * report.los:.1f} %   "
+                f"{above}"
+            ),
+        ),
     ]
     if report.pair_counts is not None and report.even_pairs is not None:
         lost, won = sum(report.pair_counts[:2]), sum(report.pair_counts[3:])
@@ -108,6 +112,19 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
         )
         rows.append(("Seats", f"{seats}   (won-drawn-lost)"))
     return rows
+
+
+def _nelo(report: DuelReport) -> str:
+    """Normalised Elo; "not available" below 50 pairs, and in a match with a sequential test."""
+    if report.nelo is None:
+        return "not available"
+    if report.nelo_low is None and report.nelo_high is None:
+        return f"{report.nelo:+.1f}, without bounds"
+    if report.nelo_low is None:
+        return f"below {report.nelo_high:+.0f}"
+    if report.nelo_high is None:
+        return f"above {report.nelo_low:+.0f}"
+    return with_interval(report.nelo, report.nelo_low, report.nelo_high)
 
 
 def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[str, str]]:

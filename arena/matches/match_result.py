@@ -17,11 +17,12 @@ from arena.matches.results import (
 )
 from arena.matches.seating import SeatHolder
 from arena.players.resolve import RANDOM, ResolvedPlayer
+from arena.stats.anytime import duel_statistics
 from arena.stats.bradley_terry import Rating
 from arena.stats.cross_play import CrossPlay, cross_play
 from arena.stats.free_for_all import FreeForAll, free_for_all
 from arena.stats.plackett_luce import Ranking, fit_rankings
-from arena.stats.score import MatchStatistics, match_statistics
+from arena.stats.score import MatchStatistics
 from arena.stats.seat_means import Mean, block_means, lead, mean_of
 from arena.stats.sprt import SequentialTest
 from pbt.records import GameRecord
@@ -53,7 +54,8 @@ class MatchResult:
 
     plan         the match as it was planned
     match_id     number in the league; None when the match was not recorded
-    statistics   of the first player, where two meet in games of at most two seats; else None
+    statistics   of the first player, where two meet in games of at most two seats; else None. With
+                 a test, the interval is a confidence sequence
     table        of larger tables, and of more than two players; else None
     returns      in games of one seat: the returns of both players on each seed; else empty
     test         the sequential test; None without
@@ -127,7 +129,7 @@ def match_result(
     return MatchResult(
         plan=plan,
         match_id=match.id if match else None,
-        statistics=match_statistics(duel_games(plan, counted)) if duel else None,
+        statistics=duel_statistics(duel_games(plan, counted), results.sprt) if duel else None,
         table=None if duel or together else _table(plan, results),
         returns=tuple(leads(plan, counted)),
         test=results.test,

@@ -5,10 +5,9 @@ the seed nor the seats favour a player.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from typing import Any
 
 from arena.guests.player import GuestError
 from arena.league.database import League
@@ -31,6 +30,7 @@ from arena.matches.match_result import MatchResult, match_result
 from arena.matches.plan import MatchPlan, plan_match
 from arena.matches.results import PlayedGames
 from arena.matches.seating import Seating
+from arena.matches.stored import stored_test
 from arena.matches.tables import DEFAULT_TABLES
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import Sprt
@@ -129,8 +129,10 @@ def resume_match(
     Raises: HeldError while another process plays it, MatchError when this version would plan it
     differently; and as `play_match`.
     """
-    settings = {key: value for key, value in match.settings.items() if key != FAILED_KEY}
-    planned, sprt = _stored_test(match, settings.pop(SPRT_KEY, None))
+    settings = dict(match.settings)
+    settings.pop(FAILED_KEY, None)
+    settings.pop(SPRT_KEY, None)
+    planned, sprt = stored_test(match)
     if "batch" not in settings:
         raise MatchError(
             f"match {match.id} was played by an older version, which stored no plan to go on "
@@ -156,15 +158,6 @@ def resume_match(
             on_start(match)
         match = fail_match(league, match, None)
         return _play(env, plan, sprt, league, match, concurrency, on_progress, on_look)
-
-
-def _stored_test(match: Match, test: Mapping[str, Any] | None) -> tuple[int, Sprt | None]:
-    """(games planned, sequential test) of a stored match. test: its setting SPRT_KEY."""
-    if test is None:
-        return match.games, None
-    parameters = dict(test)
-    games = int(parameters.pop("games"))
-    return games, Sprt(**parameters)
 
 
 def check_test(seating: Seating, tested: bool) -> None:

@@ -178,11 +178,17 @@ class DuelReport(_MatchReport):
     score                 (wins + draws / 2) / games
     low                   lower end of the score's 95 % interval
     high                  upper end of the score's 95 % interval
-    interval              the unit that the interval is computed from: "pairs" or "games"
+    interval              what the interval is: for a fixed number of games, computed from "pairs"
+                          or from "games"; or a confidence "sequence", which holds at any stop, of a
+                          match with a sequential test
     elo                   of the score, with its interval; null where the score has no finite one
-    nelo                  normalised Elo, with its interval; null where there is no finite one
+    nelo                  normalised Elo; null below 50 pairs (games, where nothing is paired),
+                          where all pairs are alike, and in a match with a sequential test
+    nelo_low              lower end of its 95 % interval; null as nelo, or where it has no bound
+    nelo_high             upper end of its 95 % interval; null as nelo, or where it has no bound
     los                   likelihood of superiority: the probability that `a` is the stronger one
     biased                a sequential test chose when to stop, so score and Elo lean its way
+                          (their intervals hold all the same)
     wins                  number of games that `a` won
     draws                 number of drawn games
     losses                number of games that `a` lost
@@ -205,7 +211,7 @@ class DuelReport(_MatchReport):
     score: Share
     low: Share
     high: Share
-    interval: Literal["pairs", "games"]
+    interval: Literal["pairs", "games", "sequence"]
     elo: float | None
     elo_low: float | None
     elo_high: float | None

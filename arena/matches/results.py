@@ -23,10 +23,10 @@ class PlayedGames:
     plan     the match
     keep     stores a game; called for each game of a block once it is whole, and for voided tries
     stored   games that are stored already
-    sprt     the sequential test's parameters; None without a test
     games    index in the plan -> the finished game
     tries    index in the plan -> number of spoiled tries
     changed  number of games that came out differently when they were played again
+    sprt     the sequential test's parameters; None without a test
     test     the sequential test that ends the match; None without
     """
 
@@ -37,7 +37,7 @@ class PlayedGames:
         stored: Iterable[GameRecord] = (),
         sprt: Sprt | None = None,
     ) -> None:
-        self._plan, self._keep = plan, keep
+        self._plan, self._keep, self.sprt = plan, keep, sprt
         self.games: dict[int, GameRecord] = {}
         self._errors: list[tuple[int, str]] = []
         self.tries: Counter[int] = Counter()
@@ -46,7 +46,7 @@ class PlayedGames:
         for record in stored:
             self._add(record, voided=is_voided(record.end_reason))
         self.test = (
-            SequentialTest(sprt, 5 if plan.seating.paired and not plan.seating.alone else 3)
+            SequentialTest(sprt, 2 if plan.seating.paired and not plan.seating.alone else 1)
             if sprt
             else None
         )
@@ -86,13 +86,14 @@ class PlayedGames:
         """Give the test all whole blocks that precede the first unfinished one."""
         if self.test is None or self.test.state != "continue":
             return
-        size, cells = self._plan.seating.block, []
+        size = self._plan.seating.block
+        points: list[float] = []
         start = self.test.looked_at * size
         while self._finished(start) and start < self._plan.games:
             block = {index: self.games[index] for index in self._block(start)}
-            cells.append(round(2 * sum(game.points for game in duel_games(self._plan, block))))
+            points.append(sum(game.points for game in duel_games(self._plan, block)))
             start += size
-        self.test.look(cells)
+        self.test.look(points)
 
     @property
     def decided(self) -> bool:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from arena.league.database import League
 from arena.league.matches import KIND_KEY, SPRT_KEY, Match, stored_games
-from arena.stats.score import MatchGame, MatchStatistics, match_statistics
+from arena.stats.anytime import duel_statistics
+from arena.stats.score import MatchGame, MatchStatistics
+from arena.stats.sprt import Sprt
 from pbt.records import GameRecord, is_voided
 
 
@@ -48,16 +50,24 @@ def stored_duel(league: League, match: Match) -> StoredDuel | None:
     if not games:
         return None
     return StoredDuel(
-        match_statistics(games),
+        duel_statistics(games, stored_test(match)[1]),
         tuple(record for _, record in sorted(whole.items())),
         len(planned) - len(whole),
     )
 
 
+def stored_test(match: Match) -> tuple[int, Sprt | None]:
+    """(games planned, sequential test) of a stored match."""
+    if SPRT_KEY not in match.settings:
+        return match.games, None
+    parameters = dict(match.settings[SPRT_KEY])
+    games = int(parameters.pop("games"))
+    return games, Sprt(**parameters)
+
+
 def _place(match: Match, record: GameRecord) -> int:
     """Index of a game in the plan. All tries of a spoiled game share one index."""
-    planned = match.settings[SPRT_KEY]["games"] if SPRT_KEY in match.settings else match.games
-    return record.count % int(planned)
+    return record.count % stored_test(match)[0]
 
 
 def _first_seat(match: Match, place: int, record: GameRecord) -> int:

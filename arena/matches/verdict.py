@@ -208,8 +208,9 @@ def warnings(result: MatchResult) -> list[str]:
         texts.append(f"games of unfinished {units} are left out: {result.left_out}")
     if result.test is not None and result.test.state != "continue":
         texts.append(
-            "the sequential test chose when to stop, so score and Elo lean the way it "
-            "decided; a match of fixed length estimates them"
+            "the sequential test chose when to stop, so score and Elo lean the way it decided; "
+            "their intervals are confidence sequences, which hold at any stop, and a match of "
+            "fixed length estimates them better"
         )
     if forfeits := [
         record.end_reason

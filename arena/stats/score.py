@@ -12,20 +12,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-import numpy as np
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr
 
 from arena.stats.bradley_terry import ELO_PER_NAT
 from arena.stats.intervals import wilson_interval, with_interval
+from arena.stats.normalised_elo import UNSEEN, normalised_elo, score_moments
 from pbt.errors import EngineError
 
 G = TypeVar("G")
 
 MIN_PAIRS = 10
-_UNSEEN_PAIRS = 0.25
-# Van den Bergh, "Comments on normalized Elo": the factor of (score - 1/2) / (standard deviation of
-# a game).
-NORMALISED_ELO = 800.0 / math.log(10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +72,15 @@ class MatchStatistics:
     low          lower end of the score's 95 % interval, in [0, 1]
     high         upper end of the score's 95 % interval, in [0, 1]
     interval     "pairs": computed over pairs; "games": computed over games, because there are no
-                 pairs, too few, or pairs that are all alike
+                 pairs, too few, or pairs that are all alike; "sequence": holds at any stop
+                 (`arena.stats.anytime`)
     elo          Elo difference of the score; None for a score of 0 or 1
     elo_low      Elo difference of low; None where low is 0, so that Elo has no lower bound
     elo_high     Elo difference of high; None where high is 1, so that Elo has no upper bound
-    nelo         normalised Elo; None for fewer than 10 pairs (games, where none are paired), or
-                 when all are alike
-    nelo_low     lower end of its 95 % interval, None as `nelo`
-    nelo_high    upper end of its 95 % interval, None as `nelo`
+    nelo         normalised Elo; None for fewer than 50 pairs (games, where none are paired), when
+                 all are alike, and where the interval is a sequence
+    nelo_low     lower end of its 95 % interval, None as `nelo`, or where it has no bound
+    nelo_high    upper end of its 95 % interval, None as `nelo`, or where it has no bound
     los          likelihood of superiority: the probability that A is stronger, by the normal
                  approximation
     pair_counts  pairs by A's points in them: 0, 0.5, 1, 1.5, 2; None without pairs
@@ -98,7 +95,7 @@ class MatchStatistics:
     score: float
     low: float
     high: float
-    interval: Literal["pairs", "games"]
+    interval: Literal["pairs", "games", "sequence"]
     elo: float | None
     elo_low: float | None
     elo_high: float | None
@@ -200,45 +197,23 @@ def pair_interval(pair_counts: Sequence[int]) -> tuple[float, float]:
 
     pair_counts  pairs by points: 0, 0.5, 1, 1.5, 2
 
-    n pairs are worth n score (1 - score) / variance games. A quarter of a lost pair and a quarter
-    of a won pair are added to the variance, so that outcomes seen once or never have one as well.
     Simulated coverage is 94 to 96 % from 100 pairs on at scores of 0.5 to 0.75, and 93 to 98 % up
     to 0.99, where a mean with its standard error covers as little as 86 %.
     """
-    number, score, _ = _moments(pair_counts)
-    _, mean, variance = _moments(
-        (pair_counts[0] + _UNSEEN_PAIRS, *pair_counts[1:-1], pair_counts[-1] + _UNSEEN_PAIRS)
-    )
-    return wilson_interval(score, number * mean * (1 - mean) / variance)
+    return wilson_interval(score_moments(pair_counts)[1], effective_pairs(pair_counts))
 
 
-def normalised_elo(counts: Sequence[int]) -> tuple[float, float, float] | None:
-    """(nElo, low, high), 95 %; None for fewer than 10 counts, or when all are alike.
+def effective_pairs(pair_counts: Sequence[int]) -> float:
+    """How many independent games without draws would make the score as certain as these pairs.
 
-    Normalised Elo is t = (mean - 1/2) / standard deviation of a game, times 800 / ln 10. It says
-    how few games show which side is better.
-
-    counts  games lost, drawn, won (3), or pairs by points (5), lowest first; the deviation of a
-            pair is that of a game over sqrt 2
-
-    Var t = (1 - t skewness + t^2 (kurtosis - 1) / 4) / (n - 1), by the delta method. fishtest
-    divides by n instead, which covers 93.9 % in the worst case of 100 pairs. fastchess takes the
-    deviation as known and leaves out all terms but the 1; at a score of 0.75 such intervals cover
-    84 %.
+    n pairs are worth n score (1 - score) / variance games. A quarter of a lost pair and a quarter
+    of a won pair are added to score and variance, so that outcomes seen once or never have a
+    variance as well.
     """
-    number, mean, variance = _moments(counts)
-    if number < MIN_PAIRS or variance <= 0.0:
-        return None
-    deviation = math.sqrt(variance)
-    standard = (np.linspace(0.0, 1.0, len(counts)) - mean) / deviation
-    weights = np.asarray(counts, dtype=np.float64) / number
-    skewness, kurtosis = float(weights @ standard**3), float(weights @ standard**4)
-    t = (mean - 0.5) / deviation
-    half = float(stdtrit(number - 1, 0.975)) * math.sqrt(
-        max(0.0, 1 - t * skewness + t**2 * (kurtosis - 1) / 4) / (number - 1)
+    number, mean, variance = score_moments(
+        (pair_counts[0] + UNSEEN, *pair_counts[1:-1], pair_counts[-1] + UNSEEN)
     )
-    unit = NORMALISED_ELO / math.sqrt((len(counts) - 1) / 2)
-    return unit * t, unit * (t - half), unit * (t + half)
+    return (number - 2 * UNSEEN) * mean * (1 - mean) / variance
 
 
 def superiority(counts: Sequence[int]) -> float:
@@ -246,7 +221,7 @@ def superiority(counts: Sequence[int]) -> float:
 
     It is 0, 0.5 or 1 when all counts are alike.
     """
-    number, mean, variance = _moments(counts)
+    number, mean, variance = score_moments(counts)
     if variance <= 0.0:
         return 0.5 if mean == 0.5 else float(mean > 0.5)
     return float(ndtr((mean - 0.5) / math.sqrt(variance / number)))
@@ -300,22 +275,6 @@ def _even_pairs(pairs: Sequence[Sequence[MatchGame]], even: int) -> tuple[int, i
     """Of the `even` pairs worth 1 point: (each side won once, both games drawn)."""
     drawn = sum(all(game.points == 0.5 for game in pair) for pair in pairs)
     return even - drawn, drawn
-
-
-def _moments(counts: Sequence[float]) -> tuple[float, float, float]:
-    """(number, mean, variance) of scores from 0 to 1 in equal steps.
-
-    Raises: EngineError when all counts are 0 or one is negative.
-    """
-    number = sum(counts)
-    if number <= 0 or min(counts) < 0:
-        raise EngineError(f"counts {tuple(counts)}: expected none below 0, and at least one above")
-    scores, weights = (
-        np.linspace(0.0, 1.0, len(counts)),
-        np.asarray(counts, dtype=np.float64) / number,
-    )
-    mean = float(weights @ scores)
-    return number, mean, float(weights @ (scores - mean) ** 2)
 
 
 def _interval(

@@ -1,9 +1,11 @@
 """Sequential probability ratio test of a match: stop once the games decide, with bounded errors.
 
 It decides which of two differences in strength, elo0 or elo1, is the more likely one. The test is
-the generalised SPRT on the pentanomial (Wald 1945; Van den Bergh, "Comments on normalized Elo",
-sections 1 and 4.1, and "A practical introduction to the GSPRT"). It compares the most likely
-distribution of pairs of strength elo1 with the most likely one of strength elo0.
+the generalised SPRT (Wald 1945; Van den Bergh, "Comments on normalized Elo", and "A practical
+introduction to the GSPRT"). It compares the most likely distribution of units of strength elo1 with
+the most likely one of strength elo0. A unit is a seed pair, or a game where nothing is paired. Its
+result is the points of A, which have a multinomial distribution, or the mean margin of A, which is
+taken as normal.
 """
 
 import math
@@ -15,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arena.stats.bradley_terry import ELO_PER_NAT
-from arena.stats.score import NORMALISED_ELO
+from arena.stats.normalised_elo import NORMALISED_ELO
 from pbt.errors import EngineError
 
-EloModel = Literal["normalised", "logistic"]
+EloModel = Literal["normalised", "logistic", "margin"]
 State = Literal["continue", "accept H0", "accept H1"]
 # The count of an outcome that has not occurred, as in fishtest and fastchess: it is still possible.
 EMPTY_CELL = 1e-3
@@ -37,7 +39,8 @@ class Sprt:
     alpha  how often H1 is accepted although H0 holds
     beta   how often H0 is accepted although H1 holds
     model  "normalised": the number of pairs that a decision takes depends on elo0 and elo1 alone;
-           "logistic": Elo as in ratings
+           "logistic": Elo as in ratings; "margin": normalised Elo of the margin, which is the mean
+           margin over the deviation of a game, times 800 / ln 10
     Raises: EngineError that names every bound that makes no test.
     """
 
@@ -71,12 +74,9 @@ class Sprt:
         """H1 is accepted at or above this log-likelihood ratio."""
         return math.log((1 - self.beta) / self.alpha)
 
-    def llr(self, counts: Sequence[int]) -> float:
-        """The log-likelihood ratio of these counts.
-
-        counts  pairs by A's points in them: 0, 0.5, 1, 1.5, 2; or games lost, drawn, won
-        """
-        return float(log_likelihood_ratio(counts, self.elo0, self.elo1, self.model))
+    def window(self, games: int) -> float:
+        """elo1 - elo0 in deviations of a unit of so many games, as normalised Elo."""
+        return math.sqrt(games) * (self.elo1 - self.elo0) / NORMALISED_ELO
 
     def state(self, llr: float) -> State:
         if llr >= self.upper:
@@ -87,40 +87,84 @@ class Sprt:
 class SequentialTest:
     """A running test. It takes results in the planned order, so that arrival times decide nothing.
 
-    sprt    the hypotheses
-    counts  [5] pairs by points, or [3] games lost, drawn, won, that were looked at
-    llr     log-likelihood ratio of `counts`
-    state   decision after `counts`
+    sprt   the hypotheses
+    games  games of a unit: 2 where they are played in pairs, else 1
+    sums   what the likelihood needs of the units that were looked at: [5] pairs by points, or [3]
+           games lost, drawn, won; under the model "margin" [3] their number, the sum of margins,
+           the sum of squared margins
+    llr    log-likelihood ratio of `sums`
+    state  decision after `sums`
     """
 
-    def __init__(self, sprt: Sprt, cells: int) -> None:
-        self.sprt = sprt
-        self.counts = np.zeros(cells)
+    def __init__(self, sprt: Sprt, games: int) -> None:
+        self.sprt, self.games = sprt, games
+        self.sums = np.zeros(3 if sprt.model == "margin" else 2 * games + 1)
         self.llr, self.state = 0.0, sprt.state(0.0)
 
     @property
     def looked_at(self) -> int:
-        """How many pairs (or games) the test has looked at."""
-        return int(self.counts.sum())
+        """How many units the test has looked at."""
+        return int(self.sums[0] if self.sprt.model == "margin" else self.sums.sum())
 
-    def look(self, cells: Sequence[int]) -> None:
-        """Takes the next pairs (or games), as cells of `counts`, up to the one that decides."""
-        if self.state != "continue" or not cells:
+    def look(self, results: Sequence[float]) -> None:
+        """Takes the next units, up to the one that decides.
+
+        results  of each unit the sum of A's points; under the model "margin" A's mean margin
+        """
+        if self.state != "continue" or not len(results):
             return
-        after = self.counts + np.cumsum(np.eye(len(self.counts))[list(cells)], axis=0)
-        ratios = log_likelihood_ratio(after, self.sprt.elo0, self.sprt.elo1, self.sprt.model)
+        after = self.sums + np.cumsum(self._terms(np.asarray(results, dtype=np.float64)), axis=0)
+        ratios = self._ratios(after)
         decided = np.flatnonzero((ratios >= self.sprt.upper) | (ratios <= self.sprt.lower))
         last = int(decided[0]) if len(decided) else -1
-        self.counts, self.llr = after[last], float(ratios[last])
+        self.sums, self.llr = after[last], float(ratios[last])
         self.state = self.sprt.state(self.llr)
+
+    def _terms(self, results: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[units, k] what each unit adds to `sums`."""
+        if self.sprt.model == "margin":
+            return np.stack([np.ones_like(results), results, results**2], axis=1)
+        cells: NDArray[np.float64] = np.eye(len(self.sums))[np.rint(2 * results).astype(int)]
+        return cells
+
+    def _ratios(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        sprt = self.sprt
+        if sprt.model == "margin":
+            return margin_likelihood_ratio(sums, sprt.elo0, sprt.elo1, self.games)
+        return log_likelihood_ratio(sums, sprt.elo0, sprt.elo1, sprt.model)
+
+
+def margin_likelihood_ratio(
+    sums: ArrayLike, elo0: float, elo1: float, games: int
+) -> NDArray[np.float64]:
+    """LLR of elo1 against elo0 for units whose margins are normal, [...], in nats.
+
+    sums   [..., 3] number of units, sum of margins, sum of squared margins
+    games  games of a unit; the deviation of a game is that of a unit times sqrt games
+
+    N/2 log((1 + (z - t0)^2) / (1 + (z - t1)^2)), z = mean / deviation with n in it, t0 and t1 the
+    strengths in deviations of a unit (Van den Bergh, "Comments on normalized Elo", section 4.2). It
+    is the ratio of the likelihoods of the means t0 s and t1 s, s the deviation found, each with its
+    most likely variance. It is 0 where all margins are equal.
+    """
+    number, total, squares = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
+    count = np.maximum(number, 1.0)
+    mean = total / count
+    variance = squares / count - mean**2
+    varied = variance > _TOLERANCE * squares / count
+    z = mean / np.sqrt(np.where(varied, variance, 1.0))
+    t0, t1 = (math.sqrt(games) * elo / NORMALISED_ELO for elo in (elo0, elo1))
+    ratio = number / 2 * (np.log1p((z - t0) ** 2) - np.log1p((z - t1) ** 2))
+    return np.where(varied, ratio, 0.0)
 
 
 def log_likelihood_ratio(
     counts: ArrayLike, elo0: float, elo1: float, model: EloModel = "normalised"
 ) -> NDArray[np.float64]:
-    """LLR of elo1 against elo0, [...], in nats; 0 where no game was played.
+    """LLR of elo1 against elo0 for units by points, [...], in nats; 0 where no game was played.
 
     counts  [..., 5] pairs by points, or [..., 3] games lost, drawn, won
+    model   "normalised" or "logistic"
     Raises: EngineError on another shape or negative counts.
     """
     counts = np.asarray(counts, dtype=np.float64)

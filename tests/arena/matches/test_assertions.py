@@ -64,9 +64,9 @@ def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
 def test_a_sequential_test_holds_fails_or_is_open() -> None:
     (assertion,) = read_assertions(["sprt"], tested=True)
     states = []
-    for cells in ([4] * 40, [0] * 40, [2]):
-        test = SequentialTest(Sprt(0.0, 50.0), 5)
-        test.look(cells)
+    for points in ([2.0] * 40, [0.0] * 40, [1.0]):
+        test = SequentialTest(Sprt(0.0, 50.0), 2)
+        test.look(points)
         states.append(holds(assertion, GOOD, test))
     assert states == [True, False, None]
     with pytest.raises(MatchError, match="no sequential test; add one, such as --sprt 0,20"):

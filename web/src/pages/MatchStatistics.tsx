@@ -23,6 +23,7 @@ export function MatchStatistics({
         Score of {first}: <span class="number">{percent(of.score)}</span>{" "}
         <small class="number">
           [{percent(of.low)}, {percent(of.high)}]
+          {of.interval === "sequence" && " at any stop"}
         </small>
       </h2>
       <Bar of={of} first={first} second={second} />
@@ -36,7 +37,7 @@ export function MatchStatistics({
           <small class="number">{interval(of.elo_low, of.elo_high)}</small>
         </Fact>
         <Fact name="normalised Elo">
-          <Value of={of.nelo} format={elo} why="fewer than ten pairs, or all alike" />{" "}
+          <Value of={of.nelo} format={elo} why="fewer than 50 pairs, all alike, or a sequential test" />{" "}
           <small class="number">{interval(of.nelo_low, of.nelo_high)}</small>
         </Fact>
         <Fact name="likely the stronger">{percent(of.los)}</Fact>
