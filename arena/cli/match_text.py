@@ -12,6 +12,7 @@ from arena.matches.report_schema import (
     AssertionReport,
     DuelReport,
     EstimateReport,
+    MarginReport,
     MeasureReport,
     PartnerReport,
     PartnersReport,
@@ -77,7 +78,8 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
     counted = report.wins + report.draws + report.losses
     first, second = side_names(result)
     above = f"({first} above {second})"
-    rows = [
+    rows = [] if report.margin is None else [("Margin", _margin(report.margin, above))]
+    rows += [
         (
             "Score",
             (
@@ -112,6 +114,18 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
         )
         rows.append(("Seats", f"{seats}   (won-drawn-lost)"))
     return rows
+
+
+def _margin(margin: MarginReport, above: str) -> str:
+    """The mean margin of a game with its interval."""
+    ends = "no interval"
+    if margin.low is not None and margin.high is not None:
+        ends = f"[{margin.low:+.3g}, {margin.high:+.3g}]"
+    stop = " at any stop" if margin.interval == "sequence" else ""
+    return (
+        f"{margin.mean:+.3g} {ends}{stop} a game   LOS {100 * margin.los:.1f} %   {above}; this "
+        "decides"
+    )
 
 
 def _nelo(report: DuelReport) -> str:
@@ -272,7 +286,7 @@ def _games(report: AnyReport) -> str:
 
 def _sprt(sprt: SprtReport, *, paired: bool) -> str:
     units = "pairs" if paired else "games"
-    unit = "nElo" if sprt.model == "normalised" else "Elo"
+    unit = {"normalised": "nElo", "logistic": "Elo", "margin": "nElo of the margin"}[sprt.model]
     state = {"continue": "not decided", "accept H0": "H0 accepted", "accept H1": "H1 accepted"}[
         sprt.state
     ]

@@ -19,6 +19,7 @@ from arena.cli.match_options import (
     players_named,
     progress_bar,
 )
+from arena.cli.match_text import match_lines
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.rating_report import standings_report
 from arena.cli.rating_table import print_standings
@@ -29,7 +30,7 @@ from arena.league.ratings import RatingTable, match_table
 from arena.matches.game_list import is_spoiled
 from arena.matches.match_result import MatchResult
 from arena.matches.report import match_report
-from arena.matches.report_schema import TableReport
+from arena.matches.report_schema import DuelReport, PartnersReport
 from arena.matches.tournament import (
     DEFAULT_GAMES,
     Fixture,
@@ -103,7 +104,11 @@ def tournament(
     if as_json:
         print_json(_report(played, table))
     elif played.results:
-        print_standings(_title(played), table, top=0)
+        if table.objective == "return":
+            for _, result in played.results:
+                print("\n".join(match_lines(result)))
+        else:
+            print_standings(_title(played), table, top=0)
         print(
             f"Saved: {_matches(played)}; every player against every other one: arena matrix "
             f"--env {resolved[0].env_name}{data_text(data)}"
@@ -115,7 +120,8 @@ def _say_match(fixture: Fixture, result: MatchResult) -> None:
     number = f"match {result.match_id}: " if result.match_id is not None else ""
     interim = " (interim)" * result.interim
     names = " vs ".join(player.label for player in result.plan.players)
-    if (stats := result.statistics) is None:
+    stats = result.statistics
+    if stats is None or result.margin is not None:
         said = f"{verdict(result)}, after {len(result.records)} games"
     else:
         said = f"{stats.score:.1%} [{stats.low:.1%}, {stats.high:.1%}] of {stats.total.games} games"
@@ -155,8 +161,10 @@ def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
     At larger tables there is no score: the standings stand in its place.
     """
     report = match_report(result)
-    if isinstance(report, TableReport):
+    if not isinstance(report, DuelReport):
         table = report.model_dump(mode="json", include={"standings", "games", "verdict"})
+        if isinstance(report, PartnersReport):
+            table["partners"] = [one.model_dump(mode="json") for one in report.players]
         players = [player.label for player in result.plan.players]
         return {
             "match": result.match_id,
@@ -178,6 +186,7 @@ def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
         "high": stats.high,
         "games": stats.total.games,
         **asdict(stats.total),
+        "margin": None if report.margin is None else report.margin.model_dump(mode="json"),
         "interim": result.interim,
     }
 

@@ -16,11 +16,13 @@ from arena.matches.results import (
     seat_returns,
 )
 from arena.matches.seating import SeatHolder
+from arena.matches.stored import margins_of
 from arena.players.resolve import RANDOM, ResolvedPlayer
 from arena.stats.anytime import duel_statistics
 from arena.stats.bradley_terry import Rating
 from arena.stats.cross_play import CrossPlay, cross_play
 from arena.stats.free_for_all import FreeForAll, free_for_all
+from arena.stats.margin import MarginStatistics
 from arena.stats.plackett_luce import Ranking, fit_rankings
 from arena.stats.score import MatchStatistics
 from arena.stats.seat_means import Mean, block_means, lead, mean_of
@@ -67,6 +69,7 @@ class MatchResult:
     notes        what a reader of the numbers should know
     left_out     number of finished games that do not count, because their block is unfinished
     partners     self-play and cross-play, where returns count and players can take every seat
+    margin       of the first player, where margins decide between two; else None
     """
 
     plan: MatchPlan
@@ -82,6 +85,7 @@ class MatchResult:
     notes: tuple[str, ...]
     left_out: int = 0
     partners: CrossPlay | None = None
+    margin: MarginStatistics | None = None
 
     @property
     def a(self) -> ResolvedPlayer:
@@ -126,10 +130,11 @@ def match_result(
     counted = results.counted
     together = plan.seating.kind == "partners"
     duel = plan.seating.duel
+    games = duel_games(plan, counted) if duel else []
     return MatchResult(
         plan=plan,
         match_id=match.id if match else None,
-        statistics=duel_statistics(duel_games(plan, counted), results.sprt) if duel else None,
+        statistics=duel_statistics(games, results.sprt) if duel else None,
         table=None if duel or together else _table(plan, results),
         returns=tuple(leads(plan, counted)),
         test=results.test,
@@ -142,6 +147,7 @@ def match_result(
         partners=cross_play(partner_returns(plan, counted), len(plan.players))
         if together
         else None,
+        margin=margins_of(games, plan.objective, results.sprt) if duel else None,
     )
 
 

@@ -7,7 +7,7 @@ the seed nor the seats favour a player.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from arena.guests.player import GuestError
 from arena.league.database import League
@@ -82,6 +82,8 @@ def play_match(
     most = games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES)
     plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables, objective=objective)
     check_test(plan.seating, sprt is not None)
+    if sprt is not None and plan.objective == "margin":
+        sprt = replace(sprt, model="margin")
     if league is None:
         return _play(spec, plan, sprt, None, None, concurrency, on_progress, on_look)
     match = _new_match(league, plan, sprt)

@@ -16,6 +16,7 @@ from arena.matches.report_schema import (
     DuelReport,
     EstimateReport,
     LeadReport,
+    MarginReport,
     MatchReport,
     MeasureReport,
     PartnerReport,
@@ -138,13 +139,26 @@ def _duel(result: MatchResult, asserted: Sequence[Assertion]) -> DuelReport:
         points=stats.total.wins + stats.total.draws / 2,
         first_against_second=TallyReport(**asdict(stats.first_against_second)),
         returns=_returns(result.returns) if result.returns else None,
-        stronger="a" if stats.low > 0.5 else "b" if stats.high < 0.5 else None,
+        margin=None if result.margin is None else MarginReport(**asdict(result.margin)),
+        stronger=_stronger(result),
         halving_games=halving_games(result),
         sprt=None if test is None else _sprt(test),
         assertions=tuple(
             AssertionReport(text=one.text, holds=holds(one, stats, test)) for one in asserted
         ),
     )
+
+
+def _stronger(result: MatchResult) -> Literal["a", "b"] | None:
+    """The player whose margin is above 0 by its interval, or whose score is above a half."""
+    ends: tuple[float | None, float | None] = (result.duel.low, result.duel.high)
+    even = 0.5
+    if result.margin is not None:
+        ends, even = (result.margin.low, result.margin.high), 0.0
+    low, high = ends
+    if low is not None and low > even:
+        return "a"
+    return "b" if high is not None and high < even else None
 
 
 def _returns(returns: Sequence[tuple[float, float]]) -> ReturnsReport:

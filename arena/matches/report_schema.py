@@ -82,6 +82,28 @@ class ReturnsReport(_Report):
     lead: MeasureReport | None
 
 
+class MarginReport(_Report):
+    """How much `a` won, half of how much more it returned than `b`.
+
+    units      seed pairs, or games where nothing is paired
+    mean       mean margin of a unit, which is the mean over its games
+    deviation  standard deviation of a unit; null for a single one
+    low        lower end of the mean's 95 % interval; null where margins do not vary, or it has no
+               bound
+    high       upper end of the interval, null as low
+    interval   what the interval is: "skewed t" for a fixed number of units, "sequence" for any stop
+    los        likelihood of superiority: the probability that `a` wins more than `b`
+    """
+
+    units: Count
+    mean: float
+    deviation: float | None
+    low: float | None
+    high: float | None
+    interval: Literal["skewed t", "sequence"]
+    los: Share
+
+
 class SprtReport(_Report):
     """The sequential probability ratio test of a match.
 
@@ -89,7 +111,7 @@ class SprtReport(_Report):
     elo1       strength of hypothesis H1
     alpha      probability of accepting H1 although H0 holds
     beta       probability of accepting H0 although H1 holds
-    model      the unit of strength: normalised or logistic Elo
+    model      the unit of strength: normalised or logistic Elo, or normalised Elo of the margin
     llr        log-likelihood ratio of H1 to H0 so far
     lower      at or below this ratio H0 is accepted
     upper      at or above this ratio H1 is accepted
@@ -101,7 +123,7 @@ class SprtReport(_Report):
     elo1: float
     alpha: float
     beta: float
-    model: Literal["normalised", "logistic"]
+    model: Literal["normalised", "logistic", "margin"]
     llr: float
     lower: float
     upper: float
@@ -199,7 +221,9 @@ class DuelReport(_MatchReport):
     as_second             games of `a` in the second seat
     first_against_second  games from the side of the player in the first seat
     returns               in games of one seat, else null
-    stronger              the player whose score is above 0.5 by its interval; null for neither
+    margin                where margins decide, else null
+    stronger              by the interval of the margin where margins decide, else of the score;
+                          null for neither
     halving_games         number of games that would halve the interval
     sprt                  the sequential test; null without one
     assertions            as the caller gave them
@@ -230,6 +254,7 @@ class DuelReport(_MatchReport):
     as_second: TallyReport
     first_against_second: TallyReport
     returns: ReturnsReport | None
+    margin: MarginReport | None
     stronger: Literal["a", "b"] | None
     halving_games: Count
     sprt: SprtReport | None

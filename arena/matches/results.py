@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean
 
 from scipy.stats import rankdata
 
@@ -87,13 +88,19 @@ class PlayedGames:
         if self.test is None or self.test.state != "continue":
             return
         size = self._plan.seating.block
-        points: list[float] = []
+        units: list[float] = []
         start = self.test.looked_at * size
         while self._finished(start) and start < self._plan.games:
             block = {index: self.games[index] for index in self._block(start)}
-            points.append(sum(game.points for game in duel_games(self._plan, block)))
+            units.append(self._unit(duel_games(self._plan, block)))
             start += size
-        self.test.look(points)
+        self.test.look(units)
+
+    def _unit(self, games: Sequence[MatchGame]) -> float:
+        """What the sequential test takes of a block: A's points, or its mean margin."""
+        if self._plan.objective == "margin":
+            return fmean(game.margin for game in games)
+        return sum(game.points for game in games)
 
     @property
     def decided(self) -> bool:

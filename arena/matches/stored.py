@@ -3,14 +3,16 @@
 Neither the players nor their game nor torch are needed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arena.league.database import League
 from arena.league.matches import KIND_KEY, SPRT_KEY, Match, stored_games
 from arena.stats.anytime import duel_statistics
+from arena.stats.margin import MarginStatistics, margin_statistics, unit_margins
 from arena.stats.score import MatchGame, MatchStatistics
 from arena.stats.sprt import Sprt
+from pbt.objective import ObjectiveKind
 from pbt.records import GameRecord, is_voided
 
 
@@ -19,11 +21,13 @@ class StoredDuel:
     """The result of a stored match of two.
 
     statistics  of the first player
+    margin      of the first player, where margins decide; else None
     records     the games that count
     errors      number of tries that the environment spoiled
     """
 
     statistics: MatchStatistics
+    margin: MarginStatistics | None
     records: tuple[GameRecord, ...]
     errors: int
 
@@ -51,9 +55,22 @@ def stored_duel(league: League, match: Match) -> StoredDuel | None:
         return None
     return StoredDuel(
         duel_statistics(games, stored_test(match)[1]),
+        margins_of(games, match.objective, stored_test(match)[1]),
         tuple(record for _, record in sorted(whole.items())),
         len(planned) - len(whole),
     )
+
+
+def margins_of(
+    games: Sequence[MatchGame], objective: ObjectiveKind, test: Sprt | None
+) -> MarginStatistics | None:
+    """The statistics of a match of two by margin; None where something else decides.
+
+    test  the sequential test that may stop the match
+    """
+    if objective != "margin":
+        return None
+    return margin_statistics(unit_margins(games), test, 1 if games[0].pair is None else 2)
 
 
 def stored_test(match: Match) -> tuple[int, Sprt | None]:
@@ -86,6 +103,7 @@ def game_from_seat(record: GameRecord, seat: int) -> MatchGame:
         seat == 0,
         record.pair,
         record.trajectory_hash,
+        (record.seats[seat].returns - record.seats[1 - seat].returns) / 2,
     )
 
 

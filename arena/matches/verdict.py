@@ -7,6 +7,7 @@ from arena.matches.match_result import MatchResult, TableResult
 from arena.matches.seating import SeatHolder
 from arena.stats.cross_play import CrossPlay
 from arena.stats.intervals import mean_interval
+from arena.stats.margin import MarginStatistics
 
 FEW_DISTINCT = 0.5
 _OPENINGS = "more opening plies (evaluation.opening_plies) would help"
@@ -23,14 +24,30 @@ def verdict(result: MatchResult) -> str:
         strength = (
             _at_least(test.sprt.elo0) if test.state == "accept H1" else _below(test.sprt.elo1)
         )
-        unit = "normalised Elo" if test.sprt.model == "normalised" else "Elo"
+        unit = {
+            "normalised": "normalised Elo",
+            "logistic": "Elo",
+            "margin": "normalised Elo of the margin",
+        }[test.sprt.model]
         return f"{side_names(result)[0]} is {strength} (sequential test, {unit}{_doubt(result)})"
     if result.same_player:
         return _verdict_on_one(result)
     if result.plan.seating.alone:
         return _verdict_alone(result)
+    if result.margin is not None:
+        return _margin_verdict(result, result.margin)
     winner = _ahead(side_names(result), stats.low, stats.high, 0.5)
     return f"{winner} is stronger (95 %{_doubt(result)})" if winner else _undecided(result)
+
+
+def _margin_verdict(result: MatchResult, margin: MarginStatistics) -> str:
+    """The verdict by the mean margin, whatever the number of games won."""
+    if margin.low is None or margin.high is None:
+        return _undecided(result)
+    winner = _ahead(side_names(result), margin.low, margin.high, 0.0)
+    if winner is None:
+        return _undecided(result)
+    return f"{winner} is stronger by margin (95 %{_doubt(result)})"
 
 
 def _ahead(names: tuple[str, str], low: float, high: float, even: float) -> str | None:

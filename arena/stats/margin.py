@@ -7,12 +7,14 @@ deal gives one side it gives the other side after the swap.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from arena.stats.anytime import margin_sequence
+from arena.stats.score import MatchGame, whole_groups
 from arena.stats.sprt import Sprt
 from pbt.errors import EngineError
 
@@ -44,6 +46,12 @@ class MarginStatistics:
         if self.low is not None and self.low > 0:
             return "A is stronger"
         return "B is stronger" if self.high is not None and self.high < 0 else "not decided"
+
+
+def unit_margins(games: Sequence[MatchGame]) -> list[float]:
+    """A's mean margin in each whole seed pair, or in games that belong to none, each game's."""
+    pairs = whole_groups(((game.pair, game) for game in games), 2, "pair")
+    return [fmean(game.margin for game in unit) for unit in pairs or [[game] for game in games]]
 
 
 def margin_statistics(

@@ -32,12 +32,14 @@ class MatchGame:
     a_first          whether A held seat 0
     pair             number of the seed pair, None for a game that belongs to no pair
     trajectory_hash  hash of the moves: equal games have equal hashes
+    margin           half of how much more A returned; A's return where returns sum to 0
     """
 
     points: float
     a_first: bool
     pair: int | None
     trajectory_hash: str
+    margin: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,6 +208,7 @@ def test_a_failed_check_lists_its_problems_last() -> None:
         (1, 0),
         1,
         0,
+        None,
     )
     lines = report_lines(report)
     assert lines[-3:] == ["breaks the contract in 2 places:", "  seed 3: late", "  seed 4: late"]

@@ -6,6 +6,7 @@ import pytest
 
 from arena.cli.rating_report import standings_report
 from arena.cli.rating_table import best_lines, leader, print_standings, why_no_best
+from arena.league.rating_models import Rated
 from arena.league.ratings import (
     RatingTable,
     Standing,
@@ -19,6 +20,8 @@ from arena.stats.score import Tally
 from arena.stats.win_matrix import win_matrix
 from pbt.records import PlayerRef
 from tests.arena.league.samples import snapshot
+
+RATED = Rated((), "Elo", "Bradley-Terry", (), {}, None)
 
 
 def standing(
@@ -48,7 +51,7 @@ def standing(
 
 
 def shown(capsys: pytest.CaptureFixture[str], *rows: Standing) -> list[str]:
-    print_standings("demo", RatingTable(rows, win_matrix([])))
+    print_standings("demo", RatingTable(rows, win_matrix([]), "win", RATED))
     return capsys.readouterr().out.splitlines()
 
 
@@ -93,7 +96,7 @@ def test_the_best_is_a_snapshot_that_plays_where_there_is_one() -> None:
     )
     assert leader([oneply, gone, best]) == best_standing([oneply, gone, best]) == best
     assert leader([oneply]) == oneply and best_standing([oneply]) is None
-    (line,) = best_lines("demo", [oneply, gone, best], ["player"])
+    (line,) = best_lines("demo", [oneply, gone, best], ["player"], "win")
     assert line.startswith("demo@best is ")
     assert "of its snapshots that play and have 30 games or more" in line
 
@@ -101,7 +104,7 @@ def test_the_best_is_a_snapshot_that_plays_where_there_is_one() -> None:
 def test_each_role_has_a_best_of_its_own() -> None:
     prey, predator = standing("a", 300.0, role="prey"), standing("b", 50.0, role="predator")
     assert best_of_roles([prey, predator]) == {"predator": predator, "prey": prey}
-    lines = best_lines("tag", [prey, predator], ["predator", "prey", "tree"])
+    lines = best_lines("tag", [prey, predator], ["predator", "prey", "tree"], "win")
     assert lines[0].startswith(f"tag/predator@best is {predator.label}")
     assert lines[1].startswith(f"tag/prey@best is {prey.label}")
     assert lines[2].startswith("tag/tree@best: none yet; no evaluation game was played yet")

@@ -159,7 +159,7 @@ def test_a_game_of_three_seats_is_rated_from_one_match_of_all(
 ) -> None:
     spread = ("--env", "mpe", "--set", "scenario=simple_spread", "--set", "max_cycles=2")
     bot = program(tmp_path, LOWEST)
-    folder = ("--data", str(tmp_path / "data"), "--games", "6")
+    folder = ("--data", str(tmp_path / "data"), "--games", "6", "--objective", "win")
     played = report(capsys, "tournament", "random", bot, *spread, *folder)
     (match,) = played["matches"]
     assert (match["round"], match["games"], len(match["standings"])) == (1, 6, 2)
@@ -167,3 +167,17 @@ def test_a_game_of_three_seats_is_rated_from_one_match_of_all(
     assert run(["tournament", "random", bot, *spread, *folder]) == 0
     shown = capsys.readouterr()
     assert "6 games" in shown.err and "tournament   mpe, 1 match" in shown.out
+
+
+def test_where_returns_count_players_are_seated_with_themselves(
+    tmp_path: Path, capsys: Output
+) -> None:
+    spread = ("--env", "mpe", "--set", "scenario=simple_spread", "--set", "max_cycles=2")
+    bot = program(tmp_path, LOWEST)
+    folder = ("--data", str(tmp_path / "data"), "--games", "8")
+    played = report(capsys, "tournament", "random", bot, *spread, *folder)
+    (match,) = played["matches"]
+    assert played["objective"] == "return" and played["players"] == []
+    assert [one["self_play"]["value"] < 0 for one in match["partners"]] == [True, True]
+    assert run(["tournament", "random", bot, *spread, *folder]) == 0
+    assert "Saved: match 1" in capsys.readouterr().out

@@ -98,5 +98,5 @@ def test_copies_of_an_equal_player_are_as_strong_as_it(tmp_path: Path) -> None:
                 writer.game(game(number, (A, RANDOM, RANDOM), (own, *places), "evaluation"))
             writer.drain(60)
         (row,) = [row for row in standings(league, "demo") if row.player == A]
-    assert row.elo == pytest.approx(0.0, abs=1e-6)
+    assert row.rating == pytest.approx(0.0, abs=1e-6)
     assert row.total.score == 0.5

@@ -148,8 +148,10 @@ def most_likely(layout: Layout, meetings: Meetings, start: Vector) -> Vector:
         slope = np.array([(height(found + h) - height(found - h)) / 2e-4 for h in steps])
         bend = [
             [
-                height(found + g + h) - height(found + g - h)
-                - height(found - g + h) + height(found - g - h)
+                height(found + g + h)
+                - height(found + g - h)
+                - height(found - g + h)
+                + height(found - g - h)
                 for g in 100 * steps
             ]
             for h in 100 * steps
