@@ -57,7 +57,7 @@ class Standing:
 class RatingTable:
     """A rating table.
 
-    rows       one for each player; empty where returns are what counts
+    rows       best first, players without a rating last; empty where returns are what counts
     matrix     the results behind the ratings
     objective  what the ratings count
     rated      the ratings with their model
@@ -104,8 +104,14 @@ def _table(
     kept = named_snapshots(league, ids, population)
     met = dict(zip(results.matrix.players, results.matrix.rows(), strict=True))
     rated = rate(results, objective)
-    rows = [_standing(one, met[one.player], kept) for one in rated.players]
+    rows = sorted(
+        (_standing(one, met[one.player], kept) for one in rated.players), key=_rating_order
+    )
     return RatingTable(rows, results.matrix, objective, rated)
+
+
+def _rating_order(row: Standing) -> tuple[float, str]:
+    return math.inf if row.rating is None else -row.rating, str(row.player)
 
 
 def by_lower_bound(table: Sequence[Standing]) -> list[Standing]:

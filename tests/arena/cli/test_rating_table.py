@@ -78,7 +78,7 @@ def test_the_distance_to_random_makes_nobody_provisional() -> None:
     ]
     assert [
         player["rank"]
-        for player in standings_report(RatingTable(strong, win_matrix([])))["players"]
+        for player in standings_report(RatingTable(strong, win_matrix([]), "win", RATED))["players"]
     ] == [1, 2, 3]
     assert leader(strong) == best_standing(strong) == strong[0]
 
@@ -98,7 +98,7 @@ def test_the_best_is_a_snapshot_that_plays_where_there_is_one() -> None:
     assert leader([oneply]) == oneply and best_standing([oneply]) is None
     (line,) = best_lines("demo", [oneply, gone, best], ["player"], "win")
     assert line.startswith("demo@best is ")
-    assert "of its snapshots that play and have 30 games or more" in line
+    assert "of its 1 snapshots that play and have 30 games or more" in line
 
 
 def test_each_role_has_a_best_of_its_own() -> None:
@@ -118,5 +118,5 @@ def test_rows_without_weights_are_marked(capsys: pytest.CaptureFixture[str]) -> 
     assert not any("*" in line for line in shown(capsys, there))
     assert [
         player["weights_removed"]
-        for player in standings_report(RatingTable([gone, there], win_matrix([])))["players"]
+        for player in standings_report(RatingTable([gone, there], win_matrix([]), "win", RATED))["players"]
     ] == [True, False]

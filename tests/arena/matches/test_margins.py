@@ -1,5 +1,6 @@
 """Matches where margins decide: who won more counts, not who won more games."""
 
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -19,7 +20,7 @@ from pbt.errors import PlayerError
 from pbt.records import PlayerRef
 from tests.arena.league.samples import RANDOM, game, snapshot_player
 
-LEDUC = ResolvedPlayer(PlayerRef("scripted", "random"), "random", "leduc", {})
+LEDUC = ResolvedPlayer(PlayerRef("scripted", "random"), "random", "leduc_holdem", {})
 
 
 def test_the_margin_is_that_of_the_stored_returns(tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_a_player_that_loses_most_games_but_wins_more_is_stronger(tmp_path: Path
     one = snapshot_player("a")
     with open_league(tmp_path / "league.db") as league:
         settings = {"greedy": False, OBJECTIVE_KEY: "margin"}
-        match = create_match(league, "leduc", {}, [one, RANDOM], 200, 1, settings)
+        match = create_match(league, "leduc_holdem", {}, [one, RANDOM], 200, 1, settings)
         with LeagueWriter(league, match) as writer:
             for number in range(200):
                 players = (one, RANDOM) if number % 2 == 0 else (RANDOM, one)
@@ -54,7 +55,7 @@ def test_a_player_that_loses_most_games_but_wins_more_is_stronger(tmp_path: Path
                 row = game(
                     number, players, places, "evaluation", returns=[own, -own], pair=number // 2
                 )
-                writer.game(row)
+                writer.game(replace(row, count=number))
         found = stored_duel(league, match)
     assert found is not None and found.margin is not None and found.margin.low is not None
     assert found.statistics.high < 0.5 and found.margin.low > 0
@@ -70,8 +71,8 @@ def test_a_sequential_test_of_margins_is_one_of_margins(tmp_path: Path) -> None:
 
 
 def test_players_that_count_differently_are_asked_what_decides() -> None:
-    one = ResolvedPlayer(LEDUC.ref, "a", "leduc", {}, objective="margin")
-    other = ResolvedPlayer(LEDUC.ref, "b", "leduc", {}, objective="win")
+    one = ResolvedPlayer(LEDUC.ref, "a", "leduc_holdem", {}, objective="margin")
+    other = ResolvedPlayer(LEDUC.ref, "b", "leduc_holdem", {}, objective="win")
     with pytest.raises(PlayerError, match="a counts in margin, b in win"):
         play_match(one, other, games=2)
     assert play_match(one, other, games=2, objective="win").margin is None
