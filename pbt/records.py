@@ -39,8 +39,10 @@ class SeatRecord:
     """One seat of one finished game.
 
     generation     of a live member: copies that it took before the game began; else 0
-    version_start  of a live member: the learner's version at its first action; else 0
-    version_end    the same at its last action
+    version_start  of a live member: the learner's version at its first action, opening plies not
+                   counted; None: unknown, because it never acted or the row is of an earlier
+                   program, which did not always note it. Of others 0
+    version_end    the same at its last action; 0 where it never acted
     place          0 is the best; ties share the smaller number
     returns        unshaped sum of rewards
     points         the game's own count; None where it keeps none
@@ -48,7 +50,7 @@ class SeatRecord:
 
     player: PlayerRef
     generation: int
-    version_start: int
+    version_start: int | None
     version_end: int
     place: int
     returns: float

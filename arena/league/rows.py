@@ -14,7 +14,13 @@ from sqlalchemy import Table
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.league.schema import EVALUATION, MAX_NUMBER, PLAYER_KINDS, TRAINING
+from arena.league.schema import (
+    EVALUATION,
+    MAX_NUMBER,
+    PLAYER_KINDS,
+    TRAINING,
+    UNKNOWN_VERSION,
+)
 from pbt.errors import EngineError
 from pbt.records import (
     Directive,
@@ -94,7 +100,7 @@ def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
         seat,
         player_id,
         record.generation,
-        record.version_start,
+        UNKNOWN_VERSION if record.version_start is None else record.version_start,
         record.version_end,
         record.place,
         record.returns,
@@ -134,7 +140,12 @@ def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
         count,
         "training" if kind == TRAINING else "evaluation",
         seed,
-        tuple([SeatRecord(to_player(kind, name), *values) for _, kind, name, *values in seats]),
+        tuple(
+            [
+                SeatRecord(to_player(kind, name), generation, None if start < 0 else start, *rest)
+                for _, kind, name, generation, start, *rest in seats
+            ]
+        ),
         steps,
         frames,
         end_reason,

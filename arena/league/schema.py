@@ -29,7 +29,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_REVISION = "0003"
+SCHEMA_REVISION = "0004"
 
 NUMBER_BITS = 36
 MAX_NUMBER = (1 << NUMBER_BITS) - 1
@@ -37,6 +37,8 @@ _MATCH_FLAG = 1 << 62
 
 TRAINING, EVALUATION = 0, 1
 MEMBER, SNAPSHOT, SCRIPTED = 0, 1, 2
+# In `game_seats.version_start`, where the record has None.
+UNKNOWN_VERSION = -1
 PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = (
     "member",
     "snapshot",

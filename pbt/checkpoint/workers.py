@@ -125,12 +125,25 @@ def _load_table(table: Table, saved: JsonState, planner: Reseater) -> None:
     plan = planner.reseat(GamePlan(**fields, seats=seats, noise=noise))
     table.clear(plan)
     for seat, seat_plan in zip(saved["seats"], plan.seats, strict=True):
-        table.seats.append(
-            replace(Seat(**{**seat, "player": seat_plan.player}), policy=seat_plan.policy)
-        )
+        known = {**seat, "player": seat_plan.player, **_first_action(seat, saved)}
+        table.seats.append(replace(Seat(**known), policy=seat_plan.policy))
     table.actions = {seat: tuple(action) for seat, action in saved["actions"]}
     table.due, table.history = saved["due"], list(saved["history"])
     table.steps, table.moves = saved["steps"], saved["moves"]
+
+
+def _first_action(seat: JsonState, table: JsonState) -> JsonState:
+    """Return what is known of the first action of a saved seat's player.
+
+    Checkpoints of earlier programs lack `acted`. Those programs noted the first version only where
+    no opening ply of the seat came before the player's first action.
+    """
+    if "acted" in seat:
+        return {}
+    opening = table["plan"]["opening_plies"]
+    if seat["steps"] == 0 or table["moves"] < opening:
+        return {"acted": False, "version_start": None}
+    return {"acted": True, "version_start": None if opening else seat["version_start"]}
 
 
 def _replays(worker: RolloutWorker, table: Table) -> bool:

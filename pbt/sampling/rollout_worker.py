@@ -135,8 +135,8 @@ class RolloutWorker:
         acting = [requested.pop(slot) for slot in ready.slots.tolist()]
         rows.fingerprint(ready.slots, ready.rows, [origin(table, seat) for table, seat in acting])
         for (table, seat), action in zip(acting, actions, strict=True):
-            if seat.steps == 0:
-                seat.version_start = version
+            if not seat.acted:
+                seat.acted, seat.version_start = True, version
             seat.version_end = version
             seat.pending = seat.learning
             seat.episode_start = False

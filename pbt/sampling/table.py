@@ -30,11 +30,12 @@ class Seat:
     pending           the row is acted on and waits for its consequences
     episode_start     the next observation begins an episode
     over              the seat has had its last turn
-    steps             decisions taken in this game
+    steps             decisions taken in this game, opening plies among them
     frames            engine ticks that it played
     returns           sum of its rewards of the first term
-    version_start     learner version of its first action
-    version_end       learner version of its latest action
+    acted             its player has chosen an action; opening plies are chosen by the game's seed
+    version_start     learner version of its player's first action, None where that is not known
+    version_end       learner version of its player's latest action
     began_generation  generation of its weights at the start of the game
     place             its place in the outcome
     points            its points in the outcome, None in games without points
@@ -56,7 +57,8 @@ class Seat:
     steps: int = 0
     frames: int = 0
     returns: float = 0.0
-    version_start: int = 0
+    acted: bool = False
+    version_start: int | None = None
     version_end: int = 0
     began_generation: int = -1
     place: int = 0
@@ -66,7 +68,7 @@ class Seat:
         return SeatRecord(
             self.player,
             self.began_generation,
-            self.version_start,
+            self.version_start if self.player.kind == "member" else 0,
             self.version_end,
             self.place,
             self.returns,
