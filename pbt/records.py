@@ -184,6 +184,41 @@ class RoundRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class WiringCheck:
+    """One comparison of a wiring certificate.
+
+    name      a name of `pbt.population.certificates.CHECKS`
+    compared  how many things were compared; 0: there was nothing to compare
+    largest   the largest difference, where one is allowed for rounding; None elsewhere
+    problem   the first difference that should not be, in words; None: there was none
+    """
+
+    name: str
+    compared: int
+    largest: float | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WiringCertificate:
+    """What the parts of a run worked with, compared, from one round of a member to the next.
+
+    round   the member's last round when it began; 0 before the first, and without PBT
+    frames  the member's clock when it began
+    """
+
+    member: str
+    round: int
+    frames: int
+    checks: tuple[WiringCheck, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What differs, in words; empty where everything agrees."""
+        return tuple(check.problem for check in self.checks if check.problem is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One line of a training's history, stored in the league.
 

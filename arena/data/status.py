@@ -109,6 +109,7 @@ class RunStatus:
     edits_taken    number of the newest edits (`arena.data.edits`) that are in force
     edits_refused  number of the newest edits that need a restart
     trouble        why results cannot be stored now, in words; None when they can
+    wiring         what the parts of the run do not agree on, in words; None when all agree
     """
 
     population: str
@@ -123,6 +124,7 @@ class RunStatus:
     edits_taken: int = 0
     edits_refused: int = 0
     trouble: str | None = None
+    wiring: str | None = None
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -234,4 +236,5 @@ def look_json(view: PopulationView) -> dict[str, Any]:
         else [],
         "members": [asdict(row) for row in status.members] if status else [],
         "rows": asdict(status.rows) if status else None,
+        "wiring": status.wiring if status else None,
     }

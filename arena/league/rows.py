@@ -29,6 +29,8 @@ from pbt.records import (
     PlayerRef,
     RoundRecord,
     SeatRecord,
+    WiringCertificate,
+    WiringCheck,
     is_voided,
 )
 
@@ -186,6 +188,17 @@ def to_round(row: Any) -> RoundRecord:
     )
 
 
+def certificate_values(record: WiringCertificate) -> dict[str, Any]:
+    checks = to_json([asdict(check) for check in record.checks])
+    agrees = 0 if record.problems else 1
+    return {**asdict(record), "checks": checks, "agrees": agrees}
+
+
+def to_certificate(row: Any) -> WiringCertificate:
+    return from_row(WiringCertificate, row, checks=_CHECKS.decode(row.checks))
+
+
+_CHECKS = msgspec.json.Decoder(tuple[WiringCheck, ...])
 # Scores of earlier versions hold no games by opponent.
 _SCORES = msgspec.json.Decoder(tuple[MemberScore, ...])
 _DIRECTIVE = msgspec.json.Decoder(Directive)

@@ -247,6 +247,30 @@ rounds = Table(
     ),
 )
 
+# `checks` holds the comparisons of `pbt.records.WiringCheck`; `agrees` is 1 where none found a
+# difference.
+wiring_certificates = Table(
+    "wiring_certificates",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("incarnation_id", Integer, ForeignKey("incarnations.id"), nullable=False),
+    Column("member", Text, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("frames", Integer, nullable=False),
+    Column("checks", Text, nullable=False),
+    Column("agrees", Integer, nullable=False),
+    Column("after_game", Integer, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("superseded", Integer, nullable=False, server_default=text("0")),
+    Index(
+        "ux_wiring_certificates_incarnation_id_member_frames",
+        "incarnation_id",
+        "member",
+        "frames",
+        unique=True,
+    ),
+)
+
 events = Table(
     "events",
     metadata,

@@ -98,6 +98,7 @@ class StatusReporter:
             edits_taken=self._edits.taken,
             edits_refused=self._edits.refused,
             trouble=self._sink.trouble,
+            wiring=controller.certifier.summary,
         )
 
 

@@ -103,13 +103,19 @@ def _save_table(table: Table) -> JsonState | None:
     return {
         "plan": table.plan._asdict()
         | {"seats": [[*_player(seat.player), *seat[1:]] for seat in table.plan.seats]},
-        "seats": [asdict(seat) | {"player": _player(seat.player)} for seat in table.seats],
+        "seats": [_save_seat(seat) for seat in table.seats],
         "actions": [[seat, list(action)] for seat, action in table.actions.items()],
         "due": table.due,
         "history": table.history,
         "steps": table.steps,
         "moves": table.moves,
     }
+
+
+def _save_seat(seat: Seat) -> JsonState:
+    """Return a seat without its witness, which belongs to one start of a population."""
+    saved = asdict(seat) | {"player": _player(seat.player)}
+    return {name: value for name, value in saved.items() if name not in ("weights", "answers")}
 
 
 def _player(player: PlayerRef) -> list[str]:

@@ -1,8 +1,9 @@
-"""`pbt.runtime.entry` for tests, with two variables of the environment.
+"""`pbt.runtime.entry` for tests, with three variables of the environment.
 
 ARENA_TEST_LOGS     writes down what it acted for, gathered and copied, as rows of int64 in files of
                     its own in that folder; `routing.py` reads them
 ARENA_TEST_FAILING  every update of that member raises
+ARENA_TEST_FAULT    makes that fault of `wiring_faults.py`
 """
 
 import os
@@ -23,8 +24,9 @@ from pbt.processes.tie_to_parent import leave, settle
 from pbt.runtime import process
 from pbt.runtime.learner_host import HostedLearner, LearnerHost
 from pbt.transport.messages import ActionRequest, ActionsReady
+from tests.pbt.runtime import wiring_faults
 
-LOGS, FAILING = "ARENA_TEST_LOGS", "ARENA_TEST_FAILING"
+LOGS, FAILING, FAULT = "ARENA_TEST_LOGS", "ARENA_TEST_FAILING", "ARENA_TEST_FAULT"
 
 
 class Log:
@@ -140,4 +142,6 @@ if __name__ == "__main__":
         watch_versions()
     if FAILING in os.environ:
         fail(os.environ[FAILING])
+    if FAULT in os.environ:
+        getattr(wiring_faults, os.environ[FAULT])(setattr)
     leave(process.main(int(sys.argv[1])))
