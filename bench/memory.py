@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pbt.errors import SnapshotError
 from pbt.models.weights import to_bytes
-from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
+from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
 
 
 class MemorySink:
@@ -22,6 +22,7 @@ class MemorySink:
         self.games: list[GameRecord] = []
         self.rounds: list[RoundRecord] = []
         self.snapshots: list[SnapshotRecord] = []
+        self.certificates: list[WiringCertificate] = []
         self.events: list[Event] = []
         self.points: list[tuple[str, int, Mapping[str, float]]] = []
 
@@ -33,6 +34,9 @@ class MemorySink:
 
     def snapshot(self, record: SnapshotRecord) -> None:
         self.snapshots.append(record)
+
+    def certificate(self, record: WiringCertificate) -> None:
+        self.certificates.append(record)
 
     def event(self, event: Event) -> None:
         self.events.append(event)

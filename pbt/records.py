@@ -39,8 +39,10 @@ class SeatRecord:
     """One seat of one finished game.
 
     generation     of a live member: copies that it took before the game began; else 0
-    version_start  of a live member: the learner's version at its first action; else 0
-    version_end    the same at its last action
+    version_start  of a live member: the learner's version at its first action, opening plies not
+                   counted; None: unknown, because it never acted or the row is of an earlier
+                   program, which did not always note it. Of others 0
+    version_end    the same at its last action; 0 where it never acted
     place          0 is the best; ties share the smaller number
     returns        unshaped sum of rewards
     points         the game's own count; None where it keeps none
@@ -48,7 +50,7 @@ class SeatRecord:
 
     player: PlayerRef
     generation: int
-    version_start: int
+    version_start: int | None
     version_end: int
     place: int
     returns: float
@@ -181,6 +183,41 @@ class RoundRecord:
     seed: int
     verdict: str
     directive: Directive
+
+
+@dataclass(frozen=True, slots=True)
+class WiringCheck:
+    """One comparison of a wiring certificate.
+
+    name      a name of `pbt.population.certificates.CHECKS`
+    compared  how many things were compared; 0: there was nothing to compare
+    largest   the largest difference, where one is allowed for rounding; None elsewhere
+    problem   the first difference that should not be, in words; None: there was none
+    """
+
+    name: str
+    compared: int
+    largest: float | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WiringCertificate:
+    """What the parts of a run worked with, compared, from one round of a member to the next.
+
+    round   the member's last round when it began; 0 before the first, and without PBT
+    frames  the member's clock when it began
+    """
+
+    member: str
+    round: int
+    frames: int
+    checks: tuple[WiringCheck, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What differs, in words; empty where everything agrees."""
+        return tuple(check.problem for check in self.checks if check.problem is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from pbt.errors import PbtError
 from pbt.files import write_whole
 
 REASON_LINES = 100
-INTERRUPTED = 130
+INTERRUPTED, FAULTY = 130, 1
+ENDED_WELL = ("finished", "stopped and saved")
 LIVE_TIMEOUT_S = 60.0
 """A trainer that has not taken an edit within this time is started again with it."""
 
@@ -207,7 +208,12 @@ class TrainingJob:
             return None
         trainer, stopping = self.trainer, self._asked is not None
         status = self.status()
-        finished = status is not None and status.pid == trainer.pid and status.ended == "finished"
+        own = status if status is not None and status.pid == trainer.pid else None
+        finished = own is not None and own.ended == "finished"
+        if code == FAULTY and own is not None and own.wiring and own.ended in ENDED_WELL:
+            # It saved and ended as it should; the exit code says what its certificates found.
+            log.warning("wiring fault", population=self.name, fault=own.wiring)
+            code = 0
         self.trainer, self._asked = None, None
         if finished and code == 0 and row.overrides != self._launched:
             return ObservedState(
@@ -218,7 +224,9 @@ class TrainingJob:
                 None,
             )
         if finished and code == 0:
-            return ObservedState("finished", None, "every member reached its stop", 0, None)
+            fault = f"; WIRING FAULT: {own.wiring}" if own is not None and own.wiring else ""
+            message = f"every member reached its stop{fault}"
+            return ObservedState("finished", None, message, 0, None)
         if stopping:
             if code not in (0, INTERRUPTED):
                 log.warning(

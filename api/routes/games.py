@@ -25,8 +25,9 @@ class SeatBody(BaseModel):
     player_kind    "member", "snapshot", "scripted" or "guest"
     player         a member's name, a snapshot's id, or the name of another player
     generation     of a member: how often it has copied another one
-    version_start  of a member: the version of its weights when the game began
-    version_end    of a member: the version of its weights when the game ended
+    version_start  of a member: the version of its weights at its first action, null where that is
+                   not known
+    version_end    of a member: the version of its weights at its last action
     place          0 is best
     returns        the return of the seat
     points         points as the game counts them, null where it does not
@@ -35,7 +36,7 @@ class SeatBody(BaseModel):
     player_kind: str
     player: str
     generation: int
-    version_start: int
+    version_start: int | None
     version_end: int
     place: int
     returns: float

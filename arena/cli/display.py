@@ -53,7 +53,8 @@ class Display:
             self._lined, self._stage = time.monotonic(), stage(progress)
             trouble = f"  TROUBLE: {progress.trouble}" if progress.trouble else ""
             restarts = f"  {progress.restarts}" if progress.restarts else ""
-            line = self._line(progress) + trouble + restarts
+            wiring = f"  WIRING FAULT: {progress.wiring}" if progress.wiring else ""
+            line = self._line(progress) + trouble + wiring + restarts
             self._console.print(line, highlight=False, soft_wrap=True)
 
     def _picture(self, progress: Progress) -> list[Table | Text | ProgressBar]:
@@ -79,6 +80,8 @@ class Display:
                     style="bold red",
                 )
             )
+        if progress.wiring:
+            lines.append(Text(f"WIRING FAULT: {progress.wiring}", style="bold red"))
         if progress.restarts:
             lines.append(Text(progress.restarts, style="yellow"))
         # The bar stands last: it does not end its line, so text behind it would be cut off.

@@ -138,7 +138,7 @@ def write_games_csv(games: Iterable[StoredGame], out: TextIO) -> None:
             _joined(seat.returns for seat in record.seats),
             _joined("" if seat.points is None else seat.points for seat in record.seats),
             _joined(
-                f"{seat.version_start}-{seat.version_end}" if seat.player.kind == "member" else ""
+                _versions_text(seat) if seat.player.kind == "member" else ""
                 for seat in record.seats
             ),
         )
@@ -159,6 +159,12 @@ def write_games_csv(games: Iterable[StoredGame], out: TextIO) -> None:
                 game.committed_at,
             )
         )
+
+
+def _versions_text(seat: SeatRecord) -> str:
+    """The learner's versions at the first and the last action, such as "17-19" or "unknown-19"."""
+    first = "unknown" if seat.version_start is None else seat.version_start
+    return f"{first}-{seat.version_end}"
 
 
 def print_games(games: Sequence[StoredGame]) -> None:

@@ -58,6 +58,8 @@ def print_status(view: PopulationView, logs: str) -> None:
     for line in headlines(view, logs):
         print(line)
     reported = view.status
+    if reported is not None and not view.starting and reported.wiring:
+        print(f"WIRING FAULT: {reported.wiring}; `arena rounds wiring {view.population}` lists all")
     if reported is None or view.starting:
         return
     columns = (

@@ -113,6 +113,7 @@ class RunStatus:
     edits_refused  number of the newest edits that need a restart
     trouble        why results cannot be stored now, in words; None when they can
     ranked_by      the objective by which PBT ranks; None in the status of an earlier version
+    wiring         what the parts of the run do not agree on, in words; None when all agree
     """
 
     population: str
@@ -128,6 +129,7 @@ class RunStatus:
     edits_refused: int = 0
     trouble: str | None = None
     ranked_by: ObjectiveKind | None = None
+    wiring: str | None = None
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -240,4 +242,5 @@ def look_json(view: PopulationView) -> dict[str, Any]:
         else [],
         "members": [asdict(row) for row in status.members] if status else [],
         "rows": asdict(status.rows) if status else None,
+        "wiring": status.wiring if status else None,
     }

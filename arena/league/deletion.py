@@ -33,6 +33,7 @@ from arena.league.schema import (
     populations,
     rounds,
     snapshots,
+    wiring_certificates,
 )
 from arena.league.summaries import list_populations
 from pbt.errors import HeldError, PlayerError
@@ -180,7 +181,7 @@ def delete_population(league: League, name: str, *, dry_run: bool = False) -> De
         while _delete_some_games(league, incarnation_id):
             pass
     with league.write() as connection:
-        for table in (rounds, events, snapshots):
+        for table in (rounds, wiring_certificates, events, snapshots):
             connection.execute(delete_from(table).where(table.c.incarnation_id.in_(ids)))
         connection.execute(
             delete_from(players).where(

@@ -22,6 +22,7 @@ from arena.league.schema import (
     populations,
     rounds,
     snapshots,
+    wiring_certificates,
 )
 from pbt.errors import PlayerError
 
@@ -218,6 +219,14 @@ def _supersede(
     last_game: int,
     last_rounds: Mapping[str, int],
 ) -> None:
+    connection.execute(
+        update(wiring_certificates)
+        .where(
+            wiring_certificates.c.incarnation_id.in_(incarnation_ids),
+            wiring_certificates.c.after_game > last_game,
+        )
+        .values(superseded=1)
+    )
     for incarnation_id in incarnation_ids:
         first, last = game_key(incarnation_id, last_game + 1), game_key(incarnation_id, MAX_NUMBER)
         connection.execute(

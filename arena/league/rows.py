@@ -14,7 +14,13 @@ from sqlalchemy import Table
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.league.schema import EVALUATION, MAX_NUMBER, PLAYER_KINDS, TRAINING
+from arena.league.schema import (
+    EVALUATION,
+    MAX_NUMBER,
+    PLAYER_KINDS,
+    TRAINING,
+    UNKNOWN_VERSION,
+)
 from pbt.errors import EngineError
 from pbt.records import (
     Directive,
@@ -23,6 +29,8 @@ from pbt.records import (
     PlayerRef,
     RoundRecord,
     SeatRecord,
+    WiringCertificate,
+    WiringCheck,
     is_voided,
 )
 
@@ -94,7 +102,7 @@ def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
         seat,
         player_id,
         record.generation,
-        record.version_start,
+        UNKNOWN_VERSION if record.version_start is None else record.version_start,
         record.version_end,
         record.place,
         record.returns,
@@ -134,7 +142,12 @@ def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
         count,
         "training" if kind == TRAINING else "evaluation",
         seed,
-        tuple([SeatRecord(to_player(kind, name), *values) for _, kind, name, *values in seats]),
+        tuple(
+            [
+                SeatRecord(to_player(kind, name), generation, None if start < 0 else start, *rest)
+                for _, kind, name, generation, start, *rest in seats
+            ]
+        ),
         steps,
         frames,
         end_reason,
@@ -181,6 +194,17 @@ def to_round(row: Any) -> RoundRecord:
     )
 
 
+def certificate_values(record: WiringCertificate) -> dict[str, Any]:
+    checks = to_json([asdict(check) for check in record.checks])
+    agrees = 0 if record.problems else 1
+    return {**asdict(record), "checks": checks, "agrees": agrees}
+
+
+def to_certificate(row: Any) -> WiringCertificate:
+    return from_row(WiringCertificate, row, checks=_CHECKS.decode(row.checks))
+
+
+_CHECKS = msgspec.json.Decoder(tuple[WiringCheck, ...])
 # Scores of earlier versions hold no games by opponent.
 _SCORES = msgspec.json.Decoder(tuple[MemberScore, ...])
 _DIRECTIVE = msgspec.json.Decoder(Directive)

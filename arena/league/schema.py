@@ -29,7 +29,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_REVISION = "0003"
+SCHEMA_REVISION = "0004"
 
 NUMBER_BITS = 36
 MAX_NUMBER = (1 << NUMBER_BITS) - 1
@@ -37,6 +37,8 @@ _MATCH_FLAG = 1 << 62
 
 TRAINING, EVALUATION = 0, 1
 MEMBER, SNAPSHOT, SCRIPTED = 0, 1, 2
+# In `game_seats.version_start`, where the record has None.
+UNKNOWN_VERSION = -1
 PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = (
     "member",
     "snapshot",
@@ -242,6 +244,30 @@ rounds = Table(
     Column("superseded", Integer, nullable=False, server_default=text("0")),
     Index(
         "ux_rounds_incarnation_id_member_round", "incarnation_id", "member", "round", unique=True
+    ),
+)
+
+# `checks` holds the comparisons of `pbt.records.WiringCheck`; `agrees` is 1 where none found a
+# difference.
+wiring_certificates = Table(
+    "wiring_certificates",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("incarnation_id", Integer, ForeignKey("incarnations.id"), nullable=False),
+    Column("member", Text, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("frames", Integer, nullable=False),
+    Column("checks", Text, nullable=False),
+    Column("agrees", Integer, nullable=False),
+    Column("after_game", Integer, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("superseded", Integer, nullable=False, server_default=text("0")),
+    Index(
+        "ux_wiring_certificates_incarnation_id_member_frames",
+        "incarnation_id",
+        "member",
+        "frames",
+        unique=True,
     ),
 )
 

@@ -14,7 +14,14 @@ from sqlalchemy.dialects.sqlite import insert
 from arena.league.database import League
 from arena.league.matches import Match, insert_match
 from arena.league.populations import Incarnation
-from arena.league.rows import Row, game_row, insert_sql, round_values, seat_row
+from arena.league.rows import (
+    Row,
+    certificate_values,
+    game_row,
+    insert_sql,
+    round_values,
+    seat_row,
+)
 from arena.league.schema import (
     MEMBER,
     PLAYER_KINDS,
@@ -26,9 +33,17 @@ from arena.league.schema import (
     players,
     rounds,
     snapshots,
+    wiring_certificates,
 )
 from pbt.errors import EngineError
-from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecord
+from pbt.records import (
+    Event,
+    GameRecord,
+    PlayerRef,
+    RoundRecord,
+    SnapshotRecord,
+    WiringCertificate,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +60,22 @@ class Entry:
     values: dict[str, Any]
 
 
-def entry(record: RoundRecord | SnapshotRecord | Event, position: int) -> Entry:
+Told = RoundRecord | SnapshotRecord | WiringCertificate | Event
+"""A record of a training that is no game."""
+
+
+def entry(record: Told, position: int) -> Entry:
     """The row of a record. position: that of an event in its incarnation.
 
-    Raises: ValueError when a number of a round is nan or infinite.
+    Raises: ValueError when a number of a round or certificate is nan or infinite.
     """
     match record:
         case RoundRecord():
             return Entry("rounds", round_values(record))
         case SnapshotRecord():
             return Entry("snapshots", asdict(record))
+        case WiringCertificate():
+            return Entry("wiring_certificates", certificate_values(record))
         case Event():
             return Entry("events", {**asdict(record), "position": position})
 
@@ -170,14 +191,17 @@ class RowStore:
                 )
             )
             return
-        table, key = (
-            (rounds, ["incarnation_id", "member", "round"])
-            if item.table == "rounds"
-            else (events, ["incarnation_id", "position"])
-        )
+        table, key = _KEYS[item.table]
         connection.execute(
             insert(table).values(**values).on_conflict_do_nothing(index_elements=key)
         )
+
+
+_KEYS = {
+    "rounds": (rounds, ["incarnation_id", "member", "round"]),
+    "events": (events, ["incarnation_id", "position"]),
+    "wiring_certificates": (wiring_certificates, ["incarnation_id", "member", "frames"]),
+}
 
 
 def _refuse_other_games(connection: Connection, rows: Sequence[Row]) -> None:

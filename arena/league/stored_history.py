@@ -12,9 +12,9 @@ from sqlalchemy import BindParameter, Select, Table, bindparam, select
 from arena.league.database import League
 from arena.league.lineage import RoundDecision
 from arena.league.populations import find_population
-from arena.league.rows import from_row, to_directive, to_round
-from arena.league.schema import events, incarnations, rounds
-from pbt.records import Event, RoundRecord
+from arena.league.rows import from_row, to_certificate, to_directive, to_round
+from arena.league.schema import events, incarnations, rounds, wiring_certificates
+from pbt.records import Event, RoundRecord, WiringCertificate
 
 _ID: BindParameter[int] = bindparam("population_id")
 
@@ -30,6 +30,22 @@ class StoredRound:
     """
 
     record: RoundRecord
+    incarnation: int
+    superseded: bool
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCertificate:
+    """A wiring certificate with what the league knows of it.
+
+    record       the certificate
+    incarnation  number of the population's start that it belongs to
+    superseded   whether a resume from an earlier checkpoint took it back
+    created_at   seconds since the epoch
+    """
+
+    record: WiringCertificate
     incarnation: int
     superseded: bool
     created_at: float
@@ -60,6 +76,23 @@ def list_rounds(league: League, population: str, *, superseded: bool = False) ->
     rows = _of_population(league, population, rounds, superseded=superseded)
     return [
         StoredRound(to_round(row), row.incarnation, bool(row.superseded), row.created_at)
+        for row in rows
+    ]
+
+
+def list_certificates(
+    league: League, population: str, *, superseded: bool = False
+) -> list[StoredCertificate]:
+    """The wiring certificates of a population, in the order in which they ended.
+
+    superseded  whether superseded ones are included
+    Raises: PlayerError.
+    """
+    rows = _of_population(league, population, wiring_certificates, superseded=superseded)
+    return [
+        StoredCertificate(
+            to_certificate(row), row.incarnation, bool(row.superseded), row.created_at
+        )
         for row in rows
     ]
 

@@ -20,9 +20,9 @@ from arena.league.compaction import Folding
 from arena.league.database import League, immediate
 from arena.league.matches import Match
 from arena.league.populations import Incarnation
-from arena.league.store import Entry, RowStore, entry
+from arena.league.store import Entry, RowStore, Told, entry
 from pbt.errors import EngineError, PbtError
-from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
+from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
 
 COMMIT_EVERY_S = 0.25
 COMMIT_GAMES = 1000
@@ -90,7 +90,10 @@ class LeagueWriter:
     def event(self, event: Event) -> None:
         self._give(event)
 
-    def _give(self, record: RoundRecord | SnapshotRecord | Event) -> None:
+    def certificate(self, record: WiringCertificate) -> None:
+        self._give(record)
+
+    def _give(self, record: Told) -> None:
         if not self._training:
             raise EngineError(f"a {type(record).__name__} in a match: only games belong there")
         self.refuse_if_stopped()

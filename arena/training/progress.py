@@ -63,6 +63,8 @@ class Progress:
     restarts          the processes that are down or were started again, in words; None for none
     ranked_by         the objective by which PBT ranks
     ahead             games that the evaluation at the end will have; 0 once it has begun
+    wiring            what the parts of the run do not agree on (`pbt.population.certifier`), in
+                      words; None when all agree
     """
 
     elapsed_s: float
@@ -78,6 +80,7 @@ class Progress:
     restarts: str | None = None
     ranked_by: ObjectiveKind = "win"
     ahead: int = 0
+    wiring: str | None = None
 
     @property
     def share(self) -> float:
@@ -127,6 +130,7 @@ class ProgressMeter:
             restarts=restarts_text(engine.processes()),
             ranked_by=engine.controller.window.objective,
             ahead=0 if engine.controller.finished else closing[1],
+            wiring=engine.controller.certifier.summary,
         )
 
     def _member(self, name: str, frames: int, rate: float) -> MemberProgress:

@@ -16,7 +16,15 @@ from arena.league.writer import LeagueWriter
 from arena.stats.bradley_terry import PairResult, Rating
 from arena.stats.win_matrix import fit_matrix, win_matrix
 from pbt.matchmaking.seats import RANDOM
-from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecord, is_voided
+from pbt.records import (
+    Event,
+    GameRecord,
+    PlayerRef,
+    RoundRecord,
+    SnapshotRecord,
+    WiringCertificate,
+    is_voided,
+)
 
 RECENT_EVENTS = 50
 REMEMBERED_GAMES = 20_000
@@ -86,6 +94,9 @@ class TrainingSink:
     def snapshot(self, record: SnapshotRecord) -> None:
         self.snapshots.append(record)
         self._writer.snapshot(record)
+
+    def certificate(self, record: WiringCertificate) -> None:
+        self._writer.certificate(record)
 
     def event(self, event: Event) -> None:
         self.recent_events.append(event)

@@ -58,6 +58,7 @@ class Result:
     status          the last status of its processes and rows
     weights_sha256  hash over the weights of all members; with the placement "serial" equal configs
                     and seeds give equal hashes, however often the run was interrupted
+    wiring          what the parts of the training did not agree on, in words; None when all agreed
     """
 
     name: str
@@ -65,6 +66,7 @@ class Result:
     progress: Progress
     status: RunStatus
     weights_sha256: str
+    wiring: str | None
 
 
 def start_training(
@@ -161,7 +163,9 @@ class _Training:
                 while (edits := control.take_members()) is not None:
                     start = self._edited_start(edits.words)
                     self.say_start(start)
+                    fault = result.wiring
                     result = self._run(start, control, edits.number)
+                    result = replace(result, wiring=fault or result.wiring)
             except BaseException as error:
                 log.error("training ended by %s", type(error).__name__, exc_info=error)
                 raise
@@ -230,7 +234,8 @@ class _Training:
             if ended:
                 set_state(league, incarnation.population_id, "finished" if finished else "stopped")
             self.observe(progress := meter.read(refit=True))
-            return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
+            last, digest = reporter.report(ended), engine.weights_digest()
+            return Result(name, finished, progress, last, digest, progress.wiring)
 
     def _loop(
         self,
@@ -267,7 +272,9 @@ class _Training:
                 edits.take()
             checkpointer.checkpoint_if_due(now)
 
-        return engine.run(between_turns, look)
+        finished = engine.run(between_turns, look)
+        engine.controller.certifier.finish()
+        return finished
 
 
 def _give_up(

@@ -103,13 +103,19 @@ def _save_table(table: Table) -> JsonState | None:
     return {
         "plan": table.plan._asdict()
         | {"seats": [[*_player(seat.player), *seat[1:]] for seat in table.plan.seats]},
-        "seats": [asdict(seat) | {"player": _player(seat.player)} for seat in table.seats],
+        "seats": [_save_seat(seat) for seat in table.seats],
         "actions": [[seat, list(action)] for seat, action in table.actions.items()],
         "due": table.due,
         "history": table.history,
         "steps": table.steps,
         "moves": table.moves,
     }
+
+
+def _save_seat(seat: Seat) -> JsonState:
+    """Return a seat without its witness, which belongs to one start of a population."""
+    saved = asdict(seat) | {"player": _player(seat.player)}
+    return {name: value for name, value in saved.items() if name not in ("weights", "answers")}
 
 
 def _player(player: PlayerRef) -> list[str]:
@@ -125,12 +131,25 @@ def _load_table(table: Table, saved: JsonState, planner: Reseater) -> None:
     plan = planner.reseat(GamePlan(**fields, seats=seats, noise=noise))
     table.clear(plan)
     for seat, seat_plan in zip(saved["seats"], plan.seats, strict=True):
-        table.seats.append(
-            replace(Seat(**{**seat, "player": seat_plan.player}), policy=seat_plan.policy)
-        )
+        known = {**seat, "player": seat_plan.player, **_first_action(seat, saved)}
+        table.seats.append(replace(Seat(**known), policy=seat_plan.policy))
     table.actions = {seat: tuple(action) for seat, action in saved["actions"]}
     table.due, table.history = saved["due"], list(saved["history"])
     table.steps, table.moves = saved["steps"], saved["moves"]
+
+
+def _first_action(seat: JsonState, table: JsonState) -> JsonState:
+    """Return what is known of the first action of a saved seat's player.
+
+    Checkpoints of earlier programs lack `acted`. Those programs noted the first version only where
+    no opening ply of the seat came before the player's first action.
+    """
+    if "acted" in seat:
+        return {}
+    opening = table["plan"]["opening_plies"]
+    if seat["steps"] == 0 or table["moves"] < opening:
+        return {"acted": False, "version_start": None}
+    return {"acted": True, "version_start": None if opening else seat["version_start"]}
 
 
 def _replays(worker: RolloutWorker, table: Table) -> bool:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pbt.envs.contract import ScriptedAct
 from pbt.errors import EngineError
+from pbt.models.digests import digest
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX
 from pbt.seeding import action_uniforms
@@ -24,11 +25,15 @@ from pbt.transport.weights import PublishedWeights
 
 
 class NetworkPolicy:
-    """A policy with a network. A live one takes new weights as they are published."""
+    """A policy with a network. A live one takes new weights as they are published.
+
+    version  of the weights, 0 = frozen
+    weights  their digest: of frozen ones and of those that the learner attests, else 0
+    """
 
     def __init__(self, model: PolicyModel, published: PublishedWeights | None = None) -> None:
         """published: the learner's state, of which the model's part is read; None = frozen."""
-        self.model, self.version = model, 0
+        self.model, self.version, self.weights = model, 0, 0
         self._published, self._publications = published, -1
 
     def settle(self, device: torch.device) -> None:
@@ -37,6 +42,8 @@ class NetworkPolicy:
         A frozen network keeps only the packed form of its weights.
         """
         self.model.to(device)
+        if self._published is None:
+            self.weights = digest(self.model.state_dict())
         self.model.pack()
         if self._published is None:
             self.model.keep_packed()
@@ -47,15 +54,20 @@ class NetworkPolicy:
             weights = {
                 MODEL_PREFIX + name: tensor for name, tensor in self.model.state_dict().items()
             }
-            self._publications, self.version = self._published.copy_into(weights)
+            self._publications, self.version, attested = self._published.copy_into(weights)
+            self.weights = digest(self.model.state_dict()) if attested else 0
             self.model.pack()
 
 
 @dataclass(frozen=True)
 class ScriptedPolicy:
-    """A policy without a network, such as "random" or "oneply"."""
+    """A policy without a network, such as "random" or "oneply".
+
+    weights  what stands for the digest of weights
+    """
 
     act: ScriptedAct
+    weights: int = 0
 
 
 HostedPolicy = NetworkPolicy | ScriptedPolicy
@@ -120,7 +132,9 @@ class PolicyServer:
         observations, mask, uniforms = self._gather(request)
         column = self._slabs[request.role].column
         column["actions"][request.slots, request.rows] = hosted.act(observations, mask, uniforms)
-        return ActionsReady(request.policy, request.role, request.slots, request.rows, 0)
+        return ActionsReady(
+            request.policy, request.role, request.slots, request.rows, 0, hosted.weights
+        )
 
     def _serve_network(self, hosted: NetworkPolicy, request: ActionRequest) -> ActionsReady:
         self.forwards += 1
@@ -137,9 +151,8 @@ class PolicyServer:
         column["policy"][at] = request.policy
         if hosted.model.state_size:
             column["live_state"][request.slots] = acted["state"]
-        return ActionsReady(
-            request.policy, request.role, request.slots, request.rows, hosted.version
-        )
+        acted_by = hosted.version, hosted.weights
+        return ActionsReady(request.policy, request.role, request.slots, request.rows, *acted_by)
 
     def _act(self, model: PolicyModel, request: ActionRequest) -> dict[str, NDArray[Any]]:
         """Run the network on the CPU; returns the fields of ActOutput by name."""

@@ -110,11 +110,7 @@ class RemoteInference:
                 )
             return []
         self._silent_s = 0.0
-        return [
-            self._answer(number, version)
-            for message in messages
-            for number, version in unpack_replies(message)
-        ]
+        return [self._answer(*reply) for message in messages for reply in unpack_replies(message)]
 
     def outstanding(self, group: int) -> int:
         return self._outstanding[group]
@@ -130,7 +126,7 @@ class RemoteInference:
             pack_detach(Detach(self._source, policy)), self._deadline_s
         )
 
-    def _answer(self, number: int, version: int) -> tuple[int, ActionsReady]:
+    def _answer(self, number: int, version: int, weights: int) -> tuple[int, ActionsReady]:
         if number not in self._pending:
             raise EngineError(
                 f"worker {self._source}: got an answer to request {number}, which is not "
@@ -139,7 +135,7 @@ class RemoteInference:
         group, request = self._pending.pop(number)
         self._outstanding[group] -= 1
         return group, ActionsReady(
-            request.policy, request.role, request.slots, request.rows, version
+            request.policy, request.role, request.slots, request.rows, version, weights
         )
 
     def _waiting_for(self) -> str:
@@ -221,9 +217,9 @@ class PolicyService:
         ready = self._server.serve(merge(incoming))
         if self._delay_s:
             time.sleep(self._delay_s)
-        answers: dict[int, list[tuple[int, int]]] = {}
+        answers: dict[int, list[tuple[int, int, int]]] = {}
         for source, number, _ in incoming:
-            answers.setdefault(source, []).append((number, ready.version))
+            answers.setdefault(source, []).append((number, ready.version, ready.weights))
         for source, answered in answers.items():
             self._replies[source].put(pack_replies(answered), DEADLINE_S)
         seconds = time.monotonic() - started

@@ -33,8 +33,8 @@ _REQUEST = struct.Struct("<BBHIIII4x")
 # kind, kind of player, role, source, policy; then the player's name in UTF-8
 _ATTACH = struct.Struct("<BBHII")
 _DETACH = struct.Struct("<B3xII")
-# number, version
-_REPLY = struct.Struct("<Iq")
+# number, version, digest of the weights
+_REPLY = struct.Struct("<Iqq")
 
 
 class Incoming(NamedTuple):
@@ -142,11 +142,14 @@ def unpack(message: bytes) -> Incoming | Attach | Detach:
     raise EngineError(f"a policy server got a message of kind {kind}; expected 1, 2 or 3")
 
 
-def pack_replies(replies: Sequence[tuple[int, int]]) -> bytes:
-    """The bytes of (number of the request, version that acted), for requests of one worker."""
-    return b"".join(_REPLY.pack(number, version) for number, version in replies)
+def pack_replies(replies: Sequence[tuple[int, int, int]]) -> bytes:
+    """The bytes of (number of the request, version that acted, digest of the weights that acted).
+
+    They are for requests of one worker.
+    """
+    return b"".join(_REPLY.pack(*reply) for reply in replies)
 
 
-def unpack_replies(message: bytes) -> list[tuple[int, int]]:
+def unpack_replies(message: bytes) -> list[tuple[int, int, int]]:
     """The reverse of `pack_replies`."""
     return list(_REPLY.iter_unpack(message))

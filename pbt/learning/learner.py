@@ -6,7 +6,7 @@ a Learner of its own on its part of the batch; the sums keep these replicas equa
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch import Tensor
@@ -35,9 +35,10 @@ _CLOCKS = "clocks"
 class Learner:
     """Owns the model's weights, the optimiser and the member's clocks.
 
-    version  of the weights: +1 for every batch that changed them, in one optimiser step or several
-    frames   tics of valid steps over all shards, counted once for all epochs
-    skipped  optimiser steps that were skipped because the gradient or the loss was not finite
+    version   of the weights: +1 for every batch that changed them, in one optimiser step or several
+    frames    tics of valid steps over all shards, counted once for all epochs
+    skipped   optimiser steps that were skipped because the gradient or the loss was not finite
+    listener  is called with every part of a batch and the log-probabilities, [T, B], of its actions
     """
 
     def __init__(
@@ -65,6 +66,8 @@ class Learner:
         self._key: tuple[int, tuple[Key, ...]] = (key[0], key[1:])
         self._adam = FlatAdam(model, beta2=config.adam_beta2, eps=config.adam_eps)
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
+        self.listener: Callable[[Batch, Tensor], None] | None = None
+        self._entropy_coef = 0.0
         self.set_hyperparams(hyperparams)
 
     @property
@@ -89,6 +92,23 @@ class Learner:
         weights = [hyperparams.shaping[term] * self.config.reward_scale for term in self._terms]
         self._shaping = torch.tensor(weights, device=self.device)
 
+    def values_used(self) -> dict[str, float]:
+        """What the last update's steps were computed with, by the names of `Hyperparams.flat`.
+
+        Learning rate and entropy coefficient are annealed, and shaping weights multiplied by the
+        reward scale. Empty where that update took no step.
+        """
+        if self._adam.last_step is None:
+            return {}
+        learning_rate, beta1 = self._adam.last_step
+        scaled = Hyperparams(
+            learning_rate,
+            self._entropy_coef,
+            beta1,
+            dict(zip(self._terms, self._shaping.tolist(), strict=True)),
+        )
+        return scaled.flat()
+
     def annealed(self, full: float) -> float:
         """The present value of a hyperparameter that starts as `full` and is annealed."""
         if self._stop_at_frames is None:
@@ -106,6 +126,7 @@ class Learner:
         reducer = SingleReducer() if reducer is None else reducer
         lags = lag_sums(batch, self.version)
         sums, norms, skipped_before = StepSums.zeros(), [], self.skipped
+        self._adam.last_step = None
         for part in self._parts(batch):
             gradient_and_weight, step_sums = self._gradients(part, reducer)
             total = reducer.sum(gradient_and_weight)
@@ -177,6 +198,8 @@ class Learner:
         log_probs = log_probabilities(logits[:rows], self.model.head_sizes)
         actions = torch.where(valid.unsqueeze(-1), batch.actions, 0)
         log_prob = joint_log_prob(log_probs, actions, self.model.head_sizes)
+        if self.listener is not None:
+            self.listener(batch, log_prob.detach())
         log_rhos = torch.where(valid, log_prob - torch.where(valid, batch.log_prob, 0.0), 0.0)
         targets = self._targets(batch, log_rhos.detach(), values.detach())
         advantages = self._advantages(targets, log_rhos.detach(), valid, reducer)
@@ -186,11 +209,8 @@ class Learner:
             policy = losses.policy_gradient_loss(log_prob, advantages, valid)
         value = losses.value_loss(values[:rows], targets.vs, valid)
         entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
-        loss = (
-            policy
-            + config.value_coef * value
-            - self.annealed(self.hyperparams.entropy_coef) * entropy
-        )
+        self._entropy_coef = self.annealed(self.hyperparams.entropy_coef)
+        loss = policy + config.value_coef * value - self._entropy_coef * entropy
         # The backward pass.
         gradient_and_weight = self._adam.gradient_of(loss, valid.sum())
         if not math.isfinite(float(loss.detach())):

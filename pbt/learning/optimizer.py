@@ -14,6 +14,8 @@ from torch.optim.adam import adam
 class FlatAdam:
     """Adam (Kingma & Ba 2015) by torch's fused kernel.
 
+    last_step  (learning rate, beta1) of the latest step; the caller may set it to None
+
     The model's parameters become views of one vector, so a step on the vector is a step on them.
     The kernel is called as a function, because the first torch.optim.Optimizer of a process loads
     torch's compiler, which takes 2 s and 80 MB and is not used.
@@ -30,6 +32,7 @@ class FlatAdam:
         for parameter, weights in views:
             parameter.data = weights.view_as(parameter)
         self._beta2, self._eps = beta2, eps
+        self.last_step: tuple[float, float] | None = None
         self._steps = torch.zeros((), device=self._flat.device)
         self._exp_avg, self._exp_avg_sq = torch.zeros_like(self._flat), torch.zeros_like(self._flat)
 
@@ -49,6 +52,7 @@ class FlatAdam:
 
         With learning rate 0 the weights keep their bits, while the moments still move.
         """
+        self.last_step = learning_rate, beta1
         adam(
             [self._flat],
             [gradient],

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
+from pbt.learning.attesting import Attestation
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.models.weights import policy_tensors
+from pbt.population.certifier import Certifier
 from pbt.population.curves import TrainingCurves, ranked_curve
 from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.population.margin_watch import MarginWatch
@@ -24,14 +26,16 @@ from pbt.population.schedules import schedule_text, scheduled_directive
 from pbt.population.scores import ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord, is_voided
 from pbt.transport.messages import GameEnd, JsonState
+from pbt.transport.weights import PublishedWeights
 
 
 class Controller:
     """Decides what happens to the members of one population, and when.
 
-    members  by name
-    window   the members' scores over their newest games
-    games    games that ended so far; a game's number is the count before it
+    members    by name
+    window     the members' scores over their newest games
+    games      games that ended so far; a game's number is the count before it
+    certifier  compares what the parts of the run work with
     """
 
     def __init__(
@@ -43,8 +47,10 @@ class Controller:
         matchmaker: Matchmaker,
         sink: RunSink,
         store: SnapshotStore,
+        certifier: Certifier,
     ) -> None:
         self._config, self._rules = config, rules
+        self.certifier = certifier
         self._learners, self._matchmaker = learners, matchmaker
         self._sink, self._store = sink, store
         self.members = {member.name: member for member in members}
@@ -68,6 +74,7 @@ class Controller:
         self.games += 1
         self.window.add(record)
         self._payoffs.add(record)
+        self.certifier.game(end, record.number)
         voided = is_voided(end.reason)
         if record.kind == "training" and not voided:
             self._curves.add(record)
@@ -84,29 +91,50 @@ class Controller:
         directive for the caller to apply; `applied` is called when it is in force.
         """
         member, learner = self.members[name], self._learners[name]
+        self.certifier.updated(name)
         if member.failed:
             return None
         ranked = ranked_curve(self.window.score(name), self._rules.objective)
         point = self._curves.point(member, stats, ranked)
         self._sink.series(name, learner.frames, point)
-        if learner.frames >= self._next_snapshot[name]:
+        snapshot_due = learner.frames >= self._next_snapshot[name]
+        if snapshot_due:
             self._next_snapshot[name] = next_due(
                 learner.frames, self._config.snapshots.every_frames
             )
             self._snapshot(member, "schedule")
-        if not member.finished and learner.frames >= self._config.stop_at_frames:
+        rounds = member.round
+        directive = self._due(member, learner.frames)
+        period_ends = member.round > rounds or (snapshot_due and not self._config.pbt.enabled)
+        if period_ends or not self.certifier.began(name):
+            self._certify(member, directive)
+        elif directive is not None:
+            self.certifier.ask(name)
+        return directive
+
+    def _due(self, member: Member, frames: int) -> Directive | None:
+        """Return what the member's end, its schedule or its round asks for now."""
+        if not member.finished and frames >= self._config.stop_at_frames:
             self._finish(member)
             return None
-        if directive := self._scheduled(member, learner.frames):
+        if directive := self._scheduled(member, frames):
             return directive
-        if self._config.pbt.enabled and learner.frames >= self._next_round[name]:
-            self._next_round[name] = self._round_due(learner.frames)
+        if self._config.pbt.enabled and frames >= self._next_round[member.name]:
+            self._next_round[member.name] = self._round_due(frames)
             return self._round(member)
         return None
 
     def _frames(self) -> int:
         """Return the frames of the member that is furthest."""
         return max(learner.frames for learner in self._learners.values())
+
+    def _certify(self, member: Member, directive: Directive | None) -> None:
+        copies = directive is not None and directive.copy_from is not None
+        self.certifier.begin(member, self._learners[member.name].frames, copies=copies)
+
+    def attested(self, name: str, attestation: Attestation, published: PublishedWeights) -> None:
+        """Compare what a learner attests. published: what readers find of it now."""
+        self.certifier.attested(self.members[name], attestation, published)
 
     def _scheduled(self, member: Member, frames: int) -> Directive | None:
         """Return what the member's schedule asks for now, after recording it as an event."""
@@ -143,6 +171,10 @@ class Controller:
             self._matchmaker.set_generation(member.name, member.generation)
             self._payoffs.copied(member.name, directive.copy_from, member.generation)
             self._payoffs.report()
+        if directive.copy_snapshot is not None:
+            learner = self._learners[member.name]
+            state = learner.state()
+            self.certifier.copied(member.name, learner.version, directive.copy_snapshot, state)
 
     def edit_hyperparams(self, values: Mapping[str, float]) -> None:
         """Set values that a person edited, for every member; PBT goes on from them."""
@@ -262,9 +294,11 @@ class Controller:
         # The state is read before the clocks, which then are those of these weights.
         state = learner.state()
         tensors = state if whole else policy_tensors(state)
-        return member.freeze(
+        record = member.freeze(
             self._store, reason, tensors, frames=learner.frames, version=learner.version
         )
+        self.certifier.stored(record)
+        return record
 
     def _finish(self, member: Member) -> None:
         member.finished = True

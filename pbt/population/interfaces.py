@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.seats import SnapshotEntry
-from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
+from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
 
 
 class RunSink(Protocol):
@@ -25,6 +25,8 @@ class RunSink(Protocol):
     def round(self, record: RoundRecord) -> None: ...
 
     def snapshot(self, record: SnapshotRecord) -> None: ...
+
+    def certificate(self, record: WiringCertificate) -> None: ...
 
     def event(self, event: Event) -> None: ...
 

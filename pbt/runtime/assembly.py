@@ -18,12 +18,15 @@ from pbt.envs.scripted import random_act
 from pbt.hyperparams import initial_hyperparams
 from pbt.inference.frozen import FrozenPool, LoadPolicy, LocalPolicyHost
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
+from pbt.learning.attesting import Attestor
 from pbt.learning.batcher import Batcher
 from pbt.learning.learner import Learner
 from pbt.matchmaking.planner import MemberPolicy, TrainingPlanner
 from pbt.matchmaking.seats import MemberEntry
+from pbt.models.digests import ActingForms, acting_dtypes, scripted_digest
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX, load_model_weights
+from pbt.population.certifier import Certifier
 from pbt.population.controller import Controller
 from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.population.members import Member
@@ -56,11 +59,12 @@ def policy_loader(
 
     def load(player: PlayerRef, role: int) -> HostedPolicy:
         if player.kind == "scripted":
-            return ScriptedPolicy(
+            act = (
                 random_act(layouts[role].head_sizes)
                 if player.name == "random"
                 else spec.scripted[player.name]
             )
+            return ScriptedPolicy(act, scripted_digest(player.name))
         return NetworkPolicy(frozen_model(layouts[role], config, store, player.name))
 
     return load
@@ -148,11 +152,24 @@ def new_controller(
     alone = len(blueprint.facts.seat_roles) == 1
     rules = PbtRules.from_config(config.pbt, blueprint.objective, alone=alone)
     terms = blueprint.reward_terms
+    certifier = Certifier(acting_forms(blueprint), config.learning.reward_scale, sink, store)
     members = [
         Member(name, blueprint.roles[role], policy, initial_hyperparams(config, name, terms).flat())
         for name, role, policy in blueprint.members
     ]
-    return Controller(config, rules, members, learners, matchmaker, sink, store)
+    return Controller(config, rules, members, learners, matchmaker, sink, store, certifier)
+
+
+def acting_forms(blueprint: Blueprint) -> ActingForms:
+    """Return how the networks of every role act."""
+    models = (
+        PolicyModel(layout, blueprint.config.model, dtype)
+        for layout, dtype in zip(blueprint.layouts, blueprint.dtypes, strict=True)
+    )
+    dtypes = {
+        role: acting_dtypes(model) for role, model in zip(blueprint.roles, models, strict=True)
+    }
+    return ActingForms(blueprint.facts.seat_roles, dtypes)
 
 
 # --- one process ----------------------------------------------------------------------------------
@@ -162,8 +179,9 @@ def new_controller(
 class LocalLearner:
     """A member's learner in this process, the queue before it, and the weights that it publishes.
 
-    role    index of the member's role
-    policy  its index in the policy table
+    role      index of the member's role
+    policy    its index in the policy table
+    attestor  watches the learner
     """
 
     name: str
@@ -172,10 +190,12 @@ class LocalLearner:
     learner: Learner
     batcher: Batcher
     published: PublishedWeights
+    attestor: Attestor
 
     def publish(self) -> None:
         """Let the member act with the weights that it has learned."""
-        self.published.publish(acting_weights(self.learner.model), self.learner.version)
+        weights, version = acting_weights(self.learner.model), self.learner.version
+        self.published.publish(weights, version, attested=self.attestor.attests)
 
 
 @dataclass
@@ -256,4 +276,4 @@ def _learner(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> LocalLear
     learner = new_learner(blueprint, member, device)
     batcher = Batcher(slab, member.role, blueprint.batch_slots)
     published = PublishedWeights(acting_weights(learner.model))
-    return LocalLearner(*member, learner, batcher, published)
+    return LocalLearner(*member, learner, batcher, published, Attestor(learner))

@@ -7,6 +7,7 @@ Permits (main -> worker).
 
 from typing import Any, NamedTuple
 
+from pbt.learning.attesting import Attestation
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.past import WinRates
 from pbt.processes.messages import Failed, Stop
@@ -196,6 +197,20 @@ class SetHyperparams(NamedTuple):
     values: dict[str, float]
 
 
+class Attest(NamedTuple):
+    """Attest the weights now, and those of so many publications that follow, with Attested."""
+
+    member: str
+    publications: int
+
+
+class Attested(NamedTuple):
+    """A learner attests the weights that it published last. It comes before Updated."""
+
+    member: str
+    attestation: Attestation
+
+
 class MemberError(NamedTuple):
     """A member's learner raised; the other learners of its process go on.
 
@@ -225,6 +240,7 @@ FROM_MAIN: tuple[type[Any], ...] = (
     Discard,
     Copy,
     SetHyperparams,
+    Attest,
 )
 TO_MAIN: tuple[type[Any], ...] = (
     Ready,
@@ -236,6 +252,7 @@ TO_MAIN: tuple[type[Any], ...] = (
     GameError,
     Gathered,
     Updated,
+    Attested,
     Copied,
     MemberError,
 )

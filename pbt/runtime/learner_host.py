@@ -9,6 +9,7 @@ import torch
 
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
+from pbt.learning.attesting import Attestation, Attestor
 from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
 from pbt.learning.reducer import Reducer, SingleReducer
@@ -30,6 +31,7 @@ class HostedLearner:
     role       index of the member's role
     published  where the learner publishes; shard 0 alone does
     reducer    adds up gradients over the shards
+    attestor   watches the learner; that of shard 0 alone is asked to
     """
 
     shard: Shard
@@ -37,13 +39,14 @@ class HostedLearner:
     learner: Learner
     published: PublishedWeights
     reducer: Reducer
+    attestor: Attestor
 
     def publish(self) -> None:
         if self.shard.index == 0:
             # `publish` copies tensor by tensor; from another device one transfer comes first.
             learner = self.learner
             state = learner.tensors() if learner.device.type == "cpu" else learner.state()
-            self.published.publish(state, learner.version)
+            self.published.publish(state, learner.version, attested=self.attestor.attests)
 
 
 class LearnerHost:
@@ -86,7 +89,8 @@ class LearnerHost:
                 timeout_s=timeout_s,
                 while_waiting=self._row.beat,
             )
-        return HostedLearner(shard, member.role, learner, published, reducer)
+        attestor = Attestor(learner)
+        return HostedLearner(shard, member.role, learner, published, reducer, attestor)
 
     def hear(self, message: Any) -> None:
         match message:
@@ -105,6 +109,9 @@ class LearnerHost:
                 self._learners[message.member].learner.set_hyperparams(
                     Hyperparams.from_flat(message.values)
                 )
+            case control.Attest():
+                attestor = self._learners[message.member].attestor
+                self._attested(message.member, attestor.begin(message.publications))
 
     def work(self) -> bool:
         """Do one update, if one is due.
@@ -143,12 +150,17 @@ class LearnerHost:
     def _update(self, name: str, hosted: HostedLearner) -> None:
         began_s = time.monotonic()
         self._row.enter("learning")
-        stats = hosted.learner.update(self._gatherer.take(name), hosted.reducer)
+        stats = hosted.attestor.update(self._gatherer.take(name), hosted.reducer)
         hosted.publish()
+        self._attested(name, hosted.attestor.take())
         if hosted.shard.index == 0:
             self._row.add("trained", stats.rows)
         self._channel.send(control.Updated(name, stats))
         self._row.add("learn_s", time.monotonic() - began_s)
+
+    def _attested(self, name: str, attestation: Attestation | None) -> None:
+        if attestation is not None:
+            self._channel.send(control.Attested(name, attestation))
 
     def _copy(self, hosted: HostedLearner, snapshot_id: str) -> None:
         hosted.learner.copy_from(self._place.store.load(snapshot_id))

@@ -12,10 +12,11 @@ from torch import Tensor
 
 from pbt.checkpoint.state import learner_part
 from pbt.config.schema import RunConfig
+from pbt.learning.attesting import Attestation
 from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller
 from pbt.records import Directive
-from pbt.runtime.control import Copy, Discard, Gather, SetHyperparams, Train
+from pbt.runtime.control import Attest, Copy, Discard, Gather, SetHyperparams, Train
 from pbt.runtime.learner_handle import Dispatched, LearnerHandle
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 
@@ -114,8 +115,19 @@ class LearnerScheduler:
             directive = self._controller.on_update(name, stats)
             if directive is not None:
                 self._apply(self.handles[name], directive)
+            self._ask(self.handles[name])
             if refused := self._controller.members[name].refused:
                 self.abandon(self.handles[name], refused)
+
+    def _ask(self, handle: LearnerHandle) -> None:
+        """Have the learner attest what a certificate needs, after all that it was told before."""
+        publications = self._controller.certifier.asked(handle.name)
+        if publications is not None:
+            self._send(handle.hosts[0], Attest(handle.name, publications))
+
+    def attested(self, name: str, attestation: Attestation) -> None:
+        """Take what a learner attests; it trains no further before the controller has seen it."""
+        self._controller.attested(name, attestation, self.handles[name].published)
 
     def copied(self, name: str) -> None:
         """Note that a shard took the donor's weights; when all have, a new generation begins."""
@@ -262,6 +274,7 @@ class LearnerScheduler:
             if not hosts & set(handle.hosts):
                 continue
             handle.refresh()
+            self._controller.certifier.lost(handle.name, handle.version)
             for batch in reversed(handle.batches):
                 if batch.discarded:
                     pass  # its rows were counted when it was dropped

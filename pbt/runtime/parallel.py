@@ -156,6 +156,8 @@ class ParallelEngine:
                 self._scheduler.gathered(name, message.member)
             case control.Updated():
                 self._scheduler.updated(message.member, message.stats)
+            case control.Attested():
+                self._scheduler.attested(message.member, message.attestation)
             case control.Copied():
                 self._scheduler.copied(message.member)
             case control.GameError():

@@ -17,6 +17,7 @@ from pbt.checkpoint.resharding import merge_workers
 from pbt.checkpoint.state import cut_state, cut_tensors, digest_of, learner_part, split_cut
 from pbt.checkpoint.workers import load_worker, save_worker
 from pbt.config.schema import RunConfig
+from pbt.learning.attesting import Attestation
 from pbt.learning.batcher import gather
 from pbt.population.controller import Controller
 from pbt.population.interfaces import ControlSource, RunSink, SnapshotStore
@@ -132,14 +133,22 @@ class SerialEngine:
         while (fulls := local.batcher.take()) is not None:
             batch = gather(population.slabs[local.role], np.array([full.slot for full in fulls]))
             self._permit(local.batcher.permits(fulls))
-            stats = local.learner.update(batch.to(local.learner.device))
+            stats = local.attestor.update(batch.to(local.learner.device))
             self.rows_trained += stats.rows
             local.publish()
+            self._attest(local, local.attestor.take())
             directive = population.controller.on_update(local.name, stats)
             if directive is not None:
                 self._apply(local, directive)
+            publications = population.controller.certifier.asked(local.name)
+            if publications is not None:
+                self._attest(local, local.attestor.begin(publications))
             if population.controller.members[local.name].finished:
                 self._permit(local.batcher.discard("finished"))
+
+    def _attest(self, local: LocalLearner, attestation: Attestation | None) -> None:
+        if attestation is not None:
+            self.controller.attested(local.name, attestation, local.published)
 
     def _apply(self, local: LocalLearner, directive: Directive) -> None:
         """Put a round's directive in force.

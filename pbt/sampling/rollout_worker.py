@@ -129,15 +129,18 @@ class RolloutWorker:
 
     def receive(self, ready: ActionsReady) -> None:
         """Take the actions of one request. Tables that have all of theirs are stepped next."""
-        rows, version = self.fillers[ready.role].rows, ready.version
+        rows, version, weights = self.fillers[ready.role].rows, ready.version, ready.weights
         requested = self._asked[ready.role]
         actions = rows.actions[ready.slots, ready.rows].tolist()
         acting = [requested.pop(slot) for slot in ready.slots.tolist()]
         rows.fingerprint(ready.slots, ready.rows, [origin(table, seat) for table, seat in acting])
         for (table, seat), action in zip(acting, actions, strict=True):
-            if seat.steps == 0:
-                seat.version_start = version
+            if not seat.acted:
+                seat.acted, seat.version_start = True, version
             seat.version_end = version
+            if seat.weights != weights:
+                seat.weights = weights
+                seat.answers.append((version, weights))
             seat.pending = seat.learning
             seat.episode_start = False
             self._act(table, seat, tuple(action))

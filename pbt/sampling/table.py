@@ -30,11 +30,15 @@ class Seat:
     pending           the row is acted on and waits for its consequences
     episode_start     the next observation begins an episode
     over              the seat has had its last turn
-    steps             decisions taken in this game
+    steps             decisions taken in this game, opening plies among them
     frames            engine ticks that it played
     returns           sum of its rewards of the first term
-    version_start     learner version of its first action
-    version_end       learner version of its latest action
+    acted             its player has chosen an action; opening plies are chosen by the game's seed
+    version_start     learner version of its player's first action, None where that is not known
+    version_end       learner version of its player's latest action
+    weights           digest of the weights that answered last, -1 before the first answer
+    answers           (version, digest) of the weights that answered, each time that the digest
+                      changed; a digest is 0 where none was taken
     began_generation  generation of its weights at the start of the game
     place             its place in the outcome
     points            its points in the outcome, None in games without points
@@ -56,17 +60,26 @@ class Seat:
     steps: int = 0
     frames: int = 0
     returns: float = 0.0
-    version_start: int = 0
+    acted: bool = False
+    version_start: int | None = None
     version_end: int = 0
+    weights: int = -1
+    answers: list[tuple[int, int]] = field(default_factory=list)
     began_generation: int = -1
     place: int = 0
     points: float | None = None
+
+    def witness(self) -> tuple[tuple[int, int], ...]:
+        """The answers of `GameEnd.answers`."""
+        if self.player.kind != "member":
+            return tuple(self.answers)
+        return tuple((version, weights) for version, weights in self.answers if weights)
 
     def record(self) -> SeatRecord:
         return SeatRecord(
             self.player,
             self.began_generation,
-            self.version_start,
+            self.version_start if self.player.kind == "member" else 0,
             self.version_end,
             self.place,
             self.returns,
@@ -144,6 +157,7 @@ class Table:
             reason,
             hashlib.blake2b(history, digest_size=8).hexdigest(),
             history if self.plan.record_actions else None,
+            tuple(seat.witness() for seat in self.seats),
         )
 
 

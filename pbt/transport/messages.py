@@ -77,7 +77,10 @@ class ActionRequest(NamedTuple):
 class ActionsReady(NamedTuple):
     """The answer to a request: actions, log-probabilities, values and versions are in the slab.
 
-    policy, role, slots and rows are those of the request. version: of the weights that acted.
+    policy, role, slots and rows are those of the request.
+
+    version  of the weights that acted
+    weights  their digest (`pbt.models.digests`); 0 where none was taken
     """
 
     policy: int
@@ -85,6 +88,7 @@ class ActionsReady(NamedTuple):
     slots: NDArray[np.int64]
     rows: NDArray[np.int64]
     version: int
+    weights: int = 0
 
 
 class SlotFull(NamedTuple):
@@ -109,7 +113,11 @@ class RolloutPermit(NamedTuple):
 
 
 class GameEnd(NamedTuple):
-    """A game is over or was voided; the `reason` of a voided one starts with "voided"."""
+    """A game is over or was voided; the `reason` of a voided one starts with "voided".
+
+    answers  by seat, (version, digest) of the weights that answered for it, each time that they
+             changed; of a live member only where a digest was taken
+    """
 
     table: int
     plan: GamePlan
@@ -119,6 +127,7 @@ class GameEnd(NamedTuple):
     reason: str
     trajectory_hash: str
     actions: bytes | None
+    answers: tuple[tuple[tuple[int, int], ...], ...] = ()
 
     def record(self, number: int) -> GameRecord:
         """The game's record for the world outside the engine.

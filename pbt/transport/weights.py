@@ -16,11 +16,24 @@ from pbt.errors import EngineError
 from pbt.transport.memory import Region, aligned, fence
 
 # int64 cells at the start of the memory.
-_BEGUN, _PUBLICATIONS, _VERSIONS, _LAYOUT = 0, 1, slice(2, 4), 4
+_BEGUN, _PUBLICATIONS, _VERSIONS, _LAYOUT, _ATTESTED = 0, 1, slice(2, 4), 4, slice(5, 7)
 _HEAD_CELLS = 8
 
 # The writer overtakes a reader only by publishing twice while the reader copies the weights once.
 _MAX_ATTEMPTS = 100_000
+
+
+class Reading(NamedTuple):
+    """One publication, as a reader found it.
+
+    publications  how many there had been
+    version       of the learner
+    attested      the learner takes a digest of these weights, and readers are to take one as well
+    """
+
+    publications: int
+    version: int
+    attested: bool
 
 
 class _Place(NamedTuple):
@@ -119,11 +132,14 @@ class PublishedWeights:
     @property
     def version(self) -> int:
         """The learner's version of the readable copy."""
-        return self._read_places((), self._scratch)[1]
+        return self._read_places((), self._scratch).version
 
-    def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
+    def publish(
+        self, weights: Mapping[str, Tensor], version: int, *, attested: bool = False
+    ) -> None:
         """Make these weights the readable ones; names that the template lacks are ignored.
 
+        attested: see Reading.
         Raises EngineError when one of the template's tensors is missing or has another shape.
         """
         missing = [name for name in self._places if name not in weights]
@@ -136,6 +152,7 @@ class PublishedWeights:
         fence()
         self._write(self._copies[publications % 2], weights)
         self._head[_VERSIONS][publications % 2] = version
+        self._head[_ATTESTED][publications % 2] = attested
         fence()
         self._head[_PUBLICATIONS] = publications
 
@@ -150,11 +167,11 @@ class PublishedWeights:
             place.view(copy).copy_(weights[name])
 
     @torch.no_grad()
-    def copy_into(self, weights: Mapping[str, Tensor]) -> tuple[int, int]:
+    def copy_into(self, weights: Mapping[str, Tensor]) -> Reading:
         """Copy the readable weights of these names into these tensors.
 
-        Returns (publications, version). Tensors on another device get there in one transfer. Raises
-        EngineError for a name that is not published.
+        Tensors on another device get there in one transfer. Raises EngineError for a name that is
+        not published.
         """
         unknown = [name for name in weights if name not in self._places]
         if unknown:
@@ -163,7 +180,7 @@ class PublishedWeights:
                 f"{', '.join(self._places)}"
             )
         spans = _merged([self._places[name] for name in weights])
-        publications, version = self._read_places(spans, self._scratch)
+        reading = self._read_places(spans, self._scratch)
         arrived = {}
         for name, tensor in weights.items():
             device = tensor.device
@@ -172,7 +189,7 @@ class PublishedWeights:
                 # stand before the optimiser's moments, so that is little more than needed.
                 arrived[device] = self._scratch[: spans[-1][1]].to(device)
             tensor.copy_(self._places[name].view(arrived[device]))
-        return publications, version
+        return reading
 
     def read(self) -> dict[str, Tensor]:
         """Copies of all tensors of one publication, on the CPU, in one new piece of memory."""
@@ -180,11 +197,8 @@ class PublishedWeights:
         self._read_places(((0, len(fresh)),), fresh)
         return {name: place.view(fresh) for name, place in self._places.items()}
 
-    def _read_places(self, spans: tuple[tuple[int, int], ...], into: Tensor) -> tuple[int, int]:
-        """Copy bytes [start, stop) of the readable copy to the same places of `into`.
-
-        Returns (publications, version).
-        """
+    def _read_places(self, spans: tuple[tuple[int, int], ...], into: Tensor) -> Reading:
+        """Copy bytes [start, stop) of the readable copy to the same places of `into`."""
         for _ in range(_MAX_ATTEMPTS):
             publications = self.publications
             fence()
@@ -192,10 +206,11 @@ class PublishedWeights:
             for start, stop in spans:
                 into[start:stop] = copy[start:stop]
             version = int(self._head[_VERSIONS][publications % 2])
+            attested = bool(self._head[_ATTESTED][publications % 2])
             fence()
             # Publication p + 1 writes to the other copy; p + 2 is the first to write to this one.
             if self._head[_BEGUN] < publications + 2:
-                return publications, version
+                return Reading(publications, version, attested)
         raise EngineError(
             f"published weights: overtaken by the writer {_MAX_ATTEMPTS} times; expected "
             "publications to take longer than reading one"

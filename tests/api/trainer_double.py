@@ -3,9 +3,9 @@
 The contract: lock, status file, numbered checkpoints, leash, signals, exit codes.
 
 `double.json` in the population's folder says what it does: {"exit": CODE, "after_s": S,
-"say": TEXT, "finish_s": S, "deaf": true, "start_s": S, "deaf_to_edits": true}. Each start appends
-its arguments to `starts`. In `trainers` of the data directory each trainer notes that it came and
-went, which others it found there, and whether it was refused.
+"say": TEXT, "finish_s": S, "deaf": true, "start_s": S, "deaf_to_edits": true, "wiring": TEXT}. Each
+start appends its arguments to `starts`. In `trainers` of the data directory each trainer notes that
+it came and went, which others it found there, and whether it was refused.
 """
 
 import json
@@ -71,6 +71,7 @@ class Double:
                 members,
                 rows,
                 self.edits,
+                wiring=self.plan.get("wiring"),
             ),
         )
 
@@ -108,11 +109,11 @@ class Double:
             if "finish_s" in self.plan and now - self.began > self.plan["finish_s"]:
                 self.checkpoint()
                 self.say("finished")
-                return 0
+                return int("wiring" in self.plan)
             time.sleep(0.02)
         self.checkpoint()
         self.say("stopped and saved")
-        return 0
+        return int("wiring" in self.plan)
 
 
 def note(data: Path, name: str, what: str) -> None:

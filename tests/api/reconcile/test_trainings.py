@@ -128,6 +128,21 @@ def test_one_that_is_done_is_finished(service: Service) -> None:
     assert service.done(again)["state"] == "SUCCEEDED"
 
 
+def test_one_with_a_wiring_fault_is_finished_and_says_so(service: Service) -> None:
+    """Its exit code is 1, and it is not started again for that."""
+    service.create("one", {"finish_s": 0.1, "wiring": "two weights"}, start=True)
+    message = service.wait_state("one", "finished")["status"]["message"]
+    assert message == "every member reached its stop; WIRING FAULT: two weights"
+    assert len(service.starts("one")) == 1
+
+
+def test_one_with_a_wiring_fault_stops_as_any_other(service: Service) -> None:
+    service.create("one", {"wiring": "two weights"}, start=True)
+    service.wait_state("one", "running")
+    assert service.done(service.call("POST", "/v1/populations/one/stop"))["state"] == "SUCCEEDED"
+    assert service.wait_state("one", "stopped")
+
+
 @pytest.mark.slow
 def test_a_trainer_that_does_not_hear_is_killed(service: Service) -> None:
     service.create("one", {"deaf": True}, start=True)

@@ -118,5 +118,7 @@ def test_rows_without_weights_are_marked(capsys: pytest.CaptureFixture[str]) -> 
     assert not any("*" in line for line in shown(capsys, there))
     assert [
         player["weights_removed"]
-        for player in standings_report(RatingTable([gone, there], win_matrix([]), "win", RATED))["players"]
+        for player in standings_report(RatingTable([gone, there], win_matrix([]), "win", RATED))[
+            "players"
+        ]
     ] == [True, False]

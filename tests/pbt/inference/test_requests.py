@@ -79,8 +79,8 @@ def test_players_round_trip(kind: str, name: str, source: int, policy: int, role
     assert unpack(pack_detach(Detach(source, policy))) == Detach(source, policy)
 
 
-@given(st.lists(st.tuples(U32, st.integers(0, 2**62))))
-def test_replies_round_trip(replies: list[tuple[int, int]]) -> None:
+@given(st.lists(st.tuples(U32, st.integers(0, 2**62), st.integers(0, 2**63 - 1))))
+def test_replies_round_trip(replies: list[tuple[int, int, int]]) -> None:
     assert unpack_replies(pack_replies(replies)) == replies
 
 

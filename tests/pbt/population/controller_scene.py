@@ -12,7 +12,9 @@ from pbt.hyperparams import Hyperparams
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.seats import SnapshotEntry
+from pbt.models.digests import ActingForms
 from pbt.objective import ObjectiveKind
+from pbt.population.certifier import Certifier
 from pbt.population.controller import Controller
 from pbt.population.members import Member
 from pbt.population.pbt_rules import PbtRules
@@ -93,9 +95,10 @@ class Scene:
         members = [
             Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)
         ]
-        rules = PbtRules.from_config(config.pbt, objective)
+        rules, store = PbtRules.from_config(config.pbt, objective), MemoryStore()
+        certifier = Certifier(ActingForms(), 1.0, self.sink, store)
         self.controller = Controller(
-            config, rules, members, self.learners, self.told, self.sink, MemoryStore()
+            config, rules, members, self.learners, self.told, self.sink, store, certifier
         )
 
     def plays(

@@ -1,24 +1,32 @@
-"""`pbt.runtime.entry` for tests, with two variables of the environment.
+"""`pbt.runtime.entry` for tests, with three variables of the environment.
 
 ARENA_TEST_LOGS     writes down what it acted for, gathered and copied, as rows of int64 in files of
                     its own in that folder; `routing.py` reads them
 ARENA_TEST_FAILING  every update of that member raises
+ARENA_TEST_FAULT    makes that fault of `wiring_faults.py`
 """
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pbt.config.semantics import member_number
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
+from pbt.learning.batch import Batch
+from pbt.learning.learner import Learner
+from pbt.learning.reducer import Reducer
+from pbt.learning.statistics import UpdateStats
 from pbt.processes.tie_to_parent import leave, settle
 from pbt.runtime import process
 from pbt.runtime.learner_host import HostedLearner, LearnerHost
 from pbt.transport.messages import ActionRequest, ActionsReady
+from tests.pbt.runtime import wiring_faults
 
-LOGS, FAILING = "ARENA_TEST_LOGS", "ARENA_TEST_FAILING"
+LOGS, FAILING, FAULT = "ARENA_TEST_LOGS", "ARENA_TEST_FAILING", "ARENA_TEST_FAULT"
 
 
 class Log:
@@ -41,7 +49,7 @@ class Log:
 def watch() -> None:
     """Listen to the policy server and the learners' host."""
     acted, gathered, copied = Log("acted"), Log("gathered"), Log("copied")
-    copies: dict[str, int] = {}
+    copies, batches = Counter[str](), Counter[str]()
     serve, gather, copy = PolicyServer.serve, LearnerHost._gather, LearnerHost._copy
 
     def served(self: PolicyServer, request: ActionRequest) -> ActionsReady:
@@ -69,15 +77,17 @@ def watch() -> None:
                 *rows,
                 self._policies[name],
                 hosted.role,
-                copies.get(name, 0),
+                copies[name],
                 hosted.learner.version,
+                batches[name],
             )
+        batches[name] += 1
         gather(self, name, slots)
 
     def copying(self: LearnerHost, hosted: HostedLearner, snapshot_id: str) -> None:
         copy(self, hosted, snapshot_id)
         member = hosted.shard.member
-        copies[member] = copies.get(member, 0) + 1
+        copies[member] += 1
         copied.write(
             self._policies[member],
             copies[member],
@@ -88,6 +98,29 @@ def watch() -> None:
     PolicyServer.serve = served  # type: ignore[method-assign]
     LearnerHost._gather = gathering  # type: ignore[method-assign]
     LearnerHost._copy = copying  # type: ignore[method-assign]
+
+
+def watch_versions() -> None:
+    """Listen to what learners publish, and to the lag that their updates report."""
+    published, trained = Log("published"), Log("trained")
+    batches = Counter[str]()
+    publish, update = HostedLearner.publish, Learner.update
+
+    def publishing(self: HostedLearner) -> None:
+        publish(self)
+        policy = member_number(self.shard.member)
+        published.write(policy, self.published.publications, self.learner.version)
+
+    def updating(self: Learner, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
+        version, name = self.version, self.member.split("/")[-1]
+        stats = update(self, batch, reducer)
+        lags = round(stats.lag_mean * stats.rows), stats.lag_max
+        trained.write(member_number(name), batches[name], version, *lags)
+        batches[name] += 1
+        return stats
+
+    HostedLearner.publish = publishing  # type: ignore[method-assign]
+    Learner.update = updating  # type: ignore[method-assign]
 
 
 def fail(member: str) -> None:
@@ -106,6 +139,9 @@ if __name__ == "__main__":
     settle(int(sys.argv[1]))
     if LOGS in os.environ:
         watch()
+        watch_versions()
     if FAILING in os.environ:
         fail(os.environ[FAILING])
+    if FAULT in os.environ:
+        getattr(wiring_faults, os.environ[FAULT])(setattr)
     leave(process.main(int(sys.argv[1])))

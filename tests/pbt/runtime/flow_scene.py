@@ -19,6 +19,8 @@ from pbt.config.schema import RunConfig
 from pbt.envs.contract import Role
 from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
+from pbt.models.digests import ActingForms
+from pbt.population.certifier import Certifier
 from pbt.population.controller import Controller
 from pbt.population.members import Member
 from pbt.population.pbt_rules import PbtRules
@@ -149,8 +151,9 @@ class Scene:
         ]
         rules = PbtRules.from_config(self.config.pbt, "win")
         learners = {handle.name: handle for handle in handles}
+        certifier = Certifier(ActingForms(), 1.0, self.sink, self.store)
         self.controller = Controller(
-            self.config, rules, members, learners, self.roster, self.sink, self.store
+            self.config, rules, members, learners, self.roster, self.sink, self.store, certifier
         )
         self.flow = LearnerScheduler(
             self.config,

@@ -27,6 +27,7 @@ class Gathered(NamedTuple):
     """A row on its way to the learner of `member` (its policy).
 
     The learner's process knew of this many `copies` over the member, and stood at learner_version.
+    batch: the number of its batch in that process.
     """
 
     origin: Origin
@@ -36,6 +37,7 @@ class Gathered(NamedTuple):
     role: int
     copies: int
     learner_version: int
+    batch: int
 
 
 def table(folder: Path, name: str, columns: int) -> NDArray[np.int64]:
@@ -60,7 +62,7 @@ class Routing:
             (key, step): Acted(*rest) for key, step, *rest in table(folder, "acted", 5).tolist()
         }
         self.gathered = [
-            Gathered(tuple(row[:4]), *row[4:]) for row in table(folder, "gathered", 10).tolist()
+            Gathered(tuple(row[:4]), *row[4:]) for row in table(folder, "gathered", 11).tolist()
         ]
         self.renewals = {
             (member, copy): publications

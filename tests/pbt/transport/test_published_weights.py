@@ -37,9 +37,10 @@ def test_publications_are_read_back(shared: bool) -> None:
     reader = PublishedWeights(template, region, owner=False) if shared else writer
     assert (reader.publications, reader.version, number_in(reader.read())) == (0, 0, 0)
     for publication in range(1, 6):
-        writer.publish(example_weights(publication), 100 - publication)
+        attested = publication % 2 == 0
+        writer.publish(example_weights(publication), 100 - publication, attested=attested)
         target = example_weights(-1)
-        assert reader.copy_into(target) == (publication, 100 - publication)
+        assert reader.copy_into(target) == (publication, 100 - publication, attested)
         assert number_in(target) == publication == reader.publications
         assert reader.version == 100 - publication
         assert number_in(reader.read()) == publication
@@ -157,7 +158,7 @@ def test_a_reader_that_is_overtaken_reads_again(publications: int, interrupted: 
     reader._scratch = scratch
     for _ in range(2):
         target = example_weights(-1)
-        found, version = reader.copy_into(target)
+        found, version, _ = reader.copy_into(target)
         assert (number_in(target), version) == (found, 10 * found)
     assert (reader.publications, reader.version) == (number, 10 * number)
 
@@ -169,7 +170,7 @@ def read_until_it_moved(
     seen = reader.publications
     weights = example_weights(0)
     while reads:
-        publications, version = reader.copy_into(weights)
+        publications, version, _ = reader.copy_into(weights)
         assert number_in(weights) == publications >= seen
         assert version == 10 * publications
         reads -= publications > seen

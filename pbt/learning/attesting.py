@@ -1,0 +1,203 @@
+"""A learner's evidence of what it trains with, for the certificates of `pbt.population.certifier`.
+
+It only reads: the learner's weights are the same, bit for bit, with evidence and without.
+"""
+
+import copy
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pbt.learning.batch import Batch, zeroed_observations
+from pbt.learning.learner import Learner
+from pbt.learning.reducer import Reducer
+from pbt.learning.statistics import UpdateStats
+from pbt.models.digests import Dtypes, acting_digest, acting_dtypes
+from pbt.models.distributions import joint_log_prob, log_probabilities
+from pbt.models.policy_model import PolicyModel
+
+# Slots of a batch whose log-probabilities are computed again.
+SAMPLE_SLOTS = 8
+# For so many updates the weights are kept for rows that they acted for. The lag is far below that.
+PATIENCE = 32
+
+
+class LogProbSample(NamedTuple):
+    """Log-probabilities that were computed again by kept weights, and how far off they were.
+
+    rows     how many
+    largest  the largest absolute difference, in nats
+    allowed  the largest that rounding explains
+    """
+
+    rows: int
+    largest: float
+    allowed: float
+
+
+class Attestation(NamedTuple):
+    """What a learner says of itself.
+
+    version  of its weights
+    weights  their digest (`pbt.models.digests`), in the form in which they act
+    values   what the last optimiser step was computed with, by the names of `Hyperparams.flat`,
+             annealed, and shaping weights times the reward scale; empty where no step was taken
+             since the learner was asked
+    factor   of the annealing in that step
+    oldest   the lowest version of the rows of the last batch, None without one
+    actor    log-probabilities as the actor stored them, against those computed again by weights of
+             the version that stands with the rows; None: not compared
+    trained  those that the learner trained with, against those computed again from the slots of its
+             batch; None: not compared
+    """
+
+    version: int
+    weights: int
+    values: dict[str, float] = {}
+    factor: float = 1.0
+    oldest: int | None = None
+    actor: LogProbSample | None = None
+    trained: LogProbSample | None = None
+
+
+class Attestor:
+    """Watches one learner, when it is asked to.
+
+    attests  the next publication is one of those that were asked for
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self._dtypes: Dtypes | None = None
+        self._left = 0
+        # Weights of an earlier version, which version that was, and for how many updates they stay.
+        self._kept: PolicyModel | None = None
+        self._version = self._patience = 0
+        self._batch: Batch | None = None
+        self._trained: LogProbSample | None = None
+        self._attestation: Attestation | None = None
+
+    @property
+    def attests(self) -> bool:
+        return self._left > 0
+
+    def begin(self, publications: int) -> Attestation:
+        """Attest the present weights at once, and so many of the publications that follow.
+
+        With publications, the present weights are kept until rows that they acted for come back.
+        """
+        if publications:
+            self._left = publications
+            self._kept = copy.deepcopy(self._learner.model)
+            self._version, self._patience = self._learner.version, PATIENCE
+            self._learner.listener = self._listen
+        return Attestation(self._learner.version, self._digest())
+
+    def update(self, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
+        """`Learner.update`, watched. The caller publishes, then takes the attestation."""
+        if not self._left and self._kept is None:
+            return self._learner.update(batch, reducer)
+        learner, version = self._learner, self._learner.version
+        oldest = int(torch.where(batch.valid, batch.version, version).min())
+        factor, actor = learner.annealed(1.0), self._compare_actor(batch)
+        self._batch, self._trained = batch, None
+        try:
+            stats = learner.update(batch, reducer)
+        finally:
+            self._batch = learner.listener = None
+        self._patience -= 1
+        # Where every step was skipped, the version stands for other statistics than those kept.
+        skipped = bool(stats.skipped_steps) and learner.version == version
+        if actor is not None or self._patience == 0 or skipped:
+            self._kept = None
+        if self._left or actor is not None:
+            said = learner.values_used(), factor, oldest, actor, self._trained
+            self._attestation = Attestation(learner.version, self._digest(), *said)
+        return stats
+
+    def take(self) -> Attestation | None:
+        """The attestation of the update that was just published, None where none is due."""
+        self._left = max(0, self._left - 1)
+        attestation, self._attestation = self._attestation, None
+        return attestation
+
+    def _digest(self) -> int:
+        model = self._learner.model
+        if self._dtypes is None:
+            self._dtypes = acting_dtypes(model)
+        return acting_digest(model.state_dict(), self._dtypes)
+
+    # --- log-probabilities ------------------------------------------------------------------------
+
+    def _compare_actor(self, batch: Batch) -> LogProbSample | None:
+        """Compare what the actor stored, for rows that the kept weights acted for."""
+        if self._kept is None:
+            return None
+        rows = rows_acted_by(batch, self._version, recurrent=bool(self._kept.state_size))
+        slots = rows.sum(0).argsort(descending=True, stable=True)[:SAMPLE_SLOTS]
+        part = batch.select(slots)
+        return self._sample(part, part.log_prob, rows[:, slots]) if rows.any() else None
+
+    def _listen(self, part: Batch, log_prob: Tensor) -> None:
+        """Compare what the learner computed, [T, b], in its first pass over slots of a batch.
+
+        The slots are found in the batch as it was gathered by what the actor stored with their
+        rows. They cannot be found where these numbers are not those of the batch.
+        """
+        self._learner.listener = None
+        batch, count = self._batch, min(SAMPLE_SLOTS, part.slots)
+        assert batch is not None, "`update` has begun"
+        same = (_stored(part)[:count, None] == _stored(batch)[None]).all(-1)
+        own = batch.select(same.to(torch.int8).argmax(1))
+        sample = self._sample(own, log_prob[:, :count], own.valid)
+        found = bool(same.any(1).all())
+        self._trained = sample if found else sample._replace(largest=float("inf"))
+
+    @torch.no_grad()
+    def _sample(self, part: Batch, log_prob: Tensor, rows: Tensor) -> LogProbSample:
+        """Compare log-probabilities, [T, b], of these rows ([T, b] bool) with new ones."""
+        model = self._kept
+        assert model is not None
+        logits, _ = model.unroll(
+            zeroed_observations(part), part.mask, part.episode_start, part.initial_state
+        )
+        log_probs = log_probabilities(logits[: len(rows)], model.head_sizes)
+        actions = torch.where(part.valid.unsqueeze(-1), part.actions, 0)
+        again = joint_log_prob(log_probs, actions, model.head_sizes)
+        largest = float((again - log_prob)[rows].abs().max())
+        return LogProbSample(int(rows.sum()), largest, allowed_difference(model))
+
+
+def allowed_difference(model: PolicyModel) -> float:
+    """The largest difference, in nats, between equal log-probabilities of acting and of training.
+
+    They are rounded in other orders, for other numbers of rows. Float32 sums differ by 1e-6 in
+    networks of usual size; on CUDA, convolutions may round their inputs to TF32, which keeps 10
+    bits, as bfloat16 keeps 7.
+    """
+    if model.dtype == torch.bfloat16:
+        return 0.1
+    return 1e-2 if model.heads.weight.is_cuda else 1e-4
+
+
+def rows_acted_by(batch: Batch, version: int, *, recurrent: bool) -> Tensor:
+    """The valid rows whose log-probabilities weights of a version give again, [T, B] bool.
+
+    With memory, the rows before them in their episode must be of that version too, because the
+    state that they saw went through those rows. The state before row 0 stands in the batch.
+    """
+    own = batch.valid & (batch.version == version)
+    if not recurrent:
+        return own
+    rows, before = [], torch.ones_like(own[0])
+    for row, starts in zip(own, batch.episode_start, strict=False):
+        before = row & (before | starts)
+        rows.append(before)
+    return torch.stack(rows)
+
+
+def _stored(batch: Batch) -> Tensor:
+    """What the actor stored with every slot, [B, 2 * T]; 0 where a row is not valid."""
+    numbers = [torch.where(batch.valid, column, 0.0) for column in (batch.log_prob, batch.value)]
+    return torch.cat(numbers).t()

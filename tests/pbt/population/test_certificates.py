@@ -1,0 +1,99 @@
+"""What a certificate compares: values, samples and counts."""
+
+import pytest
+
+from pbt.learning.attesting import LogProbSample
+from pbt.population.certificates import CHECKS, CheckCounts, sample_problem, values_problem
+from pbt.population.ledger import REMEMBERED, Answer, Known, Ledger, Stored, acting_problem
+
+LEAGUE = {"learning_rate": 1e-3, "entropy_coef": 0.01, "adam_beta1": 0.9, "shaping.kill": 0.3}
+# As a learner reports them, with annealing by 0.5 and a reward scale of 0.1.
+USED = {
+    "learning_rate": 1e-3 * 0.5,
+    "entropy_coef": 0.01 * 0.5,
+    "adam_beta1": 0.9,
+    "shaping.kill": 0.029999999329447746,
+}
+
+
+def test_values_are_those_of_the_league_annealed_and_scaled() -> None:
+    assert values_problem(USED, LEAGUE, 0.5, 0.1) is None
+
+
+@pytest.mark.parametrize("name", list(USED))
+def test_a_value_that_differs_is_named(name: str) -> None:
+    problem = values_problem({**USED, name: USED[name] * 1.2}, LEAGUE, 0.5, 0.1)
+    assert problem is not None and problem.startswith(f"{name} is ") and ";" not in problem
+    others = {other: value for other, value in USED.items() if other != name}
+    assert values_problem(others, LEAGUE, 0.5, 0.1) is not None
+
+
+def test_samples() -> None:
+    assert sample_problem(LogProbSample(9, 1e-6, 1e-4), "actor") is None
+    for largest in (2e-4, float("nan"), float("inf")):
+        problem = sample_problem(LogProbSample(9, largest, 1e-4), "actor")
+        assert problem is not None and "actor" in problem
+
+
+def test_a_check_keeps_its_first_problem_and_its_largest_difference() -> None:
+    counts = CheckCounts()
+    assert not counts.add("values", None, 4)
+    assert counts.add("values", "first", 4) and not counts.add("values", "second", 4)
+    assert not counts.add("actor_log_prob", None, 30, 1e-6)
+    assert not counts.add("actor_log_prob", None, 30, 1e-7)
+    assert counts.add("learner_log_prob", "of others", 5, float("inf"))
+    checks = {check.name: check for check in counts.checks()}
+    assert tuple(checks) == CHECKS
+    assert (checks["values"].compared, checks["values"].problem) == (12, "first")
+    assert (checks["actor_log_prob"].compared, checks["actor_log_prob"].largest) == (60, 1e-6)
+    assert checks["learner_log_prob"].largest is None
+    assert checks["copy"].compared == 0 and checks["copy"].problem is None
+
+
+def test_answers_wait_for_their_attestation_but_not_for_ever() -> None:
+    ledger = Ledger(updates=5)
+    ledger.answers.extend([Answer(0, 0, 7, 70, 5), Answer(1, 0, 8, 80, 5)])
+    assert ledger.take_answers(2) == []
+    ledger.attested(7, Known(0, 70))
+    assert [answer.version for answer in ledger.take_answers(2)] == [7]
+    ledger.updates = 7
+    assert ledger.take_answers(2) == []
+    ledger.updates = 8
+    assert [answer.version for answer in ledger.take_answers(2)] == [8]
+    assert not ledger.answers
+
+
+def test_answers_whose_attestation_may_be_lost_are_forgotten() -> None:
+    ledger = Ledger(updates=5, lost=8)
+    ledger.answers.extend([Answer(0, 0, 8, 80, 0), Answer(1, 0, 9, 90, 0)])
+    assert [answer.version for answer in ledger.take_answers(2)] == [9]
+    assert not ledger.answers
+
+
+def test_snapshots_wait_for_their_version() -> None:
+    ledger = Ledger(stored=[Stored("a", 3, 1), Stored("b", 5, 2), Stored("c", 6, 3)])
+    ledger.attested(5, Known(0, 2))
+    assert [snapshot.snapshot_id for snapshot in ledger.take_stored(5)] == ["b"]
+    assert [snapshot.snapshot_id for snapshot in ledger.stored] == ["c"]
+    ledger.attested(6, Known(0, 3))
+    assert [snapshot.snapshot_id for snapshot in ledger.take_stored(6)] == ["c"]
+    assert ledger.take_stored(6) == []
+
+
+def test_a_ledger_stays_small() -> None:
+    ledger = Ledger()
+    for version in range(REMEMBERED + 50):
+        ledger.attested(version, Known(0, version))
+    assert len(ledger.known) == REMEMBERED and min(ledger.known) == 50
+
+
+def test_weights_may_answer_for_the_generation_of_the_row_or_a_later_one() -> None:
+    """A copy in mid-game brings a later one; an earlier one would be replaced weights."""
+    known = [Known(1, 11), Known(2, 22)]
+    assert acting_problem(Answer(0, 1, 5, 11, 0), known) is None
+    assert acting_problem(Answer(0, 1, 5, 22, 0), known) is None
+    assert acting_problem(Answer(0, 2, 5, 22, 0), known) is None
+    for answer in (Answer(0, 2, 5, 11, 0), Answer(0, 0, 5, 33, 0)):
+        problem = acting_problem(answer, known)
+        assert problem is not None and "generation" in problem
+    assert "none of that version" in (acting_problem(Answer(0, 0, 5, 11, 0), ()) or "")
