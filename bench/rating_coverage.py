@@ -242,7 +242,9 @@ def tallied(
 ) -> dict[str, Any]:
     """Coverage of one kind of differences, misses below and above, and widths in Elo."""
     columns = [at for at, (_, reference) in enumerate(wanted) if (reference == 0) == at_anchor]
-    truth = np.array([cell.strength[wanted[at][0]] - cell.strength[wanted[at][1]] for at in columns])
+    truth = np.array(
+        [cell.strength[wanted[at][0]] - cell.strength[wanted[at][1]] for at in columns]
+    )
     low, _, high = ends[:, columns]
     open_low, open_high = is_open[:, columns]
     below = ((truth[:, None] > high) & ~open_high).mean(axis=1)

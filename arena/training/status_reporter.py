@@ -94,7 +94,7 @@ class StatusReporter:
             edits_refused=self._edits.refused,
             trouble=self._sink.trouble,
             ranked_by=engine.controller.window.objective,
-            wiring=controller.certifier.summary,
+            wiring=engine.controller.certifier.summary,
         )
 
     def _member_row(self, name: str, frames: int) -> MemberRow:
