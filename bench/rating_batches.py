@@ -19,10 +19,11 @@ from scipy.special import stdtrit
 from arena.stats.davidson import Chances
 from arena.stats.dispersion import PRIOR_FREEDOM
 from arena.stats.meetings import Cells, Meetings, seated_cells
+from arena.stats.seat_advantage import STEEPEST
 
 Array = NDArray[np.float64]
 Leagues1D = NDArray[np.bool_] | NDArray[np.intp] | slice
-_STEPS, _STEEPEST, _OUTSIDE = 200, 2.0, 2.5
+_STEPS, _OUTSIDE = 200, 1.5
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def gram(by: Array, dd: Array, dt: Array, tt: Array) -> Array:
 def most_likely(
     games: Leagues, beta: Array, slope: Array, *, sloped: bool = False
 ) -> tuple[Array, Array]:
-    """(parameters, gamma1) at the maximum. A gamma1 that runs away ends at 2.5 or -2.5."""
+    """(parameters, gamma1) at the maximum. A gamma1 that runs away ends at 1.5 or -1.5."""
     for _ in range(_STEPS):
         now = evaluated(games, beta, slope, sloped=sloped)
         step = np.linalg.solve(now.curvature, now.gradient[..., None])[..., 0]
@@ -195,7 +196,7 @@ class Fits:
         evidence = start[:, -1, -1] - np.sum(
             cross * np.linalg.solve(start[:, :-1, :-1], cross), axis=(1, 2)
         )
-        told = np.flatnonzero(1.96 / np.sqrt(np.maximum(evidence, 1e-12)) <= _STEEPEST)
+        told = np.flatnonzero(1.96 / np.sqrt(np.maximum(evidence, 1e-12)) <= STEEPEST)
         if not len(told):
             return
         games = self.games.chosen(told)
@@ -206,7 +207,9 @@ class Fits:
         ratio, freedom = dispersion(games, fit, contrast, seats=True)
         variance = np.linalg.inv(fit.information)[:, -1, -1]
         half = stdtrit(freedom[:, 0], 0.975) * np.sqrt(ratio[:, 0] * variance)
-        kept = (np.abs(slope) > half) & (np.abs(slope) < _STEEPEST)
+        off = np.linalg.solve(fit.curvature, fit.gradient[..., None])[..., 0]
+        settled = np.abs(off).max(axis=1) < 1e-4
+        kept = settled & (np.abs(slope) > half) & (np.abs(slope) < STEEPEST)
         self.beta[told[kept]], self.slope[told[kept]] = beta[kept], slope[kept]
 
     def seat(self, strength: float) -> tuple[Array, Array]:
