@@ -106,9 +106,11 @@ def evaluated(games: Leagues, beta: Array, slope: Array, *, sloped: bool = False
     third = chances.third
     score = np.stack(
         [
-            halves - n * (chances.win - chances.loss) / 2
+            halves
+            - n * (chances.win - chances.loss) / 2
             + n / 2 * (g_dd * third[0] + 2 * g_dt * third[1] + g_tt * third[2]),
-            ties - n * chances.tie
+            ties
+            - n * chances.tie
             + n / 2 * (g_dd * third[1] + 2 * g_dt * third[2] + g_tt * third[3]),
         ],
         axis=1,
@@ -307,9 +309,7 @@ def dispersion(
 ) -> tuple[Array, Array]:
     """(ratio, freedom), [L, contrasts] each; as `arena.stats.dispersion`, moderated."""
     inverse = np.linalg.inv(fit.information)
-    weights = np.einsum(
-        "lacp,lpq,kq->lack", fit.derivatives, inverse, contrasts, optimize=True
-    )
+    weights = np.einsum("lacp,lpq,kq->lack", fit.derivatives, inverse, contrasts, optimize=True)
     cells = games.cells
     sides = np.ones(len(cells.first)) if seats else np.sign(cells.second - cells.first)
     together = np.zeros((*weights.shape[:3], 1))

@@ -103,7 +103,9 @@ def cells() -> list[Cell]:
         climbed = {*pairwise(range(rungs + 1)), *((0, rung) for rung in range(1, rungs + 1))}
         for ties in (0.0, 0.5):
             name = f"strong-{top:.0f}-{ties:g}"
-            found.append(Cell(f"{name}-ladder", steps, tuple(sorted(climbed)), 20, 10, 100, 0, ties))
+            found.append(
+                Cell(f"{name}-ladder", steps, tuple(sorted(climbed)), 20, 10, 100, 0, ties)
+            )
             found.append(Cell(f"{name}-alone", (0.0, top), ((0, 1),), alone, 0, 100, 0, ties))
     return found
 
@@ -118,9 +120,7 @@ def chances(cell: Cell) -> NDArray[np.float64]:
     seat = cell.seat + cell.slope * (strength[i] + strength[j]) / 2
     log_nu = math.log(2 * cell.ties / (1 - cell.ties)) if cell.ties else -math.inf
     d = (strength[i] - strength[j]) / ELO_PER_NAT
-    first, second = (
-        Chances.of(d + side * seat / ELO_PER_NAT, log_nu).p.T for side in (1.0, -1.0)
-    )
+    first, second = (Chances.of(d + side * seat / ELO_PER_NAT, log_nu).p.T for side in (1.0, -1.0))
     return np.stack([first, second], axis=1)
 
 
@@ -180,7 +180,8 @@ def measured(cell: Cell, place: int, leagues: int, checked: int = CHECKED) -> di
         parts.append((*part, *seats(cell, fits)))
         fair = range(max(0, min(checked - begin, len(games))))
         apart = max([apart, *(difference(games[k], wanted, part[0][:, :, k]) for k in fair)])
-    ends, is_open, held, slopes = (np.concatenate(column, axis=-1) for column in zip(*parts))
+    columns = zip(*parts, strict=True)
+    ends, is_open, held, slopes = (np.concatenate(column, axis=-1) for column in columns)
     ratings = ends[1, : len(cell.strength) - 1]
     return {
         "leagues": leagues,
@@ -242,7 +243,9 @@ def tallied(
 ) -> dict[str, Any]:
     """Coverage of one kind of differences, misses below and above, and widths in Elo."""
     columns = [at for at, (_, reference) in enumerate(wanted) if (reference == 0) == at_anchor]
-    truth = np.array([cell.strength[wanted[at][0]] - cell.strength[wanted[at][1]] for at in columns])
+    truth = np.array(
+        [cell.strength[wanted[at][0]] - cell.strength[wanted[at][1]] for at in columns]
+    )
     low, _, high = ends[:, columns]
     open_low, open_high = is_open[:, columns]
     below = ((truth[:, None] > high) & ~open_high).mean(axis=1)

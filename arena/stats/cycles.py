@@ -153,9 +153,7 @@ def _expected(
     for part in np.unique(labels[first]):
         inside = np.flatnonzero(labels == part)
         square = np.ix_(inside, inside)
-        alone = WinMatrix(
-            tuple(inside.tolist()), matrix.wins[square], matrix.draws[square]
-        )
+        alone = WinMatrix(tuple(inside.tolist()), matrix.wins[square], matrix.draws[square])
         fit = fit_meetings(alone.players, meetings_of(alone), int(inside[0]), seated=False)
         if fit is not None:
             elo = np.zeros(len(labels))

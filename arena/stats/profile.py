@@ -10,7 +10,7 @@ from arena.stats.davidson import Likelihood, Point, Vector
 from arena.stats.newton import shortened
 from pbt.errors import EngineError
 
-_STEPS, _TOLERANCE, _PRECISION = 200, 1e-3, 1e-5
+_STEPS, _TOLERANCE, _PRECISION, _TILTED = 200, 1e-3, 1e-5, 1e-3
 
 
 def profile_end(
@@ -48,9 +48,7 @@ def profile_end(
 
 def _towards_end(point: Point, contrast: Vector, target: float, side: int) -> Vector:
     """[free] the step to the end, were the log-likelihood a quadratic."""
-    newton, along = np.linalg.solve(
-        point.curvature, np.stack([point.gradient, contrast], axis=1)
-    ).T
+    newton, along = np.linalg.solve(point.curvature, np.stack([point.gradient, contrast], axis=1)).T
     above = max(0.0, 2 * (point.value - target) + float(point.gradient @ newton))
     step: Vector = newton + side * math.sqrt(above / float(contrast @ along)) * along
     return step
@@ -61,16 +59,22 @@ def line_end(
 ) -> float:
     """As `profile_end`, where the other parameters move in proportion to the combination.
 
-    They move as their covariance with it says, and the penalty is Jeffreys' prior of this model of
-    one parameter. It takes no time even for many players.
+    They move as their covariance with it says. The penalty is Jeffreys' prior of this model of one
+    parameter. What the other parameters add to it is linear up to two standard errors, such that
+    the maximum stays where it is. It takes no time even for many players.
     """
     direction = best.covariance @ contrast
     unit = math.sqrt(float(contrast @ direction))
     height = _height(likelihood, best, direction / unit)
+    tilt = (height(_TILTED) - height(-_TILTED)) / (2 * _TILTED)
     target, far = height(0.0) - drop, 2.0
-    while height(side * far) > target:
+
+    def above(distance: float) -> float:
+        return height(side * distance) - tilt * side * min(distance, 2.0) - target
+
+    while above(far) > 0:
         far *= 2
-    distance = brentq(lambda t: height(side * t) - target, 0.0, far, xtol=_PRECISION)
+    distance = brentq(above, 0.0, far, xtol=_PRECISION)
     return float(contrast @ best.beta) + side * unit * float(distance)
 
 

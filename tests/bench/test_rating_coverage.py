@@ -61,9 +61,7 @@ def test_a_league_has_the_games_of_its_cell() -> None:
     games = drawn(PAIR, np.random.default_rng(1))
     assert games.paired.sum() == 30
     assert games.single.sum() == 20
-    assert losses(PAIR) == pytest.approx(
-        40 * float(chances(PAIR)[0, :, 0].sum())
-    )
+    assert losses(PAIR) == pytest.approx(40 * float(chances(PAIR)[0, :, 0].sum()))
 
 
 def test_a_cell_is_measured_and_repeats_itself() -> None:

@@ -91,9 +91,7 @@ def scores(beta: Vector, layout: Layout, first: int, second: int) -> dict[int, V
     return {outcome: np.array(score) for outcome, score in found.items()}
 
 
-def of_one_game(
-    chance: dict[int, float], score: dict[int, Vector]
-) -> NDArray[np.float64]:
+def of_one_game(chance: dict[int, float], score: dict[int, Vector]) -> NDArray[np.float64]:
     """The expected outer product of the score of one game."""
     parts = [math.exp(chance[o]) * np.outer(score[o], score[o]) for o in chance]
     return np.asarray(np.sum(parts, axis=0))
@@ -129,9 +127,7 @@ def penalised(beta: Vector, layout: Layout, meetings: Meetings) -> float:
         number * log_chances(beta, layout, first, second)[outcome]
         for (first, second, outcome), number in counted(meetings).items()
     )
-    return likelihood + float(
-        np.linalg.slogdet(level_information(beta, layout, meetings))[1] / 2
-    )
+    return likelihood + float(np.linalg.slogdet(level_information(beta, layout, meetings))[1] / 2)
 
 
 def most_likely(layout: Layout, meetings: Meetings, start: Vector) -> Vector:
@@ -152,8 +148,10 @@ def most_likely(layout: Layout, meetings: Meetings, start: Vector) -> Vector:
         slope = np.array([(height(found + h) - height(found - h)) / 2e-4 for h in steps])
         bend = [
             [
-                height(found + g + h) - height(found + g - h)
-                - height(found - g + h) + height(found - g - h)
+                height(found + g + h)
+                - height(found + g - h)
+                - height(found - g + h)
+                + height(found - g - h)
                 for g in 100 * steps
             ]
             for h in 100 * steps

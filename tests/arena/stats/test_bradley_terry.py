@@ -25,9 +25,7 @@ def fit(results: list[PairResult[P]], anchor: P | None) -> list[Rating[P]]:
 def plain(results: list[PairResult[P]], anchor: P | None) -> RatingFit[P]:
     """The fit without a prior."""
     matrix = win_matrix(results)
-    found = fit_meetings(
-        matrix.players, meetings_of(matrix), anchor, seated=False, penalised=False
-    )
+    found = fit_meetings(matrix.players, meetings_of(matrix), anchor, seated=False, penalised=False)
     assert found is not None
     return found
 

@@ -41,9 +41,7 @@ def test_value_information_and_gradient_are_those_written_out(layout: Layout, se
     meetings, likelihood, rng = case(layout, seed)
     values = rng.normal(0, 0.7, len(layout.free))
     point = likelihood.at(values)
-    assert point.value == pytest.approx(
-        slow.penalised(point.beta, layout, meetings), rel=1e-9
-    )
+    assert point.value == pytest.approx(slow.penalised(point.beta, layout, meetings), rel=1e-9)
     square = np.ix_(layout.free, layout.free)
     expected = slow.information(point.beta, layout, meetings)[square]
     assert point.information == pytest.approx(expected, rel=1e-7, abs=1e-7)
@@ -76,6 +74,7 @@ def test_profile_ends_are_where_the_best_of_the_others_is_near_enough() -> None:
     contrast[[2, 1]] = 1.0, -1.0
     for side in (-1, 1):
         end = profile_end(likelihood, best, contrast, 1.92, side)
+
         # Without the first free parameter (theta_1), theta_2 is bound to it by the difference.
         def bound(rest: slow.Vector, end: float = end) -> slow.Vector:
             beta = np.zeros(layout.size)
@@ -148,7 +147,9 @@ def test_seed_pairs_that_repeat_themselves_are_half_the_evidence() -> None:
     first, second = np.array([0]), np.array([1])
     cells = seated_cells(Meetings(first, second, paired, np.zeros((1, 2, 3))), 2)
     best = maximum(Likelihood(cells, layout).at, np.zeros(2), needed="")
-    assert Sandwich(best).of_strengths(np.array([-1.0, 1.0, 0.0])).ratio == pytest.approx(2, abs=0.1)
+    assert Sandwich(best).of_strengths(np.array([-1.0, 1.0, 0.0])).ratio == pytest.approx(
+        2, abs=0.1
+    )
     assert Sandwich(best).of_seats(np.array([0.0, 0.0, 1.0])).ratio < 0.1
 
 
