@@ -11,6 +11,7 @@ and is 0 where a league's model has none. All values are natural logarithms.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from arena.stats.seat_advantage import STEEPEST
 
 Array = NDArray[np.float64]
 Leagues1D = NDArray[np.bool_] | NDArray[np.intp] | slice
-_STEPS, _OUTSIDE = 200, 1.5
+_STEPS, _SLOPED_STEPS, _OUTSIDE = 200, 60, 1.5
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,23 @@ class Leagues:
     def size(self) -> int:
         """Number of parameters without gamma1."""
         return self.cells.players + self.ties
+
+    @cached_property
+    def level(self) -> Array:
+        """[2, cells, k] derivatives of d and of log nu without gamma1."""
+        return np.asarray(derivatives(self, np.zeros(1), None)[0])
+
+    @cached_property
+    def products(self) -> Array:
+        """[3 * cells, k * k] J_d' J_d, J_d' J_t + J_t' J_d and J_t' J_t of every cell, level."""
+        by_d, by_tie = self.level
+        cross = np.einsum("cp,cq->cpq", by_d, by_tie)
+        parts = [
+            np.einsum("cp,cq->cpq", by_d, by_d),
+            cross + np.swapaxes(cross, 1, 2),
+            np.einsum("cp,cq->cpq", by_tie, by_tie),
+        ]
+        return np.concatenate(parts).reshape(-1, self.size**2)
 
     def chosen(self, which: Leagues1D) -> "Leagues":
         """Some of the leagues, or some of them several times."""
@@ -91,38 +109,32 @@ def evaluated(games: Leagues, beta: Array, slope: Array, *, sloped: bool = False
     halves, ties = (games.counts[:, :, 0] - games.counts[:, :, 2]) / 2, games.counts[:, :, 1]
     value = np.sum(halves * d - n * chances.total, axis=1)
     value += np.sum(ties * log_nu, axis=1) if games.ties else 0.0
-    dd, dt, tt = (n * part for part in chances.variance)
-    level = derivatives(games, np.zeros_like(slope), None)
-    full = derivatives(games, slope, means if sloped else None)
-    inner = gram(level, dd, dt, tt)
+    weights = np.concatenate([n * part for part in chances.variance], axis=1)
+    inner = (weights @ games.products).reshape(-1, games.size, games.size)
     value += np.linalg.slogdet(inner)[1] / 2
-    spread = level.reshape(len(beta), -1, level.shape[3]) @ np.linalg.inv(inner)
-    by_d, by_tie = np.split(spread, 2, axis=1)
-    g_dd, g_dt, g_tt = (
-        np.sum(a * b, axis=2)
-        for a, b in ((by_d, level[:, 0]), (by_d, level[:, 1]), (by_tie, level[:, 1]))
-    )
-    raised = 1 + (g_dd * dd + 2 * g_dt * dt + g_tt * tt) / n
+    spread = np.linalg.inv(inner).reshape(len(beta), -1) @ games.products.T
+    # The parts of J I^-1 J' of every cell; that of d and log nu stands for both of its places.
+    g_dd, g_dt, g_tt = np.split(spread, 3, axis=1)
+    raised = 1 + sum(np.split(spread * weights, 3, axis=1)) / n
     third = chances.third
     score = np.stack(
         [
             halves
             - n * (chances.win - chances.loss) / 2
-            + n / 2 * (g_dd * third[0] + 2 * g_dt * third[1] + g_tt * third[2]),
-            ties
-            - n * chances.tie
-            + n / 2 * (g_dd * third[1] + 2 * g_dt * third[2] + g_tt * third[3]),
+            + n / 2 * (g_dd * third[0] + g_dt * third[1] + g_tt * third[2]),
+            ties - n * chances.tie + n / 2 * (g_dd * third[1] + g_dt * third[2] + g_tt * third[3]),
         ],
         axis=1,
     )
-    return Evaluated(
-        value,
-        np.einsum("lac,lacp->lp", score, full),
-        gram(full, dd * raised, dt * raised, tt * raised),
-        gram(full, dd, dt, tt),
-        full,
-        chances,
-    )
+    lifted = weights * np.tile(raised, 3)
+    if not sloped and not slope.any():
+        by = np.broadcast_to(games.level, (len(beta), *games.level.shape))
+        gradient = score.reshape(len(beta), -1) @ games.level.reshape(-1, games.size)
+        curvature = (lifted @ games.products).reshape(inner.shape)
+        return Evaluated(value, gradient, curvature, inner, by, chances)
+    by = derivatives(games, slope, means if sloped else None)
+    gradient = np.einsum("lac,lacp->lp", score, by)
+    return Evaluated(value, gradient, gram(by, lifted), gram(by, weights), by, chances)
 
 
 def derivatives(games: Leagues, slope: Array, means: Array | None) -> Array:
@@ -140,8 +152,9 @@ def derivatives(games: Leagues, slope: Array, means: Array | None) -> Array:
     return found
 
 
-def gram(by: Array, dd: Array, dt: Array, tt: Array) -> Array:
-    """[L, k, k] sum over the cells of J' W J, W of entries [L, cells]."""
+def gram(by: Array, weights: Array) -> Array:
+    """[L, k, k] sum over the cells of J' W J; weights [L, 3 * cells], of dd, dt and tt."""
+    dd, dt, tt = np.split(weights, 3, axis=1)
     weighted = np.stack(
         [
             dd[..., None] * by[:, 0] + dt[..., None] * by[:, 1],
@@ -157,7 +170,7 @@ def most_likely(
     games: Leagues, beta: Array, slope: Array, *, sloped: bool = False
 ) -> tuple[Array, Array]:
     """(parameters, gamma1) at the maximum. A gamma1 that runs away ends at 1.5 or -1.5."""
-    for _ in range(_STEPS):
+    for _ in range(_SLOPED_STEPS if sloped else _STEPS):
         now = evaluated(games, beta, slope, sloped=sloped)
         step = np.linalg.solve(now.curvature, now.gradient[..., None])[..., 0]
         inside = np.abs(slope) < _OUTSIDE
@@ -189,7 +202,6 @@ class Fits:
             games, np.zeros((leagues, games.size)), np.zeros(leagues)
         )
         self._add_slopes()
-        self._level = evaluated(games, self.beta, self.slope)
 
     def _add_slopes(self) -> None:
         """Put gamma1 into the models of those leagues where its interval excludes 0."""
@@ -241,27 +253,36 @@ class Fits:
         games, beta, slope = self.games.chosen(kept), self.beta[kept], self.slope[kept]
         return evaluated(games, beta, slope, sloped=bool(slope.any()))
 
-    def intervals(self, player: int, reference: int) -> tuple[Array, Array, Array]:
-        """(low, difference, high), [L] each, of two players."""
-        leagues = np.empty((3, len(self.beta)))
-        contrast = np.zeros((1, self.games.size + 1))
-        contrast[0, player - 1] = 1.0
-        if reference:
-            contrast[0, reference - 1] = -1.0
-        short = contrast[:, :-1]
+    def intervals(self, wanted: Sequence[tuple[int, int]]) -> Array:
+        """[3, wanted, L] low, difference and high of every (player, reference)."""
+        found = np.empty((3, len(wanted), len(self.beta)))
+        contrasts = np.zeros((len(wanted), self.games.size + 1))
+        for row, (player, reference) in zip(contrasts, wanted, strict=True):
+            row[player - 1] = 1.0
+            if reference:
+                row[reference - 1] = -1.0
         for kept in self._kinds():
             fit, games = self._of(kept), self.games.chosen(kept)
-            own = contrast[:, : fit.information.shape[1]]
-            ratio, freedom = dispersion(games, fit, own, seats=False)
-            variance = np.linalg.inv(fit.information) @ own[0] @ own[0]
-            held = self._level.information[kept]
-            drop = ratio[:, 0] * stdtrit(freedom[:, 0], 0.975) ** 2 / 2
-            drop *= variance / (np.linalg.inv(held) @ short[0] @ short[0])
             beta, slope = self.beta[kept], self.slope[kept]
-            leagues[1, kept] = beta @ short[0]
-            for row, side in ((0, -1.0), (2, 1.0)):
-                leagues[row, kept] = profile_ends(games, beta, slope, short[0], drop, side)
-        return leagues[0], leagues[1], leagues[2]
+            own = contrasts[:, : fit.information.shape[1]]
+            ratio, freedom = dispersion(games, fit, own, seats=False)
+            held = evaluated(games, beta, slope)
+            short = contrasts[:, :-1]
+            drop = ratio * stdtrit(freedom, 0.975) ** 2 / 2
+            drop *= variances(fit.information, own) / variances(held.information, short)
+            found[1][:, kept] = short @ beta.T
+            for at, contrast in enumerate(short):
+                for row, side in ((0, -1.0), (2, 1.0)):
+                    found[row, at, kept] = profile_ends(
+                        games, beta, slope, held, contrast, drop[:, at], side
+                    )
+        return found
+
+
+def variances(information: Array, contrasts: Array) -> Array:
+    """[L, contrasts] variances by the model."""
+    inverse = np.linalg.inv(information)
+    return np.asarray(np.einsum("kp,lpq,kq->lk", contrasts, inverse, contrasts, optimize=True))
 
 
 def bounded(games: Leagues, reference: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -280,10 +301,19 @@ def bounded(games: Leagues, reference: int) -> tuple[NDArray[np.bool_], NDArray[
 
 
 def profile_ends(
-    games: Leagues, beta: Array, slope: Array, contrast: Array, drop: Array, side: float
+    games: Leagues,
+    beta: Array,
+    slope: Array,
+    best: Evaluated,
+    contrast: Array,
+    drop: Array,
+    side: float,
 ) -> Array:
-    """[L] ends of the profile, gamma1 held; as `arena.stats.profile.profile_end`."""
-    now = evaluated(games, beta, slope)
+    """[L] ends of the profile, gamma1 held; as `arena.stats.profile.profile_end`.
+
+    best  the evaluation at beta and slope
+    """
+    now = best
     target = now.value - drop
     for _ in range(_STEPS):
         right = np.stack([now.gradient, np.broadcast_to(contrast, beta.shape)], axis=2)

@@ -201,7 +201,7 @@ def measured(cell: Cell, place: int, leagues: int, checked: int = CHECKED) -> di
 
 def intervals(fits: Fits, wanted: Sequence[tuple[int, int]]) -> tuple[NDArray[Any], NDArray[Any]]:
     """([3, differences, L] low, difference and high, in Elo; [2, differences, L] open ends)."""
-    ends = np.stack([np.stack(fits.intervals(*pair)) for pair in wanted], axis=1) * ELO_PER_NAT
+    ends = fits.intervals(wanted) * ELO_PER_NAT
     is_open = np.empty((2, len(wanted), ends.shape[2]), dtype=bool)
     for column, (player, reference) in enumerate(wanted):
         above, below = bounded(fits.games, reference)
