@@ -23,7 +23,8 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import stdtrit
 
-from arena.stats.davidson import Layout, Likelihood, Point, Vector
+from arena.stats.davidson import Likelihood, Point
+from arena.stats.design import Layout, Vector
 from arena.stats.dispersion import Sandwich
 from arena.stats.meetings import Cells
 from arena.stats.newton import maximum

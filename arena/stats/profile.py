@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import brentq
 
-from arena.stats.davidson import Likelihood, Point, Vector
+from arena.stats.davidson import Likelihood, Point
+from arena.stats.design import Vector
 from arena.stats.newton import shortened
 from pbt.errors import EngineError
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from arena.stats.davidson import Layout, Likelihood, Point
+from arena.stats.davidson import Likelihood, Point
+from arena.stats.design import Layout
 from arena.stats.dispersion import Sandwich
 from arena.stats.meetings import Cells
 from arena.stats.newton import maximum

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from arena.stats.bradley_terry import ELO_PER_NAT
 from arena.stats.meetings import Meetings
 from arena.stats.rating_fit import RatingFit, fit_meetings
-from bench.rating_coverage import Cell, drawn
+from bench.simulated_leagues import Cell, drawn
 from pbt.errors import EngineError
 from tests.arena.stats.slow_davidson import random_meetings
 
