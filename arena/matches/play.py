@@ -129,7 +129,6 @@ def resume_match(
     settings = dict(match.settings)
     settings.pop(FAILED_KEY, None)
     settings.pop(SPRT_KEY, None)
-    planned, sprt = stored_test(match)
     if "batch" not in settings:
         raise MatchError(
             f"match {match.id} was played by an older version, which stored no plan to go on "
@@ -138,7 +137,7 @@ def resume_match(
     plan = plan_match(
         env,
         players,
-        planned,
+        stored_test(match)[0],
         match.seed,
         greedy=bool(settings["greedy"]),
         batch=int(settings["batch"]),
@@ -153,7 +152,9 @@ def resume_match(
         if on_start is not None:
             on_start(match)
         match = fail_match(league, match, None)
-        return _play(env, plan, sprt, league, match, concurrency, on_progress, on_look)
+        return _play(
+            env, plan, stored_test(match)[1], league, match, concurrency, on_progress, on_look
+        )
 
 
 def check_test(players: Sequence[ResolvedPlayer], tested: bool) -> None:
