@@ -40,6 +40,8 @@ from pbt.records import GameRecord
 DEFAULT_GAMES = 400
 # Most games of a match with a sequential test, which usually ends it earlier.
 DEFAULT_SPRT_GAMES = 40_000
+# Stored settings that say what ends the match, not which games it has.
+_ENDS = (FAILED_KEY, SPRT_KEY)
 
 Look = Callable[[Callable[[], MatchResult]], None]
 """Called after every turn in which a game finished, with a function that computes the result."""
@@ -126,9 +128,8 @@ def resume_match(
     Raises: HeldError while another process plays it, MatchError when this version would plan it
     differently; and as `play_match`.
     """
-    settings = dict(match.settings)
-    settings.pop(FAILED_KEY, None)
-    settings.pop(SPRT_KEY, None)
+    settings = {key: value for key, value in match.settings.items() if key not in _ENDS}
+    planned, sprt = stored_test(match)
     if "batch" not in settings:
         raise MatchError(
             f"match {match.id} was played by an older version, which stored no plan to go on "
@@ -137,7 +138,7 @@ def resume_match(
     plan = plan_match(
         env,
         players,
-        stored_test(match)[0],
+        planned,
         match.seed,
         greedy=bool(settings["greedy"]),
         batch=int(settings["batch"]),
@@ -152,9 +153,7 @@ def resume_match(
         if on_start is not None:
             on_start(match)
         match = fail_match(league, match, None)
-        return _play(
-            env, plan, stored_test(match)[1], league, match, concurrency, on_progress, on_look
-        )
+        return _play(env, plan, sprt, league, match, concurrency, on_progress, on_look)
 
 
 def check_test(players: Sequence[ResolvedPlayer], tested: bool) -> None:
