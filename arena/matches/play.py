@@ -46,6 +46,8 @@ from pbt.seeding import integer
 DEFAULT_GAMES = 400
 # Most games of a match with a sequential test, which usually ends it earlier.
 DEFAULT_SPRT_GAMES = 40_000
+# Stored settings that say what ends the match, not which games it has.
+_ENDS = {SPRT_KEY, FAILED_KEY, FRESH_KEY}
 
 Look = Callable[[Callable[[], MatchResult]], None]
 """Called after every turn in which a game finished, with a function that computes the result."""
@@ -138,10 +140,7 @@ def resume_match(
     Raises: HeldError while another process plays it, MatchError when this version would plan it
     differently; and as `play_match`.
     """
-    settings = dict(match.settings)
-    settings.pop(FAILED_KEY, None)
-    settings.pop(SPRT_KEY, None)
-    settings.pop(FRESH_KEY, None)
+    settings = {key: value for key, value in match.settings.items() if key not in _ENDS}
     planned, sprt = stored_test(match)
     if "batch" not in settings:
         raise MatchError(
