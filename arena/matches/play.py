@@ -46,7 +46,7 @@ from pbt.seeding import integer
 DEFAULT_GAMES = 400
 # Most games of a match with a sequential test, which usually ends it earlier.
 DEFAULT_SPRT_GAMES = 40_000
-# Stored settings that say what ends the match, not which games it has.
+# Stored settings that do not say which games a match has.
 _ENDS = {SPRT_KEY, FAILED_KEY, FRESH_KEY}
 
 Look = Callable[[Callable[[], MatchResult]], None]
