@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -113,38 +113,11 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
 def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
     """Print what a training did, for people or for programs."""
     from arena.cli.display import clock, short
-    from arena.data.telemetry import stage_seconds, telemetry_lines
+    from arena.data.telemetry import telemetry_lines
 
     progress = result.progress
     if as_json:
-        members = [
-            {
-                "name": m.name,
-                "role": m.role,
-                "frames": m.frames,
-                "objective": m.objective,
-                "games": m.games,
-                "rating": m.rating,
-                "copies": m.copies,
-            }
-            for m in progress.members
-        ]
-        print_json(
-            {
-                "population": result.name,
-                "finished": result.finished,
-                "frames": progress.frames,
-                "seconds": progress.elapsed_s,
-                "training_games": progress.training_games,
-                "evaluation_games": progress.evaluation_games,
-                "members": members,
-                "placement": result.status.placement,
-                "stage_seconds": stage_seconds(result.status.processes),
-                "rows": asdict(result.status.rows),
-                "processes": [asdict(process) for process in result.status.processes],
-                "weights_sha256": result.weights_sha256,
-            }
-        )
+        print_json(_result_json(result))
         return
     say(
         f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}, placement "
@@ -152,6 +125,7 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
     )
     for line in telemetry_lines(result.status):
         say(f"  {line}")
+    say(f"proof: arena verify {result.name} --head {result.head}")
     if result.finished:
         compare = "match" if progress.ranked_by == "wins" else "evaluate"
         say(
@@ -159,6 +133,29 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
         )
     else:
         say(f"stopped and saved. Go on with: arena train --resume {result.name}")
+
+
+def _result_json(result: Any) -> dict[str, Any]:
+    """What a training did, as plain values."""
+    from arena.data.telemetry import stage_seconds
+
+    progress = result.progress
+    names = ("name", "role", "frames", "objective", "games", "rating", "copies")
+    return {
+        "population": result.name,
+        "finished": result.finished,
+        "frames": progress.frames,
+        "seconds": progress.elapsed_s,
+        "training_games": progress.training_games,
+        "evaluation_games": progress.evaluation_games,
+        "members": [{name: getattr(m, name) for name in names} for m in progress.members],
+        "placement": result.status.placement,
+        "stage_seconds": stage_seconds(result.status.processes),
+        "rows": asdict(result.status.rows),
+        "processes": [asdict(process) for process in result.status.processes],
+        "weights_sha256": result.weights_sha256,
+        "head": result.head,
+    }
 
 
 def stop(

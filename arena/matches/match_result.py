@@ -34,6 +34,7 @@ class MatchResult:
     interim      fewer games than planned were played, because of Ctrl-C
     notes        what a reader of the numbers should know
     left_out     number of finished games that do not count, because their block is unfinished
+    head         of the match's chain, which stands for all its games; None when it was not recorded
     """
 
     plan: MatchPlan
@@ -49,6 +50,7 @@ class MatchResult:
     interim: bool
     notes: tuple[str, ...]
     left_out: int = 0
+    head: str | None = None
 
     @property
     def a(self) -> ResolvedPlayer:
