@@ -101,7 +101,8 @@ class GameCheck:
         gone = self._state.folded if self._kind == TRAINING_GAMES else 0
         source = _source(page[0])
         last = max(record.content.last for record in page)
-        done = max(self._through.get(source, 0), self._unknown_through)
+        first = source << NUMBER_BITS
+        done = max(self._through.get(source, first - 1), self._unknown_through)
         self._through[source] = last
         kept = [record for record in page if record.content.last > gone]
         if not kept:

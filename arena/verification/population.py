@@ -1,9 +1,11 @@
 """Verification of a population: its chain, rounds, games, snapshots and checkpoints."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 from sqlalchemy import select
 
 from arena.data.paths import league_path, population_paths
@@ -37,9 +39,21 @@ from arena.verification.report import (
     text_differences,
 )
 from pbt.config.load import config_from_table
-from pbt.errors import PlayerError
+from pbt.errors import PbtError, PlayerError
 from pbt.records import GameRecord
 from pbt.seeding import integer
+
+_COUNTS = (
+    "rounds",
+    "copies",
+    "scores",
+    "scores_folded",
+    "games_read",
+    "checkpoints",
+    "snapshot_files",
+    "snapshots_removed",
+)
+UNREADABLE = (ValueError, TypeError, KeyError, IndexError, msgspec.MsgspecError)
 
 
 def verify_population(
@@ -77,20 +91,18 @@ class _PopulationCheck:
         with league.read() as connection:
             self._row = find_population(connection, name)
         self._differences: list[Difference] = []
-        self._counts: dict[str, int] = {}
+        self._counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
 
     def run(self) -> VerifyReport:
         checkpoints = read_checkpoints(self._paths.checkpoints)
         chain = self._check_chain(checkpoints)
-        self._check_rounds(chain, checkpoints)
-        counts, differences = snapshot_differences(
-            list_snapshots(self._league, self._name, superseded=True),
-            self._paths.snapshots,
-            self._observe,
-        )
-        self._counts |= counts
-        self._differences += differences
-        replays = self._play_again()
+        with self._reading("rounds"):
+            self._check_rounds(chain, checkpoints)
+        with self._reading("snapshots"):
+            self._check_snapshots()
+        replays = None
+        with self._reading("evaluation games"):
+            replays = self._play_again()
         return VerifyReport(
             "population",
             self._name,
@@ -143,6 +155,24 @@ class _PopulationCheck:
             "games_read": sum(check.games_read for check in checks),
             "checkpoints": len(checkpoints),
         }
+
+    def _check_snapshots(self) -> None:
+        counts, differences = snapshot_differences(
+            list_snapshots(self._league, self._name, superseded=True),
+            self._paths.snapshots,
+            self._observe,
+        )
+        self._counts |= counts
+        self._differences += differences
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        """An altered row that cannot be read ends the block, and makes a difference."""
+        try:
+            yield
+        except (*UNREADABLE, PbtError) as error:
+            found = f"a row that cannot be read: {type(error).__name__}: {error}"
+            self._differences.append(Difference(what, found))
 
     # --- evaluation games -------------------------------------------------------------------------
 

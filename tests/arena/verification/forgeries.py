@@ -161,11 +161,13 @@ def game_added(data: Path) -> None:
     """A copy of the newest game, with the next number."""
     last = _in_rows(data, STANDING)[-1]
     names = [row[1] for row in execute(data, "PRAGMA table_info(games)")]
-    changed = {"id": "id + 1", "number": "number + 1", "count": "count + 1000"}
+    (newest,) = _in_rows(data, "SELECT MAX(id) FROM games WHERE match_id IS NULL")
+    changed = {"id": f"{newest} + 1", "number": f"({newest} + 1) & 68719476735"}
+    changed["count"] = "count + 1000"
     values = ", ".join(changed.get(name, name) for name in names)
     execute(data, f"INSERT INTO games SELECT {values} FROM games WHERE id = ?", last)
     names = [row[1] for row in execute(data, "PRAGMA table_info(game_seats)")]
-    values = ", ".join("game_id + 1" if name == "game_id" else name for name in names)
+    values = ", ".join(f"{newest} + 1" if name == "game_id" else name for name in names)
     execute(data, f"INSERT INTO game_seats SELECT {values} FROM game_seats WHERE game_id = ?", last)
 
 

@@ -124,7 +124,8 @@ def _games(
     if not rows[0]:
         return None
     again = games_content(content.kind, *rows, PlayerNames().read(connection, rows[1]))
-    digests[again.first] = again.digest
+    if again.kind == TRAINING_GAMES:
+        digests[again.first] = again.digest
     return again
 
 

@@ -45,7 +45,7 @@ keep = 2
 [runtime]
 placement = "serial"
 """
-KEPT_GAMES, CHUNK_GAMES = 120, 60
+KEPT_GAMES, CHUNK_GAMES = 300, 100
 
 
 def train(data: Path, *words: str) -> None:
@@ -87,11 +87,11 @@ def make(folder: Path) -> Path:
     fold(data)
     out = str(folder / "best.safetensors")
     for line in (
-        f"anchor {NAME}@best",
-        f"export {NAME}@best --out {out}",
+        f"anchor {NAME}/m0",
+        f"export {NAME}/m0 --out {out}",
         f"import {out} --name friend",
-        f"match {NAME}@best random --games 20",
-        f"match {NAME}@best oneply --games 20",
+        f"match {NAME}/m0 random --games 20",
+        f"match {NAME}/m0 oneply --games 20",
     ):
         assert run([*line.split(), "--data", str(data), "--json"]) == 0
     return data
