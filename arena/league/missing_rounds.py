@@ -2,7 +2,8 @@
 
 A round that copied or mutated wrote an event with its verdict. A member whose clock passed a
 multiple of the period had a round there: a snapshot that was taken by schedule shows where the
-clock stood at an update at which the member went on learning.
+clock stood at an update at which the member went on learning. A snapshot of generation g came after
+g copies.
 """
 
 from collections import defaultdict
@@ -41,6 +42,7 @@ def missing_rounds(
     return [
         *_by_events(rounds, events, since),
         *_by_clocks(rounds, events, snapshots, config, since),
+        *_by_generations(rounds, snapshots),
     ]
 
 
@@ -95,6 +97,22 @@ def _by_clocks(
         if due <= frames:
             expected = f"one at {due} to {frames} frames, since its clock stood at {frames}"
             yield Difference(f"rounds of {member} after {last} frames", "none", expected)
+
+
+def _by_generations(
+    rounds: Sequence[StoredRound], snapshots: Sequence[StoredSnapshot]
+) -> Iterator[Difference]:
+    copies: dict[str, list[int]] = defaultdict(list)
+    for stored in rounds:
+        if stored.record.directive.copy_from is not None:
+            copies[stored.record.member].append(stored.record.frames)
+    for made in snapshots:
+        member, frames = made.record.member, made.record.frames
+        found = sum(at <= frames for at in copies[member])
+        if made.record.generation > found:
+            where = f"rounds of {member} up to {frames} frames"
+            expected = f"{made.record.generation}, the generation of snapshot {made.label}"
+            yield Difference(where, f"{found} copies", expected)
 
 
 def _beginnings(

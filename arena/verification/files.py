@@ -118,7 +118,10 @@ def _unlike_its_file(stored: StoredSnapshot, path: Path) -> Iterator[Difference]
     except SnapshotError as error:
         yield Difference(f"snapshot {stored.label}", str(error))
         return
-    said = {**info.metadata, "size_bytes": str(info.size_bytes)}
+    try:
+        said = {**json.loads(info.metadata.get("pbt", "{}")), "size_bytes": str(info.size_bytes)}
+    except (ValueError, TypeError):
+        said = {}
     for name in ("member", "role", "frames", "version", "generation", "size_bytes"):
         found, expected = str(getattr(stored.record, name)), said.get(name)
         if expected is not None and found != expected:

@@ -285,6 +285,11 @@ def match_pair_exchanged(data: Path) -> None:
         _exchange_players(data, game)
 
 
+def newest_game_turned(data: Path) -> None:
+    """No round was scored from it yet."""
+    _turn(data, _in_rows(data, STANDING)[-1:])
+
+
 def event_deleted(data: Path) -> None:
     execute(data, "DELETE FROM events WHERE kind = 'resume'")
 

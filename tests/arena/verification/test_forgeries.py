@@ -69,11 +69,16 @@ CONTRADICTED = (
         MATCH,
     ),
     Case("event deleted", remade(forged.event_deleted), "checkpoint"),
+    Case(
+        "last rounds and events",
+        remade(forged.last_rounds_and_events_deleted, forget=True),
+        "rounds of",
+    ),
 )
 # Everything agrees with everything, but for the head that was published.
 HEAD_ONLY = (
-    Case("last rounds and events", remade(forged.last_rounds_and_events_deleted, forget=True), ""),
-    Case("seats exchanged", remade(forged.version_altered, forget=True), ""),
+    Case("training game turned", remade(forged.newest_game_turned, forget=True), ""),
+    Case("version altered", remade(forged.version_altered, forget=True), ""),
     Case("evaluation players", remade(forged.evaluation_players_exchanged, forget=True), ""),
     Case("pair exchanged", remade(forged.match_pair_exchanged, match=True), "", MATCH),
     Case("folded counts", forged.counts_and_fold_altered, ""),
