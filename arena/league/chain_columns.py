@@ -51,7 +51,7 @@ def digest_columns(columns: Sequence[NamedColumn]) -> bytes:
     Raises: TypeError, ValueError, AttributeError or OverflowError for a value that is not of its
     column's type.
     """
-    held = [column for column in columns if column.values.count(None) < len(column.values)]
+    held = [column for column in columns if not _is_empty(column.values)]
     encoded = [HEADER, struct.pack("<I", len(held))]
     for column in held:
         encoded += _encoded(column)
@@ -62,11 +62,21 @@ NO_ROWS = digest_columns(())
 """The digest of records that hold no rows."""
 
 
+def _is_empty(values: Sequence[Any]) -> bool:
+    """Whether no value is there. The first value decides for most columns."""
+    return not values or (values[0] is None and values.count(None) == len(values))
+
+
+def _is_constant(values: Sequence[Any]) -> bool:
+    """Whether two values or more are there, and all are equal; two of them decide for most."""
+    return len(values) > 1 and values[0] == values[-1] and values.count(values[0]) == len(values)
+
+
 def _encoded(column: NamedColumn) -> Iterator[bytes]:
     values, name = column.values, column.name.encode()
     # Floats that are equal may differ in bits (0.0 and -0.0), so they are always written out.
-    constant = len(values) > 1 and column.type != "f" and values.count(values[0]) == len(values)
-    with_none = None in values
+    constant = column.type != "f" and _is_constant(values)
+    with_none = not constant and None in values
     form = _CONSTANT * constant | _WITH_NONE * with_none
     head = struct.pack("<H", len(name)) + name + column.type.encode()
     yield head + struct.pack("<BQ", form, len(values))

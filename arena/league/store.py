@@ -8,10 +8,11 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.league.chain import (
@@ -23,11 +24,13 @@ from arena.league.chain import (
 )
 from arena.league.chain_rows import (
     EVALUATION_GAMES,
+    GAME_KINDS,
     MATCH_GAMES,
     ROW_KINDS,
     TRAINING_GAMES,
     PlayerNames,
     games_content,
+    of_kind,
     player_name,
 )
 from arena.league.database import League
@@ -46,6 +49,9 @@ from arena.league.schema import (
 )
 from pbt.errors import EngineError
 from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecord
+
+Games = tuple[list[Row], list[Row]]
+"""(rows of games, rows of their seats)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +89,12 @@ def entry(record: RoundRecord | SnapshotRecord | Event, position: int) -> Entry:
 class _Batch:
     """The rows of one batch by kind, and what it changed in earlier ones.
 
-    games    kind -> (rows of games, rows of their seats)
+    games    kind -> its games
     rows     kind -> rows of other tables that were inserted
     changes  records of changes
     """
 
-    games: dict[str, tuple[list[Row], list[Row]]] = field(default_factory=dict)
+    games: dict[str, Games] = field(default_factory=lambda: defaultdict(lambda: ([], [])))
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     changes: list[ChainContent] = field(default_factory=list)
 
@@ -135,11 +141,7 @@ class RowStore:
                 self._new_last_game = item.number
             else:
                 self._write_entry(connection, item, now, stored)
-        contents = [
-            content
-            for kind, rows in stored.games.items()
-            if (content := self._insert_games(connection, kind, *rows)) is not None
-        ]
+        contents = self._insert_games(connection, stored.games)
         contents += [ROW_KINDS[kind].content(rows) for kind, rows in stored.rows.items()]
         append(connection, self.owner, (*contents, *stored.changes), now)
 
@@ -151,9 +153,7 @@ class RowStore:
             else match_game_key(self._match_id or 0, game.number)
         )
         kind = TRAINING_GAMES if game.kind == "training" else EVALUATION_GAMES
-        game_rows, seat_rows = stored.games.setdefault(
-            kind if self._training else MATCH_GAMES, ([], [])
-        )
+        game_rows, seat_rows = stored.games[kind if self._training else MATCH_GAMES]
         game_rows.append(game_row(key, source, self._match_id, game, now))
         for seat, record in enumerate(game.seats):
             player = record.player
@@ -163,29 +163,22 @@ class RowStore:
             seat_rows.append(seat_row(key, seat, player_id, record))
 
     def _insert_games(
-        self, connection: Connection, kind: str, game_rows: list[Row], seat_rows: list[Row]
-    ) -> ChainContent | None:
-        """Inserts games and their seats. Returns their record, None where all are stored already.
+        self, connection: Connection, by_kind: Mapping[str, Games]
+    ) -> list[ChainContent]:
+        """Inserts games and their seats. Returns the records of those that were not stored yet.
 
         Raises: EngineError when a game has the number of another one.
         """
-        game_rows.sort(key=_FIRST)
-        seat_rows.sort(key=_FIRST)
-        there = _stored_keys(connection, game_rows)
-        keys = {row[0] for row in game_rows}
-        if there or len(keys) < len(game_rows):
-            connection.exec_driver_sql(insert_sql(games, ("id",)), game_rows)
-            _refuse_other_games(connection, game_rows)
-            game_rows, seat_rows = (
-                [row for row in {row[:2]: row for row in rows}.values() if row[0] not in there]
-                for rows in (game_rows, seat_rows)
+        new = {kind: _new_games(connection, kind, rows) for kind, rows in by_kind.items()}
+        for table, key, part in ((games, ("id",), 0), (game_seats, ("game_id", "seat"), 1)):
+            rows = sorted(
+                chain.from_iterable(given[part] for given in by_kind.values()), key=_FIRST
             )
-        else:
-            connection.exec_driver_sql(insert_sql(games, ("id",)), game_rows)
-        if not game_rows:
-            return None
-        connection.exec_driver_sql(insert_sql(game_seats, ("game_id", "seat")), seat_rows)
-        return games_content(kind, game_rows, seat_rows, self._names)
+            if rows:
+                connection.exec_driver_sql(insert_sql(table, key), rows)
+            if part == 0 and sum(len(found[0]) for found in new.values()) < len(rows):
+                _refuse_other_games(connection, rows)
+        return [games_content(kind, *rows, self._names) for kind, rows in new.items() if rows[0]]
 
     def _find_player(self, connection: Connection, player: PlayerRef) -> int:
         name = (player.kind, player.name)
@@ -267,12 +260,27 @@ class RowStore:
 
 
 _FIRST = itemgetter(0)
+_BETWEEN = {
+    kind: select(games.c.id).where(
+        games.c.id.between(bindparam("first"), bindparam("last")), of_kind(kind)
+    )
+    for kind in GAME_KINDS
+}
 
 
-def _stored_keys(connection: Connection, rows: Sequence[Row]) -> set[int]:
-    """The keys of these games that are stored already. rows: by key."""
-    between = select(games.c.id).where(games.c.id.between(rows[0][0], rows[-1][0]))
-    return set(connection.execute(between).scalars()) & {row[0] for row in rows}
+def _new_games(connection: Connection, kind: str, given: Games) -> Games:
+    """Those of the given games of one kind that are not stored yet, each once, by key."""
+    game_rows, seat_rows = (sorted(rows, key=_FIRST) for rows in given)
+    ends = {"first": game_rows[0][0], "last": game_rows[-1][0]}
+    stored = set(connection.execute(_BETWEEN[kind], ends).scalars())
+    keys = {row[0] for row in game_rows}
+    if len(keys) == len(game_rows) and not stored & keys:
+        return game_rows, seat_rows
+    new_games, new_seats = (
+        [row for row in {row[:2]: row for row in rows}.values() if row[0] not in stored]
+        for rows in (game_rows, seat_rows)
+    )
+    return new_games, new_seats
 
 
 def _refuse_other_games(connection: Connection, rows: Sequence[Row]) -> None:
