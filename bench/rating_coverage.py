@@ -180,7 +180,9 @@ def measured(cell: Cell, place: int, leagues: int, checked: int = CHECKED) -> di
         parts.append((*part, *seats(cell, fits)))
         fair = range(max(0, min(checked - begin, len(games))))
         apart = max([apart, *(difference(games[k], wanted, part[0][:, :, k]) for k in fair)])
-    ends, is_open, held, slopes = (np.concatenate(column, axis=-1) for column in zip(*parts))
+    ends, is_open, held, slopes = (
+        np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)
+    )
     ratings = ends[1, : len(cell.strength) - 1]
     return {
         "leagues": leagues,

@@ -10,6 +10,7 @@ from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import IMPORTED, data_dir, league_path
 from arena.data.snapshot_cards import SnapshotCard
 from arena.league.ancestry import find_weights, read_histories
+from arena.league.chain_notes import record_export, record_import
 from arena.league.database import open_league
 from arena.league.frames import frames_text
 from arena.league.lineage import trace
@@ -50,13 +51,18 @@ def export(
         find_snapshot(league, snapshot)
     _, (player,) = resolve_players([snapshot], data, None, allow_files=True)
     card = export_snapshot(player, out, _hyperparams(player, data))
+    population = player.population or ""
+    with open_league(league_path(data_dir(data))) as league:
+        head = record_export(league, population, card.snapshot_id)
     if as_json:
-        print_json({**card.model_dump(mode="json"), "weights": out, "card": card_beside(out)})
+        files = {"weights": out, "card": card_beside(out)}
+        print_json({**card.model_dump(mode="json"), **files, "head": head})
     else:
         print(
             f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its "
             f"card: {card_beside(out)}"
         )
+        print(f"proof: arena verify {population} --head {head}")
 
 
 def import_(
@@ -90,13 +96,16 @@ def import_(
         else _UNFIT.sub("-", weights.name.removesuffix(".safetensors").lower()).strip("-._")[:64]
     )
     card = import_snapshot(weights, data_dir(data), chosen)
-    open_league(league_path(data_dir(data))).close()
+    with open_league(league_path(data_dir(data))) as league:
+        head = record_import(league, chosen, card.snapshot_id)
     if as_json:
-        print_json({"player": f"{IMPORTED}/{chosen}", **card.model_dump(mode="json")})
+        said = card.model_dump(mode="json")
+        print_json({"player": f"{IMPORTED}/{chosen}", **said, "head": head})
     else:
         print(
             f"{IMPORTED}/{chosen}: {_words(card)} plays now: arena match {IMPORTED}/{chosen} random"
         )
+        print(f"proof: arena verify {IMPORTED} --head {head}")
 
 
 def _words(card: SnapshotCard) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from arena.data.paths import PopulationPaths
+from arena.league.chain import chain_of_population, has_head
 from arena.league.database import League
 from arena.league.summaries import list_populations
 from arena.machine import usable_cores
@@ -101,6 +102,7 @@ def next_start(
     notes += objective_notes(name, before, as_it_began(config, checked.seats), checked)
     before, config = as_it_began(before, checked.seats), as_it_began(config, checked.seats)
     refuse_lost_history(league, name, paths, checkpoint)
+    notes += strange_head(league, name, checkpoint)
     membership, last_rounds = Membership(), known_rounds(checkpoint)
     if checkpoint is not None and changes_members(before, config):
         config = settled(before, config, checkpoint)
@@ -191,6 +193,23 @@ def refuse_lost_history(
             f"holds {summary.games} of its games"
         )
         raise PbtError(f"{lost}; put the checkpoints back, or train under another --name")
+
+
+def strange_head(league: League, name: str, checkpoint: Checkpoint | None) -> list[str]:
+    """A note on a checkpoint whose head the population's chain never had, or [].
+
+    Rows were altered and their chain was made anew, or another league was put in place.
+    """
+    head = None if checkpoint is None else checkpoint.state.get("league", {}).get("head")
+    if checkpoint is None or head is None:
+        return []
+    population_id = next(row.id for row in list_populations(league) if row.name == name)
+    if has_head(league, chain_of_population(population_id), head):
+        return []
+    return [
+        f"the league never had the head {head[:16]} that checkpoint {checkpoint.number:08d} names: "
+        f"its rows are not those of this training; `arena verify {name}` says more"
+    ]
 
 
 def resolved(config: RunConfig) -> RunConfig:
