@@ -19,8 +19,8 @@ Kind = Literal["alone", "turns", "fixed", "copies", "groups", "roles", "partners
 """What the games of a block are.
 
 alone     one seat: each player has a game of its own
-turns     as many players as seats, who change seats in turn
-fixed     two players whose roles leave one seating only
+turns     as many players as seats; they change seats in turn
+fixed     two players with roles that leave one seating only
 copies    fewer players than seats: copies of them fill the table
 groups    more players than seats: every two meet equally often
 roles     players by role; a player's copies fill all seats of its role, against every choice of
