@@ -1,4 +1,6 @@
-"""Verification of a population: its chain, rounds, games, snapshots and checkpoints."""
+"""Verification of a population: its chain, rounds, wiring certificates, games, snapshots and
+checkpoints.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ from arena.league.populations import find_population, starts_of, stored_config
 from arena.league.ratings import best_standing, standings
 from arena.league.round_history import history_problems, missing_games
 from arena.league.schema import EVALUATION, games, incarnations
-from arena.league.stored_history import list_rounds
+from arena.league.stored_history import list_certificates, list_rounds
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.verify import verify_rounds
 from arena.verification.files import (
@@ -49,6 +51,7 @@ _COUNTS = (
     "scores",
     "scores_folded",
     "games_read",
+    "certificates",
     "checkpoints",
     "snapshot_files",
     "snapshots_removed",
@@ -98,6 +101,8 @@ class _PopulationCheck:
         chain = self._check_chain(checkpoints)
         with self._reading("rounds"):
             self._check_rounds(chain, checkpoints)
+        with self._reading("wiring certificates"):
+            self._check_wiring()
         with self._reading("snapshots"):
             self._check_snapshots()
         replays = None
@@ -155,6 +160,18 @@ class _PopulationCheck:
             "games_read": sum(check.games_read for check in checks),
             "checkpoints": len(checkpoints),
         }
+
+    def _check_wiring(self) -> None:
+        """A certificate says what parts of the training did not agree on."""
+        certificates = [one.record for one in list_certificates(self._league, self._name)]
+        self._differences += text_differences(
+            [
+                (f"wiring of {one.member}, round {one.round}, from {one.frames} frames", problem)
+                for one in certificates
+                for problem in one.problems
+            ]
+        )
+        self._counts["certificates"] = len(certificates)
 
     def _check_snapshots(self) -> None:
         counts, differences = snapshot_differences(
@@ -232,6 +249,8 @@ class _PopulationCheck:
             f"training games: {max(attested, 0)} attested by their digests only, since they store "
             "no actions",
             f"evaluation games: {chain.rows.get(EVALUATION_GAMES, 0)}{rated}",
+            f"wiring: {counts['certificates']} certificates of what the parts of the training "
+            "worked with",
             f"snapshots: {counts['snapshot_files']} files with the SHA-256 of their ids; "
             f"{counts['snapshots_removed']} without weights, which retention or a person removed",
         )

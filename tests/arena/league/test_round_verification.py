@@ -189,6 +189,23 @@ def test_a_copy_empties_the_window_once_a_game_of_the_new_weights_has_ended() ->
     assert windows.score(old, 1, "win", "plain").games == 1
 
 
+def test_an_edit_of_the_objective_empties_the_window_for_the_rounds_of_its_start() -> None:
+    windows = GameWindows(WindowRule((20,), emptied={2: 10}), ("win",))
+    whole, empty = MemberScore("m0", 10, 1.0, 0, 9), MemberScore("m0", 0, 0.0, -1, -1)
+    for number in range(10):
+        windows.add(game(number))
+    assert windows.score(whole, 0, "win", "plain", start=1) == whole
+    for stored in (whole, empty):
+        assert windows.score(stored, 0, "win", "plain", start=2) == empty
+    for number in range(10, 14):
+        windows.add(game(number))
+    for first in range(14):
+        stored = MemberScore("m0", 14 - first, 1.0, first, 13)
+        assert (windows.score(stored, 0, "win", "plain", start=2) == stored) == (first == 10)
+        # A later start may have gone back to a checkpoint from before the edit.
+        assert (windows.score(stored, 0, "win", "plain", start=3) == stored) == (first == 0)
+
+
 def test_an_edit_of_the_size_lets_a_window_go_on_from_what_it_had() -> None:
     windows = GameWindows(WindowRule((5, 20), restarts=(10,)), ("win",))
     for number in range(14):

@@ -309,6 +309,7 @@ def begun_anew(data: Path) -> None:
         ("evaluation games", "games", "kind = 1 AND match_id IS NULL"),
         ("rounds", "rounds", "1"),
         ("events", "events", "1"),
+        ("wiring certificates", "wiring_certificates", "1"),
         ("snapshots", "snapshots", "1"),
         ("members", "members", "1"),
         ("starts", "incarnations", "1"),

@@ -39,6 +39,7 @@ def test_everything_agrees(made: Path, capsys: Output) -> None:
         "training games",
         "evaluation games",
         "rounds",
+        "wiring certificates",
         "snapshots",
         "events",
         "fold",
