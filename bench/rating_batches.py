@@ -1,8 +1,8 @@
-"""The fit of `arena.stats.rating_fit` for many leagues of the same meetings at once.
+"""The likelihood of `arena.stats.davidson` for many leagues of the same meetings at once.
 
 It computes the same with whole arrays over leagues, and without regard to large leagues.
 `bench.rating_coverage` draws tens of thousands of leagues, for which the fit of one league at a
-time would take hours, and holds the first of every cell against that fit.
+time would take hours, and holds the first of every cell against `arena.stats.rating_fit`.
 
 Arrays begin with the league, [L, ...]. Parameters, [L, k], are the strengths of all players but the
 first, which is the anchor, then gamma0, then log nu where games are tied. gamma1, [L], stands apart
@@ -11,18 +11,17 @@ and is 0 where a league's model has none. All values are natural logarithms.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
-from arena.stats.davidson import Chances
-from arena.stats.dispersion import PRIOR_FREEDOM
+from arena.stats.chances import Chances
 from arena.stats.meetings import Cells, Meetings, seated_cells
 
 Array = NDArray[np.float64]
 Leagues1D = NDArray[np.bool_] | NDArray[np.intp] | slice
-_STEPS, _STEEPEST, _OUTSIDE = 200, 2.0, 2.5
+_STEPS, _SLOPED_STEPS, _OUTSIDE = 200, 60, 1.5
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,23 @@ class Leagues:
     def size(self) -> int:
         """Number of parameters without gamma1."""
         return self.cells.players + self.ties
+
+    @cached_property
+    def level(self) -> Array:
+        """[2, cells, k] derivatives of d and of log nu without gamma1."""
+        return np.asarray(derivatives(self, np.zeros(1), None)[0])
+
+    @cached_property
+    def products(self) -> Array:
+        """[3 * cells, k * k] J_d' J_d, J_d' J_t + J_t' J_d and J_t' J_t of every cell, level."""
+        by_d, by_tie = self.level
+        cross = np.einsum("cp,cq->cpq", by_d, by_tie)
+        parts = [
+            np.einsum("cp,cq->cpq", by_d, by_d),
+            cross + np.swapaxes(cross, 1, 2),
+            np.einsum("cp,cq->cpq", by_tie, by_tie),
+        ]
+        return np.concatenate(parts).reshape(-1, self.size**2)
 
     def chosen(self, which: Leagues1D) -> "Leagues":
         """Some of the leagues, or some of them several times."""
@@ -90,38 +106,32 @@ def evaluated(games: Leagues, beta: Array, slope: Array, *, sloped: bool = False
     halves, ties = (games.counts[:, :, 0] - games.counts[:, :, 2]) / 2, games.counts[:, :, 1]
     value = np.sum(halves * d - n * chances.total, axis=1)
     value += np.sum(ties * log_nu, axis=1) if games.ties else 0.0
-    dd, dt, tt = (n * part for part in chances.variance)
-    level = derivatives(games, np.zeros_like(slope), None)
-    full = derivatives(games, slope, means if sloped else None)
-    inner = gram(level, dd, dt, tt)
+    weights = np.concatenate([n * part for part in chances.variance], axis=1)
+    inner = (weights @ games.products).reshape(-1, games.size, games.size)
     value += np.linalg.slogdet(inner)[1] / 2
-    spread = level.reshape(len(beta), -1, level.shape[3]) @ np.linalg.inv(inner)
-    by_d, by_tie = np.split(spread, 2, axis=1)
-    g_dd, g_dt, g_tt = (
-        np.sum(a * b, axis=2)
-        for a, b in ((by_d, level[:, 0]), (by_d, level[:, 1]), (by_tie, level[:, 1]))
-    )
-    raised = 1 + (g_dd * dd + 2 * g_dt * dt + g_tt * tt) / n
+    spread = np.linalg.inv(inner).reshape(len(beta), -1) @ games.products.T
+    # The parts of J I^-1 J' of every cell; that of d and log nu stands for both of its places.
+    g_dd, g_dt, g_tt = np.split(spread, 3, axis=1)
+    raised = 1 + sum(np.split(spread * weights, 3, axis=1)) / n
     third = chances.third
     score = np.stack(
         [
             halves
             - n * (chances.win - chances.loss) / 2
-            + n / 2 * (g_dd * third[0] + 2 * g_dt * third[1] + g_tt * third[2]),
-            ties
-            - n * chances.tie
-            + n / 2 * (g_dd * third[1] + 2 * g_dt * third[2] + g_tt * third[3]),
+            + n / 2 * (g_dd * third[0] + g_dt * third[1] + g_tt * third[2]),
+            ties - n * chances.tie + n / 2 * (g_dd * third[1] + g_dt * third[2] + g_tt * third[3]),
         ],
         axis=1,
     )
-    return Evaluated(
-        value,
-        np.einsum("lac,lacp->lp", score, full),
-        gram(full, dd * raised, dt * raised, tt * raised),
-        gram(full, dd, dt, tt),
-        full,
-        chances,
-    )
+    lifted = weights * np.tile(raised, 3)
+    if not sloped and not slope.any():
+        by = np.broadcast_to(games.level, (len(beta), *games.level.shape))
+        gradient = score.reshape(len(beta), -1) @ games.level.reshape(-1, games.size)
+        curvature = (lifted @ games.products).reshape(inner.shape)
+        return Evaluated(value, gradient, curvature, inner, by, chances)
+    by = derivatives(games, slope, means if sloped else None)
+    gradient = np.einsum("lac,lacp->lp", score, by)
+    return Evaluated(value, gradient, gram(by, lifted), gram(by, weights), by, chances)
 
 
 def derivatives(games: Leagues, slope: Array, means: Array | None) -> Array:
@@ -139,8 +149,9 @@ def derivatives(games: Leagues, slope: Array, means: Array | None) -> Array:
     return found
 
 
-def gram(by: Array, dd: Array, dt: Array, tt: Array) -> Array:
-    """[L, k, k] sum over the cells of J' W J, W of entries [L, cells]."""
+def gram(by: Array, weights: Array) -> Array:
+    """[L, k, k] sum over the cells of J' W J; weights [L, 3 * cells], of dd, dt and tt."""
+    dd, dt, tt = np.split(weights, 3, axis=1)
     weighted = np.stack(
         [
             dd[..., None] * by[:, 0] + dt[..., None] * by[:, 1],
@@ -155,8 +166,8 @@ def gram(by: Array, dd: Array, dt: Array, tt: Array) -> Array:
 def most_likely(
     games: Leagues, beta: Array, slope: Array, *, sloped: bool = False
 ) -> tuple[Array, Array]:
-    """(parameters, gamma1) at the maximum. A gamma1 that runs away ends at 2.5 or -2.5."""
-    for _ in range(_STEPS):
+    """(parameters, gamma1) at the maximum. A gamma1 that runs away ends at 1.5 or -1.5."""
+    for _ in range(_SLOPED_STEPS if sloped else _STEPS):
         now = evaluated(games, beta, slope, sloped=sloped)
         step = np.linalg.solve(now.curvature, now.gradient[..., None])[..., 0]
         inside = np.abs(slope) < _OUTSIDE
@@ -172,186 +183,3 @@ def most_likely(
             step[worse] /= 2
         beta, slope = beta + step[:, : games.size] * inside[:, None], ahead
     return beta, slope
-
-
-class Fits:
-    """The fits of all leagues, and intervals of differences of players.
-
-    beta   [L, k] parameters
-    slope  [L] gamma1, 0 where the interval of gamma1 holds 0
-    """
-
-    def __init__(self, games: Leagues) -> None:
-        self.games = games
-        leagues = len(games.counts)
-        self.beta, self.slope = most_likely(
-            games, np.zeros((leagues, games.size)), np.zeros(leagues)
-        )
-        self._add_slopes()
-        self._level = evaluated(games, self.beta, self.slope)
-
-    def _add_slopes(self) -> None:
-        """Put gamma1 into the models of those leagues where its interval excludes 0."""
-        start = evaluated(self.games, self.beta, self.slope, sloped=True).information
-        cross = start[:, :-1, -1:]
-        evidence = start[:, -1, -1] - np.sum(
-            cross * np.linalg.solve(start[:, :-1, :-1], cross), axis=(1, 2)
-        )
-        told = np.flatnonzero(1.96 / np.sqrt(np.maximum(evidence, 1e-12)) <= _STEEPEST)
-        if not len(told):
-            return
-        games = self.games.chosen(told)
-        beta, slope = most_likely(games, self.beta[told], self.slope[told], sloped=True)
-        fit = evaluated(games, beta, slope, sloped=True)
-        contrast = np.zeros((1, games.size + 1))
-        contrast[0, -1] = 1.0
-        ratio, freedom = dispersion(games, fit, contrast, seats=True)
-        variance = np.linalg.inv(fit.information)[:, -1, -1]
-        half = stdtrit(freedom[:, 0], 0.975) * np.sqrt(ratio[:, 0] * variance)
-        kept = (np.abs(slope) > half) & (np.abs(slope) < _STEEPEST)
-        self.beta[told[kept]], self.slope[told[kept]] = beta[kept], slope[kept]
-
-    def seat(self, strength: float) -> tuple[Array, Array]:
-        """([L] the advantage of the first seat at a strength, [L] its sandwich standard error)."""
-        place = self.games.cells.players - 1
-        found, variance = self.beta[:, place] + self.slope * strength, np.empty(len(self.beta))
-        for kept in self._kinds():
-            fit = self._of(kept)
-            units = np.zeros((2, fit.information.shape[1]))
-            units[0, place] = 1.0
-            units[1, -1 if self.slope[kept].any() else place] = 1.0
-            ratio, _ = dispersion(self.games.chosen(kept), fit, units, seats=True)
-            scaled = units[None] * np.sqrt(ratio)[:, :, None]
-            weights = np.array([1.0, strength if self.slope[kept].any() else 0.0])
-            along = np.einsum("k,lkp->lp", weights, scaled)
-            variance[kept] = np.einsum(
-                "lp,lpq,lq->l", along, np.linalg.inv(fit.information), along, optimize=True
-            )
-        return found, np.sqrt(variance)
-
-    def _kinds(self) -> list[NDArray[np.bool_]]:
-        """[L] the leagues without gamma1, and those with it."""
-        return [kept for kept in (self.slope == 0, self.slope != 0) if kept.any()]
-
-    def _of(self, kept: NDArray[np.bool_]) -> Evaluated:
-        """The fit of leagues that all have gamma1, or all have none."""
-        games, beta, slope = self.games.chosen(kept), self.beta[kept], self.slope[kept]
-        return evaluated(games, beta, slope, sloped=bool(slope.any()))
-
-    def intervals(self, player: int, reference: int) -> tuple[Array, Array, Array]:
-        """(low, difference, high), [L] each, of two players."""
-        leagues = np.empty((3, len(self.beta)))
-        contrast = np.zeros((1, self.games.size + 1))
-        contrast[0, player - 1] = 1.0
-        if reference:
-            contrast[0, reference - 1] = -1.0
-        short = contrast[:, :-1]
-        for kept in self._kinds():
-            fit, games = self._of(kept), self.games.chosen(kept)
-            own = contrast[:, : fit.information.shape[1]]
-            ratio, freedom = dispersion(games, fit, own, seats=False)
-            variance = np.linalg.inv(fit.information) @ own[0] @ own[0]
-            held = self._level.information[kept]
-            drop = ratio[:, 0] * stdtrit(freedom[:, 0], 0.975) ** 2 / 2
-            drop *= variance / (np.linalg.inv(held) @ short[0] @ short[0])
-            beta, slope = self.beta[kept], self.slope[kept]
-            leagues[1, kept] = beta @ short[0]
-            for row, side in ((0, -1.0), (2, 1.0)):
-                leagues[row, kept] = profile_ends(games, beta, slope, short[0], drop, side)
-        return leagues[0], leagues[1], leagues[2]
-
-
-def bounded(games: Leagues, reference: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """([L, players] whether games bound a player from above, [L, players] the same from below).
-
-    As `arena.stats.fitted.Fitted.bounded`, by chains of up to all players.
-    """
-    cells, players = games.cells, games.cells.players
-    held = np.zeros((len(games.counts), players, players), dtype=bool)
-    held[:] = np.eye(players, dtype=bool)
-    held[:, cells.first, cells.second] |= games.counts[:, :, :2].sum(2) > 0
-    held[:, cells.second, cells.first] |= games.counts[:, :, 1:].sum(2) > 0
-    for _ in range(players.bit_length()):
-        held = held @ held
-    return held[:, reference], held[:, :, reference]
-
-
-def profile_ends(
-    games: Leagues, beta: Array, slope: Array, contrast: Array, drop: Array, side: float
-) -> Array:
-    """[L] ends of the profile, gamma1 held; as `arena.stats.profile.profile_end`."""
-    now = evaluated(games, beta, slope)
-    target = now.value - drop
-    for _ in range(_STEPS):
-        right = np.stack([now.gradient, np.broadcast_to(contrast, beta.shape)], axis=2)
-        newton, along = np.moveaxis(np.linalg.solve(now.curvature, right), 2, 0)
-        above = 2 * (now.value - target) + np.sum(now.gradient * newton, axis=1)
-        size = np.sqrt(np.maximum(above, 0.0) / (along @ contrast))
-        step = newton + side * size[:, None] * along
-        if np.all(np.abs(step @ contrast) < 1e-4):
-            return (beta + step) @ contrast
-        step *= np.minimum(1.0, 5.0 / np.abs(step).max(axis=1))[:, None]
-        for _ in range(20):
-            tried = evaluated(games, beta + step, slope)
-            low = ~(tried.value >= target - drop)
-            if not low.any():
-                break
-            step[low] /= 2
-        beta, now = beta + step, tried
-    raise ArithmeticError("the end of an interval was not found")
-
-
-def dispersion(
-    games: Leagues, fit: Evaluated, contrasts: Array, *, seats: bool
-) -> tuple[Array, Array]:
-    """(ratio, freedom), [L, contrasts] each; as `arena.stats.dispersion`, moderated."""
-    inverse = np.linalg.inv(fit.information)
-    weights = np.einsum("lacp,lpq,kq->lack", fit.derivatives, inverse, contrasts, optimize=True)
-    cells = games.cells
-    sides = np.ones(len(cells.first)) if seats else np.sign(cells.second - cells.first)
-    together = np.zeros((*weights.shape[:3], 1))
-    together[:, 0, :, 0] = sides
-    every = np.concatenate([together, weights], axis=3)
-    ratio, freedom = plain_dispersion(games, fit, inverse, every)
-    pooled = (freedom[:, :1] * ratio[:, :1] + PRIOR_FREEDOM) / (freedom[:, :1] + PRIOR_FREEDOM)
-    own = freedom[:, 1:]
-    return (own * ratio[:, 1:] + PRIOR_FREEDOM * pooled) / (own + PRIOR_FREEDOM), (
-        own + PRIOR_FREEDOM
-    )
-
-
-def plain_dispersion(
-    games: Leagues, fit: Evaluated, inverse: Array, weights: Array
-) -> tuple[Array, Array]:
-    """(ratio, freedom), [L, k], of sums of scores; weights [L, 2, cells, k]."""
-    chances, one, other = fit.chances, games.cells.one, games.cells.other
-    n, pairs = games.counts.sum(2), games.joint.sum((2, 3))
-    # [L, 3, cells, k] the weighted score of every outcome.
-    score = (
-        np.moveaxis(chances.decided, 0, 1)[..., None] * weights[:, None, 0]
-        + np.moveaxis(chances.tied, 0, 1)[..., None] * weights[:, None, 1]
-    )
-    p = np.moveaxis(chances.p, 0, 1)
-    found = np.einsum("lco,lock->lk", games.counts, score**2)
-    found += 2 * np.einsum(
-        "lpij,lipk,ljpk->lk", games.joint, score[:, :, one], score[:, :, other], optimize=True
-    )
-    variance = np.einsum("loc,lock->lck", p, score**2)
-    spread = np.einsum("lc,lck->lk", n, np.einsum("loc,lock->lck", p, score**4) - variance**2)
-    spread += 4 * np.einsum("lp,lpk->lk", pairs, variance[:, one] * variance[:, other])
-    dd, dt, tt = (part[..., None] for part in chances.variance)
-    # [L, 2, cells, k] W z; its products with J I^-1 J' are the leverage.
-    moved = np.stack(
-        [dd * weights[:, 0] + dt * weights[:, 1], dt * weights[:, 0] + tt * weights[:, 1]], axis=1
-    )
-    back = np.einsum("lack,lacp->lckp", moved, fit.derivatives, optimize=True)
-    spanned = np.einsum("lckp,lpq->lckq", back, inverse, optimize=True)
-    leverage = np.einsum("lc,lckp,lckp->lk", n, spanned, back, optimize=True)
-    leverage += 2 * np.einsum(
-        "lx,lxkp,lxkp->lk", pairs, spanned[:, one], back[:, other], optimize=True
-    )
-    expected = np.einsum("lc,lck->lk", n, variance) - leverage
-    sound = (expected > 0) & (spread > 0)
-    safe = np.where(sound, expected, 1.0)
-    freedom = np.where(sound, 2 * safe**2 / np.where(sound, spread, 1.0), 0.0)
-    return np.where(sound, found / safe, 1.0), freedom

@@ -57,6 +57,11 @@ def checkpoint_age_s(folder: Path) -> float | None:
     return max(0.0, time.time() - max(times)) if times else None
 
 
+def _finished_text(own: RunStatus | None) -> str:
+    fault = f"; WIRING FAULT: {own.wiring}" if own is not None and own.wiring else ""
+    return f"every member reached its stop{fault}"
+
+
 def _stopped_by_another(row: Supervised) -> ObservedState:
     """The state after a trainer saved and ended without a request of this service."""
     settled: Desired | None = "stopped" if row.desired == "running" else None
@@ -210,10 +215,7 @@ class TrainingJob:
         status = self.status()
         own = status if status is not None and status.pid == trainer.pid else None
         finished = own is not None and own.ended == "finished"
-        if code == FAULTY and own is not None and own.wiring and own.ended in ENDED_WELL:
-            # It saved and ended as it should; the exit code says what its certificates found.
-            log.warning("wiring fault", population=self.name, fault=own.wiring)
-            code = 0
+        code = self._without_faults(code, own)
         self.trainer, self._asked = None, None
         if finished and code == 0 and row.overrides != self._launched:
             return ObservedState(
@@ -224,9 +226,7 @@ class TrainingJob:
                 None,
             )
         if finished and code == 0:
-            fault = f"; WIRING FAULT: {own.wiring}" if own is not None and own.wiring else ""
-            message = f"every member reached its stop{fault}"
-            return ObservedState("finished", None, message, 0, None)
+            return ObservedState("finished", None, _finished_text(own), 0, None)
         if stopping:
             if code not in (0, INTERRUPTED):
                 log.warning(
@@ -244,6 +244,16 @@ class TrainingJob:
             ),
             now,
         )
+
+    def _without_faults(self, code: int, own: RunStatus | None) -> int:
+        """The exit code; 0 where it is 1 because certificates found a fault in the wiring.
+
+        own: the last status of the trainer. It saved and ended as it should.
+        """
+        if code != FAULTY or own is None or not own.wiring or own.ended not in ENDED_WELL:
+            return code
+        log.warning("wiring fault", population=self.name, fault=own.wiring)
+        return 0
 
     def _count_end(self, end: End, now: float) -> ObservedState:
         newest = self._newest_checkpoint()

@@ -11,7 +11,6 @@ from pathlib import Path
 from arena.cli.display import Display, clock, short
 from arena.cli.match_text import match_lines
 from arena.cli.rating_table import print_league
-from arena.cli.train import refuse_faults
 from arena.data.paths import PopulationPaths, league_path, population_paths
 from arena.league.database import open_league
 from arena.league.stored_snapshots import list_snapshots
@@ -109,7 +108,7 @@ def train_to_end(
         f"{short(progress.frames)} frames and {progress.training_games} games in "
         f"{clock(progress.elapsed_s)}."
     )
-    refuse_faults(result)
+    result.refuse_faults()
     return result.finished
 
 

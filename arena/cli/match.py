@@ -105,6 +105,14 @@ ResumeOption = Annotated[
 PlayersArgument = Annotated[
     list[str] | None, typer.Argument(metavar="A B...", help=NAMES, show_default=False)
 ]
+FreshOption = Annotated[
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Play games that count in no rating, so that they did not choose the player: what "
+        "`arena league` then shows of @best does not flatter it.",
+    ),
+]
 RecordOption = Annotated[
     bool, typer.Option("--record/--no-record", help="Store the games in the league.")
 ]
@@ -125,6 +133,7 @@ def match(
     options: OptionsOption = None,
     objective: ObjectiveOption = None,
     record: RecordOption = True,
+    fresh: FreshOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -163,6 +172,7 @@ def match(
             "greedy": greedy,
             "sprt": test,
             "concurrency": processes,
+            "fresh": fresh,
         }
         result = _play(spec, meeting.players, data, record=record, **plan)
     if as_json:

@@ -42,6 +42,7 @@ _PLANNED = {
     "objective": "--objective",
     "sprt": "--sprt",
     "record": "--no-record",
+    "fresh": "--fresh",
 }
 
 

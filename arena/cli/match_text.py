@@ -75,8 +75,6 @@ def _headline(result: MatchResult) -> str:
 
 
 def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]:
-    score = f"{100 * report.score:.1f} % [{100 * report.low:.1f}, {100 * report.high:.1f}]"
-    score += " at any stop" if report.interval == "sequence" else ""
     counted = report.wins + report.draws + report.losses
     first, second = side_names(result)
     above = f"({first} above {second})"
@@ -85,8 +83,8 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
         (
             "Score",
             (
-                f"{score}   won {report.wins}, drawn {report.draws}, lost {report.losses}   "
-                f"points {report.points:g} / {counted}"
+                f"{_score(report)}   won {report.wins}, drawn {report.draws}, lost "
+                f"{report.losses}   points {report.points:g} / {counted}"
             ),
         ),
         (
@@ -128,6 +126,11 @@ def _margin(margin: MarginReport, above: str) -> str:
         f"{margin.mean:+.3g} {ends}{stop} a game   LOS {100 * margin.los:.1f} %   {above}; this "
         "decides"
     )
+
+
+def _score(report: DuelReport) -> str:
+    score = f"{100 * report.score:.1f} % [{100 * report.low:.1f}, {100 * report.high:.1f}]"
+    return f"{score} at any stop" if report.interval == "sequence" else score
 
 
 def _nelo(report: DuelReport) -> str:

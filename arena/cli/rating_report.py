@@ -5,6 +5,7 @@ from typing import Any
 
 from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
 from arena.cli.return_table import returns_report
+from arena.league.best_of_many import best_of_many
 from arena.league.database import League
 from arena.league.ratings import (
     RatingTable,
@@ -14,7 +15,6 @@ from arena.league.ratings import (
     by_lower_bound,
     is_provisional,
     population_table,
-    standings,
 )
 from arena.league.returns import return_standings
 from arena.league.summaries import roles_of
@@ -30,7 +30,8 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
     table = population_table(league, name, everyone=everyone)
     if alone := return_standings(league, name) if not table.rows else []:
         return returns_report(name, alone, everyone, roles_of(league, name))
-    own, roles = table.rows if not everyone else standings(league, name), roles_of(league, name)
+    own_table = table if not everyone else population_table(league, name)
+    own, roles = own_table.rows, roles_of(league, name)
     best, by_role = best_standing(own) if len(roles) < 2 else None, best_of_roles(own)
     return {
         "population": name,
@@ -38,6 +39,9 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
         "best": best.player.name if best else None,
         "best_by_role": {
             role: by_role[role].player.name if role in by_role else None for role in roles
+        },
+        "best_of_many": {
+            role: asdict(best_of_many(league, name, own_table, role)) for role in roles
         },
         **standings_report(table),
     }

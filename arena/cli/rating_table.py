@@ -6,6 +6,7 @@ Below the table stand the circles in which players beat each other: no rating ca
 from collections.abc import Sequence
 from itertools import count
 
+from arena.cli.best_text import best_lines, number_text, why_no_best
 from arena.cli.output import print_table
 from arena.cli.return_table import print_returns
 from arena.league.database import League
@@ -17,7 +18,6 @@ from arena.league.ratings import (
     by_lower_bound,
     is_provisional,
     population_table,
-    standings,
 )
 from arena.league.returns import return_standings
 from arena.league.summaries import roles_of
@@ -63,8 +63,8 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
         print_standings(
             f"population {name}" + (" and all others of its game" if everyone else ""), table, top
         )
-        own = table.rows if not everyone else standings(league, name)
-        for line in best_lines(name, own, roles_of(league, name), table.objective):
+        own = table if not everyone else population_table(league, name)
+        for line in best_lines(league, name, own, roles_of(league, name)):
             print(line)
 
 
@@ -167,61 +167,6 @@ def predicted_score(table: RatingTable, row: Standing, best: Standing | None) ->
     return expected(row.rating - best.rating)
 
 
-def best_lines(
-    name: str, table: Sequence[Standing], roles: Sequence[str], objective: ObjectiveKind
-) -> list[str]:
-    """Which player is `@best`, or why there is none: a line, or one for each of several roles."""
-    if len(roles) < 2:
-        return [_best_text(f"{name}@best", table, objective)]
-    return [
-        _best_text(
-            f"{name}/{role}@best",
-            [row for row in table if row.snapshot is None or row.snapshot.record.role == role],
-            objective,
-        )
-        for role in roles
-    ]
-
-
-def _best_text(name: str, table: Sequence[Standing], objective: ObjectiveKind) -> str:
-    best = best_standing(table)
-    if best is None:
-        return f"{name}: none yet; {why_no_best(table)}"
-    label = f"{best.label} ({best.player.name[:ID_DIGITS]})"
-    ranked = [
-        row
-        for row in table
-        if row.snapshot is not None and not is_provisional(row) and not is_weightless(row)
-    ]
-    return (
-        f"{name} is {label}: the highest lower end, {_number(best.low, objective)}, of its "
-        f"{len(ranked)} snapshots that play and have {BEST_MIN_GAMES} games or more"
-    )
-
-
-def why_no_best(table: Sequence[Standing]) -> str:
-    """What is missing for a `@best`, and what to do."""
-    snapshots = [row for row in table if row.snapshot is not None]
-    if not snapshots:
-        return (
-            "no evaluation game was played yet; they begin when the first snapshots are "
-            "there: train on"
-        )
-    played = [row for row in snapshots if row.total.games >= BEST_MIN_GAMES]
-    if not played:
-        most = max(snapshots, key=lambda row: row.total.games)
-        return (
-            f"it takes {BEST_MIN_GAMES} evaluation games, and {most.label} has most, "
-            f"{most.total.games}: train on"
-        )
-    if all(row.low is None for row in played):
-        return (
-            "no chain of games connects the players to random: arena match "
-            f"{played[0].label} random"
-        )
-    return "the weights of every player with enough games were removed: train on"
-
-
 def _cells(
     table: RatingTable, rows: Sequence[Standing], shown: Sequence[Standing]
 ) -> list[tuple[str, ...]]:
@@ -288,17 +233,11 @@ def rating_text(row: Standing, objective: ObjectiveKind = "win") -> str:
     if row.rating is None or (row.low is None and row.high is None):
         return "-"
     if row.high is None:
-        return f">= {_number(row.low, objective)}"
+        return f">= {number_text(row.low, objective)}"
     if row.low is None:
-        return f"<= {_number(row.high, objective)}"
-    low, high = _number(row.low, objective), _number(row.high, objective)
-    return f"{_number(row.rating, objective)} [{low}, {high}]"
-
-
-def _number(value: float | None, objective: ObjectiveKind) -> str:
-    assert value is not None
-    # Rounded to whole numbers first: a float may be printed as "-0".
-    return f"{round(value):+d}" if objective == "win" else f"{value:+.3g}"
+        return f"<= {number_text(row.high, objective)}"
+    low, high = number_text(row.low, objective), number_text(row.high, objective)
+    return f"{number_text(row.rating, objective)} [{low}, {high}]"
 
 
 def _percent(tally: Tally | None) -> str:

@@ -76,18 +76,7 @@ def train(
         with told_when_cut_off(chosen, folder), Display(chosen, quiet=as_json) as display:
             result = start_training(loaded, chosen, folder, display, say)
     report(result, as_json, data)
-    refuse_faults(result)
-
-
-# No type for the result: arena.training.train would import torch for --help.
-def refuse_faults(result) -> None:  # type: ignore[no-untyped-def]
-    """Raises: PbtError when the parts of the training did not agree on what they worked with."""
-    if fault := result.wiring:
-        raise PbtError(
-            f"wiring fault: {fault}; the training went on and everything is stored, but do not "
-            f"rely on it; `arena rounds wiring {result.name}` lists what was compared: please "
-            "report it"
-        )
+    result.refuse_faults()
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from pbt.objective import ObjectiveKind, as_objective
 from pbt.records import GameRecord, PlayerRef
 
 SPRT_KEY, FAILED_KEY, PERSON_KEY = "sprt", "failed", "person"
-OBJECTIVE_KEY, KIND_KEY = "objective", "seating"
+OBJECTIVE_KEY, KIND_KEY, FRESH_KEY = "objective", "seating", "fresh"
 
 
 class MatchError(PbtError):
@@ -46,7 +46,8 @@ class Match:
                  that may end the match, under "failed" the error that ended it, under "person" the
                  session in which a person played by hand, under "objective" what decides between
                  the players where it is not games won, and under "seating" what the games of a
-                 block are where that is not two players who swap their seats
+                 block are where that is not two players who swap their seats; "fresh" where its
+                 games count in no rating, so that no choice was made by them
     created_at   when it was planned
     finished_at  when its last game ended, None before that
     """
@@ -246,6 +247,18 @@ def settings_of_games(stored: str) -> str:
             if key not in (SPRT_KEY, FAILED_KEY, OBJECTIVE_KEY)
         }
     )
+
+
+def newest_fresh_match(league: League, player: PlayerRef, opponent: PlayerRef) -> Match | None:
+    """The newest finished match of two whose games count in no rating; None without one."""
+    pair = matches.c.players == _players_text((player, opponent))
+    with league.read() as connection:
+        rows = connection.execute(
+            select(matches)
+            .where(pair, matches.c.finished_at.is_not(None))
+            .order_by(matches.c.id.desc())
+        ).all()
+    return next((match for match in map(to_match, rows) if match.settings.get(FRESH_KEY)), None)
 
 
 def unfinished_matches(league: League) -> list[Match]:

@@ -7,9 +7,10 @@ margin  weighted least squares of mean margins (`arena.stats.margin_ratings`)
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arena.league.results import Results
 from arena.stats.bradley_terry import ELO_PER_NAT
@@ -42,6 +43,7 @@ class Rated:
     model     the model in a few words
     notes     what the model found, one sentence each
     facts     the same as plain values
+    joint     the ratings with their covariance; None where the model gives none
     expected  the score that a difference of ratings predicts in even seats; None where ratings
               predict no score
     """
@@ -51,7 +53,21 @@ class Rated:
     model: str
     notes: tuple[str, ...]
     facts: Mapping[str, Any]
+    joint: Callable[[], "JointRatings"] | None
     expected: Callable[[float], float] | None
+
+
+class JointRatings(NamedTuple):
+    """Ratings with their joint uncertainty.
+
+    players     [k] the rated players
+    values      [k] their ratings
+    covariance  [k, k] of the ratings, zeros in row and column of the anchor
+    """
+
+    players: tuple[PlayerRef, ...]
+    values: NDArray[np.float64]
+    covariance: NDArray[np.float64]
 
 
 def rate(results: Results, objective: ObjectiveKind) -> Rated:
@@ -61,16 +77,16 @@ def rate(results: Results, objective: ObjectiveKind) -> Rated:
     """
     anchor = ANCHOR if ANCHOR in results.matrix.players else None
     if objective == "return":
-        return Rated((), "a game", "returns", (), {}, None)
+        return Rated((), "a game", "returns", (), {}, None, None)
     if results.rankings:
         ratings = fit_rankings(results.rankings, anchor)
         players = [RatedPlayer(one.player, one.elo, one.low, one.high) for one in ratings]
-        return Rated(players, "Elo", "Plackett-Luce", (), {}, _logistic)
+        return Rated(players, "Elo", "Plackett-Luce", (), {}, None, _logistic)
     if objective == "margin":
         return _by_margins(fit_margins(results.margins, anchor))
     fit = fit_meetings(results.matrix.players, results.meetings, anchor)
     if fit is None:
-        return Rated(_unrated(results.matrix.players), "Elo", "Bradley-Terry", (), {}, None)
+        return Rated(_unrated(results.matrix.players), "Elo", "Bradley-Terry", (), {}, None, None)
     return _by_wins(fit)
 
 
@@ -94,6 +110,7 @@ def _by_wins(fit: RatingFit[PlayerRef]) -> Rated:
         "Bradley-Terry with seat advantage" + (", Davidson's ties" if fit.tie else ""),
         notes,
         {**facts, "tie": fit.tie},
+        lambda: JointRatings(fit.players, fit.elo, fit.covariance),
         lambda difference: float(fit.score(np.array([difference]))[0]),
     )
 
@@ -140,5 +157,8 @@ def _by_margins(fit: MarginRatings[PlayerRef]) -> Rated:
             "deviation": fit.deviation,
             "ranked_by": fit.ranked_by,
         },
+        None
+        if fit.ranked_by == "panel"
+        else lambda: JointRatings(fit.players, fit.values, fit.covariance),
         None,
     )

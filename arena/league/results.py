@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from sqlalchemy import Connection, select, text
 
 from arena.league.database import League, count_rows
-from arena.league.matches import settings_of_games
+from arena.league.matches import FRESH_KEY, settings_of_games
 from arena.league.pair_totals import CHOSEN, Source, Totals
 from arena.league.populations import find_population
 from arena.league.rows import to_json, to_player
@@ -151,7 +151,7 @@ def _of_populations(connection: Connection, population_ids: Sequence[int]) -> li
 
 
 def _counted_matches(connection: Connection, env_name: str, env_options: str) -> list[Any]:
-    """The matches of a game that count.
+    """The matches of a game that count: all but fresh ones.
 
     A match that is played again with the same seed gives the same games. The longest of such
     matches counts, and the others are no new evidence.
@@ -160,7 +160,8 @@ def _counted_matches(connection: Connection, env_name: str, env_options: str) ->
     for match in connection.execute(
         select(matches).where(matches.c.env_name == env_name, matches.c.env_options == env_options)
     ):
-        repeats[match.players, match.seed, settings_of_games(match.settings)].append(match)
+        if not json.loads(match.settings).get(FRESH_KEY):
+            repeats[match.players, match.seed, settings_of_games(match.settings)].append(match)
     return [
         max(same, key=lambda match: (match.finished_at is not None, match.games, -match.id))
         for same in repeats.values()

@@ -142,12 +142,7 @@ def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
         count,
         "training" if kind == TRAINING else "evaluation",
         seed,
-        tuple(
-            [
-                SeatRecord(to_player(kind, name), generation, None if start < 0 else start, *rest)
-                for _, kind, name, generation, start, *rest in seats
-            ]
-        ),
+        tuple([_to_seat(*values) for _, *values in seats]),
         steps,
         frames,
         end_reason,
@@ -157,6 +152,11 @@ def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
         bool(greedy),
         pair,
     )
+
+
+def _to_seat(kind: int, name: str, generation: int, version_start: int, *rest: Any) -> SeatRecord:
+    known = None if version_start == UNKNOWN_VERSION else version_start
+    return SeatRecord(to_player(kind, name), generation, known, *rest)
 
 
 @lru_cache(maxsize=1024)

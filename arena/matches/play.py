@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
+from typing import Any
 
 from arena.guests.player import GuestError
 from arena.league.altered import refuse_altered
@@ -15,6 +16,7 @@ from arena.league.chain import chain_head, chain_of_match
 from arena.league.database import League
 from arena.league.matches import (
     FAILED_KEY,
+    FRESH_KEY,
     OBJECTIVE_KEY,
     SPRT_KEY,
     Match,
@@ -41,10 +43,13 @@ from pbt.envs.registry import spec as find_spec
 from pbt.errors import EnvError, SnapshotError
 from pbt.objective import ObjectiveKind
 from pbt.records import GameRecord
+from pbt.seeding import integer
 
 DEFAULT_GAMES = 400
 # Most games of a match with a sequential test, which usually ends it earlier.
 DEFAULT_SPRT_GAMES = 40_000
+# Stored settings that do not say which games a match has.
+_ENDS = {SPRT_KEY, FAILED_KEY, FRESH_KEY}
 
 Look = Callable[[Callable[[], MatchResult]], None]
 """Called after every turn in which a game finished, with a function that computes the result."""
@@ -64,6 +69,7 @@ def play_match(
     on_look: Look | None = None,
     env: EnvSpec | None = None,
     objective: ObjectiveKind | None = None,
+    fresh: bool = False,
 ) -> MatchResult:
     """Play a match and record it in `league`, unless that is None.
 
@@ -76,32 +82,35 @@ def play_match(
     concurrency  number of processes, which change no game; more than one needs a registered game
     env          the game, as `resolve_players` gives it; None for the registered one
     objective    what decides between the players; None: as `arena.matches.plan.check_meeting`
+    fresh        its games count in no rating, and its seeds are those of no other match
     Ctrl-C ends the match early: whole blocks count; before the first it raises KeyboardInterrupt.
     Raises: PlayerError when the players cannot meet, MatchError for settings that make no match,
     SnapshotError for unusable weights, EnvError when a game keeps raising.
     """
     spec = env or find_spec(players[0].env_name)
     most = games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES)
+    if fresh:
+        seed = integer(seed, FRESH_KEY, bits=31)
     plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables, objective=objective)
     check_test(plan.seating, sprt is not None)
     if sprt is not None and plan.objective == "margin":
         sprt = replace(sprt, model="margin")
     if league is None:
         return _play(spec, plan, sprt, None, None, concurrency, on_progress, on_look)
-    match = _new_match(league, plan, sprt)
+    match = _new_match(league, plan, sprt, fresh=fresh)
     with match_lock(league, match.id):
         if on_start is not None:
             on_start(match)
         return _play(spec, plan, sprt, league, match, concurrency, on_progress, on_look)
 
 
-def _new_match(league: League, plan: MatchPlan, sprt: Sprt | None) -> Match:
+def _new_match(league: League, plan: MatchPlan, sprt: Sprt | None, *, fresh: bool) -> Match:
     """Make the match's row in the league."""
-    settings = (
-        plan.settings()
-        if sprt is None
-        else {**plan.settings(), SPRT_KEY: {**asdict(sprt), "games": plan.games}}
-    )
+    settings: dict[str, Any] = {
+        **plan.settings(),
+        **({} if sprt is None else {SPRT_KEY: {**asdict(sprt), "games": plan.games}}),
+        **({FRESH_KEY: True} if fresh else {}),
+    }
     first = plan.players[0]
     return create_match(
         league,
@@ -133,9 +142,7 @@ def resume_match(
     Raises: HeldError while another process plays it, MatchError when this version would plan it
     differently, AlteredError when its rows are not those it committed; and as `play_match`.
     """
-    settings = {
-        key: value for key, value in match.settings.items() if key not in (FAILED_KEY, SPRT_KEY)
-    }
+    settings = {key: value for key, value in match.settings.items() if key not in _ENDS}
     planned, sprt = stored_test(match)
     if "batch" not in settings:
         raise MatchError(

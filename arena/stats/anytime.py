@@ -58,8 +58,8 @@ def score_sequence(counts: Sequence[int], effect: float) -> tuple[float, float]:
             sequential test of that window stops; fixed before the first game
 
     Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting", section
-    4. A gambler who bets the share f of the stake on every unit x against the mean m has the
-    capital prod (1 + f (x - m) / m), a martingale if m is true; so has the mean over several f. By
+    4. Bets of the share f of the stake on every unit x against the mean m leave the capital
+    prod (1 + f (x - m) / m), a martingale if m is true; so is the mean over several f. By
     Ville's inequality it ever reaches 2 / 0.05 in 2.5 % of all matches, and the low end is the
     largest m at which it has. The high end is that of the mirrored counts.
     """

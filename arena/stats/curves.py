@@ -21,7 +21,7 @@ _GRID = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Curves:
+class ShrunkCurves:
     """Posterior of the strengths of snapshots.
 
     values      [k] posterior means, in the unit of the ratings
@@ -40,7 +40,7 @@ def shrink_along_curves(
     covariance: Floats,
     parents: Sequence[int | None],
     distances: Sequence[float],
-) -> Curves:
+) -> ShrunkCurves:
     """The strengths of snapshots, given their ratings and the walks between them.
 
     values      [k] ratings
@@ -72,7 +72,7 @@ def shrink_along_curves(
     drift = _likeliest_drift(model)
     mean, doubt = model.posterior(drift)
     back = root @ turn
-    return Curves(back @ mean, back @ doubt @ back.T, drift)
+    return ShrunkCurves(back @ mean, back @ doubt @ back.T, drift)
 
 
 def tree_covariance(

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.stats.davidson import EVERY, Point, Vector
+from arena.stats.davidson import Point
+from arena.stats.design import EVERY, Vector
 
 PRIOR_FREEDOM = 20.0
 

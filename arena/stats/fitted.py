@@ -9,8 +9,8 @@ quadratic. Where one of the two has fewer than 10 points, or fewer than 10 that 
 is not, and the interval follows the likelihood along a line (`arena.stats.profile.line_end`).
 
 Where the model has gamma1, the profile holds it at its estimate, and r is multiplied by how much
-more the difference varies when gamma1 is fitted as well. Near gamma1 = 2 a player in the second
-seat could be as strong as it likes, so a profile that moves gamma1 may have no end.
+more the difference varies when gamma1 is fitted as well. At gamma1 = 2 a player in the second seat
+could be as strong as it likes, so a profile that moves gamma1 may have no end.
 """
 
 import math
@@ -23,7 +23,8 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import stdtrit
 
-from arena.stats.davidson import Layout, Likelihood, Point, Vector
+from arena.stats.davidson import Likelihood, Point
+from arena.stats.design import Layout, Vector
 from arena.stats.dispersion import Sandwich
 from arena.stats.meetings import Cells
 from arena.stats.newton import maximum

@@ -53,12 +53,14 @@ class Meetings:
     @property
     def games(self) -> Counts:
         """[pairs] games of the two."""
-        return 2 * self.paired.sum((1, 2)) + self.single.sum((1, 2))
+        games: Counts = 2 * self.paired.sum((1, 2)) + self.single.sum((1, 2))
+        return games
 
     @property
     def outcomes(self) -> Counts:
         """[pairs, 3] games that `first` won, drew and lost, in either seat."""
-        return self.paired.sum(1) + self.paired.sum(2) + self.single.sum(1)
+        outcomes: Counts = self.paired.sum(1) + self.paired.sum(2) + self.single.sum(1)
+        return outcomes
 
     def among(self, inside: NDArray[np.bool_]) -> "Meetings":
         """The meetings of some of the players, with indices into the list of these players.
@@ -100,7 +102,8 @@ class Cells:
     @property
     def games(self) -> Counts:
         """[cells] games."""
-        return self.counts.sum(1)
+        games: Counts = self.counts.sum(1)
+        return games
 
     @cached_property
     def ends(self) -> NDArray[np.intp]:
@@ -114,8 +117,9 @@ class Cells:
         They are those of each first player with itself, of each second player with itself, of
         first and second, and of second and first.
         """
-        rows = np.concatenate([self.ends, self.ends])
-        return rows * self.players + np.concatenate([self.ends, self.second, self.first])
+        rows = np.concatenate([self.ends, self.ends]) * self.players
+        places: NDArray[np.intp] = rows + np.concatenate([self.ends, self.second, self.first])
+        return places
 
 
 def seated_cells(meetings: Meetings, players: int) -> Cells:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import brentq
 
-from arena.stats.davidson import Likelihood, Point, Vector
+from arena.stats.davidson import Likelihood, Point
+from arena.stats.design import Vector
 from arena.stats.newton import shortened
 from pbt.errors import EngineError
 
-_STEPS, _TOLERANCE, _PRECISION = 200, 1e-3, 1e-5
+_STEPS, _TOLERANCE, _PRECISION, _TILTED = 200, 1e-3, 1e-5, 1e-3
 
 
 def profile_end(
@@ -59,16 +60,22 @@ def line_end(
 ) -> float:
     """As `profile_end`, where the other parameters move in proportion to the combination.
 
-    They move as their covariance with it says, and the penalty is Jeffreys' prior of this model of
-    one parameter. It takes no time even for many players.
+    They move as their covariance with it says. The penalty is Jeffreys' prior of this model of one
+    parameter. What the other parameters add to it is linear up to two standard errors, such that
+    the maximum stays where it is. It takes no time even for many players.
     """
     direction = best.covariance @ contrast
     unit = math.sqrt(float(contrast @ direction))
     height = _height(likelihood, best, direction / unit)
+    tilt = (height(_TILTED) - height(-_TILTED)) / (2 * _TILTED)
     target, far = height(0.0) - drop, 2.0
-    while height(side * far) > target:
+
+    def above(distance: float) -> float:
+        return height(side * distance) - tilt * side * min(distance, 2.0) - target
+
+    while above(far) > 0:
         far *= 2
-    distance = brentq(lambda t: height(side * t) - target, 0.0, far, xtol=_PRECISION)
+    distance = brentq(above, 0.0, far, xtol=_PRECISION)
     return float(contrast @ best.beta) + side * unit * float(distance)
 
 

@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from arena.stats.bradley_terry import ELO_PER_NAT, P, Rating, best_first, rated_group
-from arena.stats.davidson import Chances
+from arena.stats.chances import Chances
 from arena.stats.fitted import Fitted, most_likely
 from arena.stats.meetings import Meetings, seated_cells, unseated_cells
 
@@ -195,15 +195,13 @@ def fit_meetings(
     to = None if anchor is None else rated.index(anchor)
     cells = (seated_cells if seated else unseated_cells)(meetings.among(inside), len(rated))
     fitted = most_likely(cells, to or 0, seated=seated, penalised=penalised)
-    played = np.bincount(meetings.first, meetings.games, len(players))
-    played += np.bincount(meetings.second, meetings.games, len(players))
     strengths = fitted.best.beta[: len(rated)]
     offset = float(strengths.mean()) if to is None else 0.0
     tie, tie_error = _tie(fitted)
     return RatingFit(
         rated,
         (strengths - offset) * ELO_PER_NAT,
-        dict(zip(players, played.tolist(), strict=True)),
+        _played(players, meetings),
         anchor,
         _seat_advantage(fitted, offset, centred=to is None),
         None if fitted.best.layout.seat else _why_no_seat(seated=seated),
@@ -211,6 +209,13 @@ def fit_meetings(
         tie_error,
         fitted,
     )
+
+
+def _played(players: Sequence[P], meetings: Meetings) -> dict[P, float]:
+    """How many games every player played."""
+    games = np.bincount(meetings.first, meetings.games, len(players))
+    games += np.bincount(meetings.second, meetings.games, len(players))
+    return dict(zip(players, games.tolist(), strict=True))
 
 
 def _connected(meetings: Meetings, players: int, anchor: int | None) -> NDArray[np.bool_]:

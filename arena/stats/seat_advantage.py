@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from arena.stats.davidson import Layout, Likelihood, Point
+from arena.stats.davidson import Likelihood, Point
+from arena.stats.design import Layout
 from arena.stats.dispersion import Sandwich
 from arena.stats.meetings import Cells
 from arena.stats.newton import maximum
 from pbt.errors import EngineError
 
-# From here on, more strength would make a player in the second seat weaker.
-_STEEPEST = 2.0
+# Strength would count three times as much in one seat as in the other. At 2 it would not count in
+# the second seat at all, and near there the likelihood of few games has maxima without meaning.
+STEEPEST = 1.0
 
 
 def is_identified(cells: Cells) -> bool:
@@ -42,7 +44,7 @@ def is_identified(cells: Cells) -> bool:
 
 
 def with_slope(level: Point, likelihood: Likelihood) -> tuple[Likelihood, Point] | None:
-    """The fit with gamma1, None unless the 95 % interval of gamma1 excludes 0.
+    """The fit with gamma1, None unless its 95 % interval excludes 0 and it is between -1 and 1.
 
     level       the fit with gamma0 alone
     likelihood  its likelihood
@@ -52,14 +54,14 @@ def with_slope(level: Point, likelihood: Likelihood) -> tuple[Likelihood, Point]
     place = layout.players + 1
     sloped = Likelihood(likelihood.cells, layout, penalised=likelihood.penalised)
     start = np.insert(level.beta, place, 0.0)[layout.free]
-    if 1.96 / math.sqrt(max(_evidence(sloped.at(start), place), 1e-12)) > _STEEPEST:
+    if 1.96 / math.sqrt(max(_evidence(sloped.at(start), place), 1e-12)) > STEEPEST:
         return None
     try:
         best = maximum(sloped.at, start, needed="a win and a loss")
     except EngineError:
         return None
     slope = float(best.beta[place])
-    if not -_STEEPEST < slope < _STEEPEST:
+    if not -STEEPEST < slope < STEEPEST:
         return None
     contrast = np.zeros(layout.size)
     contrast[place] = 1.0

@@ -30,7 +30,7 @@ from arena.training.sink import TrainingSink
 from arena.training.start import Start, first_start, next_start, resolved
 from arena.training.status_reporter import StatusReporter
 from pbt.config.schema import RunConfig
-from pbt.errors import ConfigError, PlayerError, SnapshotError
+from pbt.errors import ConfigError, PbtError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.runtime.build import build_engine
 from pbt.runtime.engine import Engine
@@ -56,10 +56,10 @@ class Result:
                     be resumed
     progress        at the end
     status          the last status of its processes and rows
-    head            of the population's chain, which stands for all its rows
     weights_sha256  hash over the weights of all members; with the placement "serial" equal configs
                     and seeds give equal hashes, however often the run was interrupted
-    wiring          what the parts of the training did not agree on, in words; None when all agreed
+    earlier_fault   `wiring` of the incarnations before the last one
+    head            of the population's chain, which stands for all its rows
     """
 
     name: str
@@ -67,8 +67,22 @@ class Result:
     progress: Progress
     status: RunStatus
     weights_sha256: str
-    wiring: str | None
+    earlier_fault: str | None = None
     head: str = ""
+
+    @property
+    def wiring(self) -> str | None:
+        """What the parts of the training did not agree on, in words; None when all agreed."""
+        return self.earlier_fault or self.progress.wiring
+
+    def refuse_faults(self) -> None:
+        """Raises: PbtError when the parts of the training did not agree."""
+        if self.wiring is not None:
+            raise PbtError(
+                f"wiring fault: {self.wiring}; the training went on and everything is stored, but "
+                f"do not rely on it; `arena rounds wiring {self.name}` lists what was compared: "
+                "please report it"
+            )
 
 
 def start_training(
@@ -167,7 +181,7 @@ class _Training:
                     self.say_start(start)
                     fault = result.wiring
                     result = self._run(start, control, edits.number)
-                    result = replace(result, wiring=fault or result.wiring)
+                    result = replace(result, earlier_fault=fault)
             except BaseException as error:
                 log.error("training ended by %s", type(error).__name__, exc_info=error)
                 raise
@@ -237,8 +251,7 @@ class _Training:
             if ended:
                 set_state(league, incarnation.population_id, "finished" if finished else "stopped")
             self.observe(progress := meter.read(refit=True))
-            last, digest = reporter.report(ended), engine.weights_digest()
-            return Result(name, finished, progress, last, digest, progress.wiring)
+            return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
 
     def _loop(
         self,

@@ -95,19 +95,13 @@ class Learner:
     def values_used(self) -> dict[str, float]:
         """What the last update's steps were computed with, by the names of `Hyperparams.flat`.
 
-        Learning rate and entropy coefficient are annealed, and shaping weights multiplied by the
-        reward scale. Empty where that update took no step.
+        Two values are annealed, and shaping weights scaled. Empty where the update took no step.
         """
         if self._adam.last_step is None:
             return {}
         learning_rate, beta1 = self._adam.last_step
-        scaled = Hyperparams(
-            learning_rate,
-            self._entropy_coef,
-            beta1,
-            dict(zip(self._terms, self._shaping.tolist(), strict=True)),
-        )
-        return scaled.flat()
+        shaping = dict(zip(self._terms, self._shaping.tolist(), strict=True))
+        return Hyperparams(learning_rate, self._entropy_coef, beta1, shaping).flat()
 
     def annealed(self, full: float) -> float:
         """The present value of a hyperparameter that starts as `full` and is annealed."""

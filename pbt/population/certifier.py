@@ -19,7 +19,7 @@ from pbt.models.digests import ActingForms, digest, scripted_digest
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.certificates import CheckCounts, sample_problem, values_problem
 from pbt.population.interfaces import RunSink, SnapshotStore
-from pbt.population.ledger import Answer, Known, Ledger, Stored, acting_problem
+from pbt.population.ledger import Known, Ledger, LiveAnswer, Stored, acting_problem
 from pbt.population.members import Member
 from pbt.records import Event, PlayerRef, SnapshotRecord, WiringCertificate
 from pbt.transport.messages import GameEnd
@@ -210,7 +210,7 @@ class Certifier:
                 if seat.player.kind == "member":
                     ledger = self._ledgers[seat.player.name]
                     ledger.answers.append(
-                        Answer(number, seat.generation, version, weights, ledger.updates)
+                        LiveAnswer(number, seat.generation, version, weights, ledger.updates)
                     )
                     self._compare_answers(seat.player.name)
                 else:

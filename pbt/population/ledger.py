@@ -16,7 +16,7 @@ class Known(NamedTuple):
     weights: int
 
 
-class Answer(NamedTuple):
+class LiveAnswer(NamedTuple):
     """Weights that answered for a live member's seat.
 
     game        number of the game
@@ -53,7 +53,7 @@ class Ledger:
     """
 
     known: dict[int, list[Known]] = field(default_factory=dict)
-    answers: deque[Answer] = field(default_factory=deque)
+    answers: deque[LiveAnswer] = field(default_factory=deque)
     stored: list[Stored] = field(default_factory=list)
     updates: int = 0
     lost: int = -1
@@ -79,7 +79,7 @@ class Ledger:
         ]
         return found
 
-    def take_answers(self, patience: int) -> list[Answer]:
+    def take_answers(self, patience: int) -> list[LiveAnswer]:
         """The answers to be compared now.
 
         Their versions are attested, or were not within `patience` updates of the learner; then no
@@ -96,7 +96,7 @@ class Ledger:
         return ready
 
 
-def acting_problem(answer: Answer, known: Sequence[Known]) -> str | None:
+def acting_problem(answer: LiveAnswer, known: Sequence[Known]) -> str | None:
     """Why weights should not have answered for a member, in words; None: they are its own.
 
     known: what its learner attested at the version of the answer

@@ -7,22 +7,10 @@ import numpy as np
 import pytest
 
 from arena.stats.rating_fit import fit_meetings
-from bench.rating_batches import Fits, Leagues
-from bench.rating_coverage import (
-    Cell,
-    cells,
-    chances,
-    compared,
-    difference,
-    drawn,
-    earlier,
-    intervals,
-    losses,
-    measured,
-    missed,
-    off,
-    together,
-)
+from bench.rating_batch_fits import Fits
+from bench.rating_batches import Leagues
+from bench.rating_coverage import compared, difference, earlier, intervals, measured, missed, off
+from bench.simulated_leagues import Cell, cells, chances, drawn, losses, together
 
 PAIR = Cell("strong-pair", (0.0, 200.0), ((0, 1),), 30, 20, seat=100.0, ties=0.5)
 

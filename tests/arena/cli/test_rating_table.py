@@ -1,11 +1,14 @@
 """Which players are ranked, which one is the best, and how the table marks the others."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from arena.cli.best_text import best_lines, why_no_best
 from arena.cli.rating_report import standings_report
-from arena.cli.rating_table import best_lines, leader, print_standings, why_no_best
+from arena.cli.rating_table import leader, print_standings
+from arena.league.database import open_league
 from arena.league.rating_models import Rated
 from arena.league.ratings import (
     RatingTable,
@@ -21,7 +24,7 @@ from arena.stats.win_matrix import win_matrix
 from pbt.records import PlayerRef
 from tests.arena.league.samples import snapshot
 
-RATED = Rated((), "Elo", "Bradley-Terry", (), {}, None)
+RATED = Rated((), "Elo", "Bradley-Terry", (), {}, None, None)
 
 
 def standing(
@@ -88,7 +91,12 @@ def test_equal_lower_ends_have_one_order() -> None:
     assert best_standing(table) == by_lower_bound(table)[0]
 
 
-def test_the_best_is_a_snapshot_that_plays_where_there_is_one() -> None:
+def lines_of(folder: Path, name: str, rows: list[Standing], roles: list[str]) -> list[str]:
+    with open_league(folder / "league.db") as league:
+        return best_lines(league, name, RatingTable(rows, win_matrix([]), "win", RATED), roles)
+
+
+def test_the_best_is_a_snapshot_that_plays_where_there_is_one(tmp_path: Path) -> None:
     oneply, gone, best = (
         standing("oneply", 90.0, kind="scripted"),
         standing("a", 70.0, weights=False),
@@ -96,18 +104,19 @@ def test_the_best_is_a_snapshot_that_plays_where_there_is_one() -> None:
     )
     assert leader([oneply, gone, best]) == best_standing([oneply, gone, best]) == best
     assert leader([oneply]) == oneply and best_standing([oneply]) is None
-    (line,) = best_lines("demo", [oneply, gone, best], ["player"], "win")
+    line, fresh = lines_of(tmp_path, "demo", [oneply, gone, best], ["player"])
     assert line.startswith("demo@best is ")
     assert "of its 1 snapshots that play and have 30 games or more" in line
+    assert fresh.endswith(f"arena match {best.label} random --fresh")
 
 
-def test_each_role_has_a_best_of_its_own() -> None:
+def test_each_role_has_a_best_of_its_own(tmp_path: Path) -> None:
     prey, predator = standing("a", 300.0, role="prey"), standing("b", 50.0, role="predator")
     assert best_of_roles([prey, predator]) == {"predator": predator, "prey": prey}
-    lines = best_lines("tag", [prey, predator], ["predator", "prey", "tree"], "win")
+    lines = lines_of(tmp_path, "tag", [prey, predator], ["predator", "prey", "tree"])
     assert lines[0].startswith(f"tag/predator@best is {predator.label}")
-    assert lines[1].startswith(f"tag/prey@best is {prey.label}")
-    assert lines[2].startswith("tag/tree@best: none yet; no evaluation game was played yet")
+    assert lines[2].startswith(f"tag/prey@best is {prey.label}")
+    assert lines[4].startswith("tag/tree@best: none yet; no evaluation game was played yet")
 
 
 def test_rows_without_weights_are_marked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from arena.stats.davidson import Layout
+from arena.stats.design import Layout
 from arena.stats.meetings import Meetings
 
 Vector = NDArray[np.float64]

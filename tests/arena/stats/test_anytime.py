@@ -20,7 +20,7 @@ RUNS = 200
 
 
 def capital(results: list[float], mean: float, shares: list[float]) -> float:
-    """The mean capital of gamblers who bet on every result, one after the other."""
+    """The mean capital of gamblers; each bets a share of its own on one result after another."""
     capitals = [1.0] * len(shares)
     for result in results:
         capitals = [

@@ -5,12 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from arena.stats.davidson import Chances, Layout, Likelihood
+from arena.stats.chances import Chances
+from arena.stats.davidson import Likelihood
+from arena.stats.design import Layout
 from arena.stats.dispersion import Sandwich
 from arena.stats.meetings import Meetings, seated_cells
 from arena.stats.newton import maximum
 from arena.stats.profile import line_end, profile_end
-from bench.rating_coverage import Cell, drawn
+from bench.simulated_leagues import Cell, drawn
 from tests.arena.stats import slow_davidson as slow
 
 LAYOUTS = [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from arena.stats.bradley_terry import ELO_PER_NAT
 from arena.stats.meetings import Meetings
 from arena.stats.rating_fit import RatingFit, fit_meetings
-from bench.rating_coverage import Cell, drawn
+from bench.simulated_leagues import Cell, drawn
 from pbt.errors import EngineError
 from tests.arena.stats.slow_davidson import random_meetings
 
@@ -295,6 +295,32 @@ def metropolis(games: Meetings, rng: np.random.Generator) -> NDArray[np.float64]
         if turn >= 300 and turn % 4 == 0:
             kept.append(at.copy())
     return np.concatenate(kept) * ELO_PER_NAT
+
+
+def test_among_many_players_intervals_are_about_those_of_the_profile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Newcomers with few games, and a player that never lost, among 64."""
+    rng = np.random.default_rng(9)
+    strength = (*(20.0 * i for i in range(62)), 600.0, 1900.0)
+    met = tuple((i, j) for i in range(62) for j in range(i + 1, 62) if j - i in (1, 3, 7, 15))
+    few, strong = ((10, 62), (40, 62)), tuple((i, 63) for i in range(46, 61))
+    games = drawn(Cell("", strength, met + few + strong, 2, 0, seat=60.0, ties=0.1), rng)
+    fit = fitted(64, games)
+    fast = fit.differences(0)
+    monkeypatch.setattr("arena.stats.fitted.PROFILED_PLAYERS", 1000)
+    for player in (5, 20, 61, 62):
+        row, slow = fast[player], fit.difference(player, 0)
+        assert row.low is not None
+        assert row.high is not None
+        assert slow.low is not None
+        assert slow.high is not None
+        width = slow.high - slow.low
+        assert abs(row.low - slow.low) < 0.03 * width
+        assert abs(row.high - slow.high) < 0.03 * width
+    row, slow = fast[63], fit.difference(63, 0)
+    assert row.high is None
+    assert row.low == pytest.approx(slow.low, abs=0.1 * (row.elo - (slow.low or 0)))
 
 
 def test_five_hundred_players_take_seconds() -> None:

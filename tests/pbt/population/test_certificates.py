@@ -4,7 +4,7 @@ import pytest
 
 from pbt.learning.attesting import LogProbSample
 from pbt.population.certificates import CHECKS, CheckCounts, sample_problem, values_problem
-from pbt.population.ledger import REMEMBERED, Answer, Known, Ledger, Stored, acting_problem
+from pbt.population.ledger import REMEMBERED, Known, Ledger, LiveAnswer, Stored, acting_problem
 
 LEAGUE = {"learning_rate": 1e-3, "entropy_coef": 0.01, "adam_beta1": 0.9, "shaping.kill": 0.3}
 # As a learner reports them, with annealing by 0.5 and a reward scale of 0.1.
@@ -52,7 +52,7 @@ def test_a_check_keeps_its_first_problem_and_its_largest_difference() -> None:
 
 def test_answers_wait_for_their_attestation_but_not_for_ever() -> None:
     ledger = Ledger(updates=5)
-    ledger.answers.extend([Answer(0, 0, 7, 70, 5), Answer(1, 0, 8, 80, 5)])
+    ledger.answers.extend([LiveAnswer(0, 0, 7, 70, 5), LiveAnswer(1, 0, 8, 80, 5)])
     assert ledger.take_answers(2) == []
     ledger.attested(7, Known(0, 70))
     assert [answer.version for answer in ledger.take_answers(2)] == [7]
@@ -65,7 +65,7 @@ def test_answers_wait_for_their_attestation_but_not_for_ever() -> None:
 
 def test_answers_whose_attestation_may_be_lost_are_forgotten() -> None:
     ledger = Ledger(updates=5, lost=8)
-    ledger.answers.extend([Answer(0, 0, 8, 80, 0), Answer(1, 0, 9, 90, 0)])
+    ledger.answers.extend([LiveAnswer(0, 0, 8, 80, 0), LiveAnswer(1, 0, 9, 90, 0)])
     assert [answer.version for answer in ledger.take_answers(2)] == [9]
     assert not ledger.answers
 
@@ -90,10 +90,10 @@ def test_a_ledger_stays_small() -> None:
 def test_weights_may_answer_for_the_generation_of_the_row_or_a_later_one() -> None:
     """A copy in mid-game brings a later one; an earlier one would be replaced weights."""
     known = [Known(1, 11), Known(2, 22)]
-    assert acting_problem(Answer(0, 1, 5, 11, 0), known) is None
-    assert acting_problem(Answer(0, 1, 5, 22, 0), known) is None
-    assert acting_problem(Answer(0, 2, 5, 22, 0), known) is None
-    for answer in (Answer(0, 2, 5, 11, 0), Answer(0, 0, 5, 33, 0)):
+    assert acting_problem(LiveAnswer(0, 1, 5, 11, 0), known) is None
+    assert acting_problem(LiveAnswer(0, 1, 5, 22, 0), known) is None
+    assert acting_problem(LiveAnswer(0, 2, 5, 22, 0), known) is None
+    for answer in (LiveAnswer(0, 2, 5, 11, 0), LiveAnswer(0, 0, 5, 33, 0)):
         problem = acting_problem(answer, known)
         assert problem is not None and "generation" in problem
-    assert "none of that version" in (acting_problem(Answer(0, 0, 5, 11, 0), ()) or "")
+    assert "none of that version" in (acting_problem(LiveAnswer(0, 0, 5, 11, 0), ()) or "")

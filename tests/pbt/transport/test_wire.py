@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.errors import EngineError
+from pbt.learning.attesting import Attestation, LogProbSample
 from pbt.learning.statistics import UpdateStats
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime import control
@@ -69,8 +70,17 @@ EXAMPLES: tuple[Any, ...] = (
     control.Copied("m0"),
     control.SetHyperparams("m0", {"learning_rate": 1e-4, "gamma": 1.0}),
     control.MemberError("m0", "text"),
+    control.Attest("m0", 4),
+    control.Attested(
+        "m0",
+        Attestation(
+            7, 2**63 - 1, {"learning_rate": 1e-4}, 0.5, 3, LogProbSample(9, 1e-6, 1e-4), None
+        ),
+    ),
     SlotFull(0, 1, 2, 3),
-    GameEnd(4, PLAN, SEATS, 20, 30, "won", "cafe", b"\x00\xff"),
+    GameEnd(
+        4, PLAN, SEATS, 20, 30, "won", "cafe", b"\x00\xff", (((1, 2**63 - 1), (2, 5)), ((0, 7),))
+    ),
 )
 
 

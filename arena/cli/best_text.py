@@ -1,0 +1,127 @@
+"""Which player is `@best`, and what may be claimed of it although it was chosen among many."""
+
+from collections.abc import Sequence
+
+from arena.league.best_of_many import BestOfMany, best_of_many
+from arena.league.database import League
+from arena.league.matches import find_match
+from arena.league.ratings import RatingTable, Standing, best_standing
+from arena.matches.stored import stored_duel
+from arena.stats.bradley_terry import BEST_MIN_GAMES
+from arena.stats.selection import fresh_headline
+from pbt.objective import ObjectiveKind
+
+ID_DIGITS = 8
+
+
+def best_lines(league: League, name: str, table: RatingTable, roles: Sequence[str]) -> list[str]:
+    """Which player is `@best` and what may be claimed of it, or why there is none.
+
+    Where there are several roles, each has a best of its own.
+    """
+    if len(roles) < 2:
+        return _best_lines(f"{name}@best", table, best_of_many(league, name, table), None, league)
+    return [
+        line
+        for role in roles
+        for line in _best_lines(
+            f"{name}/{role}@best", table, best_of_many(league, name, table, role), role, league
+        )
+    ]
+
+
+def _best_lines(
+    name: str, table: RatingTable, claim: BestOfMany, role: str | None, league: League
+) -> list[str]:
+    rows = [
+        row
+        for row in table.rows
+        if row.snapshot is None or role in (None, row.snapshot.record.role)
+    ]
+    best = best_standing(rows)
+    if best is None:
+        return [f"{name}: none yet; {why_no_best(rows)}"]
+    label = f"{best.label} ({best.player.name[:ID_DIGITS]})"
+    low = number_text(best.low, table.objective)
+    chosen = (
+        f"{name} is {label}: the highest lower end, {low}, of its {claim.candidates} snapshots "
+        f"that play and have {BEST_MIN_GAMES} games or more"
+    )
+    return [chosen, *_claim_lines(claim, table, best, league)]
+
+
+def _claim_lines(
+    claim: BestOfMany, table: RatingTable, best: Standing, league: League
+) -> list[str]:
+    """What may be claimed of the best although it was chosen among many."""
+    lines = []
+    if claim.low is not None and claim.may_be_best is not None:
+        among = f"{claim.may_be_best} of {claim.candidates} may be the best"
+        random = "; so may random" if claim.may_be_random else ""
+        low = number_text(claim.low, table.objective)
+        lines.append(
+            f"  chosen among {claim.candidates}: at least {low} (95 %, for all of them at once); "
+            f"{among}{random}"
+        )
+    if claim.fresh is not None and (text := _fresh_text(league, claim.fresh)):
+        lines.append(f"  fresh games, match {claim.fresh} against random: {text}")
+    else:
+        lines.append(f"  without fresh games; play them: arena match {best.label} random --fresh")
+    return lines
+
+
+def _fresh_text(league: League, match_id: int) -> str:
+    """The strength against `random` in games that chose nothing, "" before the first one."""
+    found = stored_duel(league, find_match(league, match_id))
+    if found is None:
+        return ""
+    if found.margin is not None:
+        margin = found.margin
+        ends = [
+            None if end is None else number_text(end, "margin") for end in (margin.low, margin.high)
+        ]
+        return f"{number_text(margin.mean, 'margin')} a game {_ends(*ends)}, {margin.units} units"
+    headline = fresh_headline(found.statistics)
+    ends = [
+        None if end is None else number_text(end, "win") for end in (headline.low, headline.high)
+    ]
+    value = "" if headline.elo is None else f"{number_text(headline.elo, 'win')} "
+    return f"Elo {value}{_ends(*ends)}, {headline.games} games"
+
+
+def _ends(low: str | None, high: str | None) -> str:
+    """An interval in words; an end that it does not have is left out."""
+    if low is None and high is None:
+        return "without bounds"
+    if high is None:
+        return f">= {low}"
+    return f"<= {high}" if low is None else f"[{low}, {high}]"
+
+
+def why_no_best(table: Sequence[Standing]) -> str:
+    """What is missing for a `@best`, and what to do."""
+    snapshots = [row for row in table if row.snapshot is not None]
+    if not snapshots:
+        return (
+            "no evaluation game was played yet; they begin when the first snapshots are "
+            "there: train on"
+        )
+    played = [row for row in snapshots if row.total.games >= BEST_MIN_GAMES]
+    if not played:
+        most = max(snapshots, key=lambda row: row.total.games)
+        return (
+            f"it takes {BEST_MIN_GAMES} evaluation games, and {most.label} has most, "
+            f"{most.total.games}: train on"
+        )
+    if all(row.low is None for row in played):
+        return (
+            "no chain of games connects the players to random: arena match "
+            f"{played[0].label} random"
+        )
+    return "the weights of every player with enough games were removed: train on"
+
+
+def number_text(value: float | None, objective: ObjectiveKind) -> str:
+    assert value is not None
+    # Rounded to whole numbers first: a float may be printed as "-0".
+    return f"{round(value):+d}" if objective == "win" else f"{value:+.3g}"
