@@ -1,8 +1,9 @@
 """`arena export` and `arena import`: snapshots that move between leagues as files."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,15 +55,9 @@ def export(
     population = player.population or ""
     with open_league(league_path(data_dir(data))) as league:
         head = record_export(league, population, card.snapshot_id)
-    if as_json:
-        files = {"weights": out, "card": card_beside(out)}
-        print_json({**card.model_dump(mode="json"), **files, "head": head})
-    else:
-        print(
-            f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its "
-            f"card: {card_beside(out)}"
-        )
-        print(f"proof: arena verify {population} --head {head}")
+    files = {"weights": out, "card": card_beside(out)}
+    text = f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its card: "
+    _tell(f"{text}{files['card']}", population, head, {**_plain(card), **files}, as_json)
 
 
 def import_(
@@ -98,14 +93,21 @@ def import_(
     card = import_snapshot(weights, data_dir(data), chosen)
     with open_league(league_path(data_dir(data))) as league:
         head = record_import(league, chosen, card.snapshot_id)
+    player = f"{IMPORTED}/{chosen}"
+    text = f"{player}: {_words(card)} plays now: arena match {player} random"
+    _tell(text, IMPORTED, head, {"player": player, **_plain(card)}, as_json)
+
+
+def _tell(text: str, chain: str, head: str, report: Mapping[str, Any], as_json: bool) -> None:
+    """Print what was done, and the head of the chain that has the record of it."""
     if as_json:
-        said = card.model_dump(mode="json")
-        print_json({"player": f"{IMPORTED}/{chosen}", **said, "head": head})
+        print_json({**report, "head": head})
     else:
-        print(
-            f"{IMPORTED}/{chosen}: {_words(card)} plays now: arena match {IMPORTED}/{chosen} random"
-        )
-        print(f"proof: arena verify {IMPORTED} --head {head}")
+        print(f"{text}\nproof: arena verify {chain} --head {head}")
+
+
+def _plain(card: SnapshotCard) -> dict[str, Any]:
+    return card.model_dump(mode="json")
 
 
 def _words(card: SnapshotCard) -> str:

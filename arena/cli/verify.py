@@ -23,32 +23,37 @@ from arena.verification.report import (
 _MATCH = re.compile(r"match:(\d{1,18})")
 
 
+WhatArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help='A population; "match:12", a match; or "imported", the imported snapshots.',
+    ),
+]
+HeadOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HEX",
+        help=(
+            "A head of its chain that was published elsewhere, such as at the end of the "
+            "training. The chain must be a continuation of it."
+        ),
+        show_default=False,
+    ),
+]
+ReplayOption = Annotated[
+    str,
+    typer.Option(
+        metavar="N|all|none",
+        help="How many evaluation games, or games of a match, are played again.",
+    ),
+]
+
+
 def verify(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help='A population; "match:12", a match; or "imported", the imported snapshots.',
-        ),
-    ],
-    head: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HEX",
-            help=(
-                "A head of its chain that was published elsewhere, such as at the end of the "
-                "training. The chain must be a continuation of it."
-            ),
-            show_default=False,
-        ),
-    ] = None,
-    replay: Annotated[
-        str,
-        typer.Option(
-            metavar="N|all|none",
-            help="How many evaluation games, or games of a match, are played again.",
-        ),
-    ] = "all",
+    name: WhatArgument,
+    head: HeadOption = None,
+    replay: ReplayOption = "all",
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:

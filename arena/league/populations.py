@@ -177,11 +177,8 @@ def open_incarnation(
     with league.write() as connection:
         older, owner = starts_of(connection, population_id), chain_of_population(population_id)
         ids, known_rounds = [row.id for row in older], last_rounds or {}
-        append(
-            connection,
-            owner,
-            supersede(connection, population_id, ids, last_game, known_rounds, known),
-        )
+        late = supersede(connection, population_id, ids, last_game, known_rounds, known)
+        append(connection, owner, late)
         number = older[-1].number + 1 if older else 1
         incarnation_id = insert_row(
             connection,

@@ -44,25 +44,9 @@ def play_games(
         return ReplayReport(total, 0, f"{why}: attested by digest only"), []
     if request.replay == 0 or total == 0:
         return ReplayReport(total, 0, "not asked for" if total else ""), []
-    chosen = _sample(total, request.replay)
-    replayer = _Replayer(spec, env_name, env_options, name)
-    differences: list[Difference] = []
-    stored = played = 0
+    again = _PlayedAgain(spec, env_name, env_options, name)
     with closing(spec.make(**env_options)) as game:
-        for one in games():
-            if one.record.actions is None:
-                continue
-            if is_voided(one.record.end_reason):
-                differences += replayer.voided_wrongly(game, one.record)
-                continue
-            stored += 1
-            if chosen is None or stored - 1 in chosen:
-                played += 1
-                differences += replayer.differences(game, one.record)
-                if played % PROGRESS_GAMES == 0:
-                    observe("games played again", played, len(chosen) if chosen else total)
-    why = "" if played == stored else "a random sample"
-    return ReplayReport(stored, played, why), differences
+        return again.play(game, games(), _sample(total, request.replay), total, observe)
 
 
 def _sample(total: int, wanted: int | None) -> set[int] | None:
@@ -72,7 +56,7 @@ def _sample(total: int, wanted: int | None) -> set[int] | None:
     return set(random.SystemRandom().sample(range(total), wanted))
 
 
-class _Replayer:
+class _PlayedAgain:
     def __init__(
         self,
         spec: EnvSpec,
@@ -82,6 +66,30 @@ class _Replayer:
     ) -> None:
         self._spec, self._env_name, self._env_options = spec, env_name, env_options
         self._name = name
+
+    def play(
+        self,
+        game: Game,
+        games: Iterator[StoredGame],
+        chosen: set[int] | None,
+        total: int,
+        observe: Observer,
+    ) -> tuple[ReplayReport, list[Difference]]:
+        """Plays the games whose place is chosen, in `game`. chosen: None for all."""
+        found: list[Difference] = []
+        stored = played = 0
+        for record in (one.record for one in games if one.record.actions is not None):
+            if is_voided(record.end_reason):
+                found += self.voided_wrongly(game, record)
+                continue
+            stored += 1
+            if chosen is None or stored - 1 in chosen:
+                played += 1
+                found += self.differences(game, record)
+                if played % PROGRESS_GAMES == 0:
+                    observe("games played again", played, len(chosen) if chosen else total)
+        why = "" if played == stored else "a random sample"
+        return ReplayReport(stored, played, why), found
 
     def differences(self, game: Game, record: GameRecord) -> Iterator[Difference]:
         try:
