@@ -41,7 +41,7 @@ speeds that differ by 13 % from ten seconds to the next); a laxer check would mi
 A process that was stopped may live for its deadline (env.options.deadline_s, start_deadline_s) and
 --turn seconds more, for a worker that learns when it is struck. Nothing may be left whenever the
 training is stopped. At the end every game that was seen committed must be in the league exactly
-once, `arena rounds verify` must agree, no voided game may be scored, each lost match and nothing
+once, `arena verify` must agree, no voided game may be scored, each lost match and nothing
 else must have voided one game, rows must add up, and each of these checks must have had something
 to check.
 

@@ -8,7 +8,7 @@ engines that die. One training per placement is struck at uniformly random momen
 its main process it is resumed. Reported for each fault: how often it struck, and the median and
 longest time until every member's frames grew again (twice, so that rows from before the fault do
 not count). Then the training is stopped, and checked: nothing of it may be left 5 s later; every
-game that an observer saw committed must be in the league exactly once; `arena rounds verify` must
+game that an observer saw committed must be in the league exactly once; `arena verify` must
 agree; no voided game may be scored; rows must add up. Run it from the repository's root on an idle
 machine. Progress goes to stderr.
 """

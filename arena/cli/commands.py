@@ -105,9 +105,15 @@ COMMANDS = (
     Command(
         "rounds",
         LOOK,
-        "List the PBT rounds, or verify them against the stored rows.",
-        "verify first",
+        "List the PBT rounds of a population.",
+        "list first",
         "rounds:app",
+    ),
+    Command(
+        "verify",
+        LOOK,
+        "Verify a population or a match: every row, decision, file and game.",
+        "first",
     ),
     Command(
         "anchor",

@@ -179,7 +179,7 @@ def what_next(data: Path) -> str:
     return f"""
 What to try next
   arena match demo@best demo/m0{option}            any two players, with error bars
-  arena rounds verify demo{option}                 every PBT decision, recomputed from stored games
+  arena verify demo{option}                        every row and decision, verified
   arena train --resume demo --set stop_at_frames=2_000_000{option}
   arena train connect_four{option}                 the same game for longer, with the usual periods
   arena env check ./my_game.py:make                your own game; see docs/own_games.md"""

@@ -1,8 +1,9 @@
 """`arena export` and `arena import`: snapshots that move between leagues as files."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +11,7 @@ from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import IMPORTED, data_dir, league_path
 from arena.data.snapshot_cards import SnapshotCard
 from arena.league.ancestry import find_weights, read_histories
+from arena.league.chain_notes import record_export, record_import
 from arena.league.database import open_league
 from arena.league.frames import frames_text
 from arena.league.lineage import trace
@@ -50,13 +52,12 @@ def export(
         find_snapshot(league, snapshot)
     _, (player,) = resolve_players([snapshot], data, None, allow_files=True)
     card = export_snapshot(player, out, _hyperparams(player, data))
-    if as_json:
-        print_json({**card.model_dump(mode="json"), "weights": out, "card": card_beside(out)})
-    else:
-        print(
-            f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its "
-            f"card: {card_beside(out)}"
-        )
+    population = player.population or ""
+    with open_league(league_path(data_dir(data))) as league:
+        head = record_export(league, population, card.snapshot_id)
+    files = {"weights": out, "card": card_beside(out)}
+    text = f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its card: "
+    _tell(f"{text}{files['card']}", population, head, {**_plain(card), **files}, as_json)
 
 
 def import_(
@@ -90,13 +91,23 @@ def import_(
         else _UNFIT.sub("-", weights.name.removesuffix(".safetensors").lower()).strip("-._")[:64]
     )
     card = import_snapshot(weights, data_dir(data), chosen)
-    open_league(league_path(data_dir(data))).close()
+    with open_league(league_path(data_dir(data))) as league:
+        head = record_import(league, chosen, card.snapshot_id)
+    player = f"{IMPORTED}/{chosen}"
+    text = f"{player}: {_words(card)} plays now: arena match {player} random"
+    _tell(text, IMPORTED, head, {"player": player, **_plain(card)}, as_json)
+
+
+def _tell(text: str, chain: str, head: str, report: Mapping[str, Any], as_json: bool) -> None:
+    """Print what was done, and the head of the chain that has the record of it."""
     if as_json:
-        print_json({"player": f"{IMPORTED}/{chosen}", **card.model_dump(mode="json")})
+        print_json({**report, "head": head})
     else:
-        print(
-            f"{IMPORTED}/{chosen}: {_words(card)} plays now: arena match {IMPORTED}/{chosen} random"
-        )
+        print(f"{text}\nproof: arena verify {chain} --head {head}")
+
+
+def _plain(card: SnapshotCard) -> dict[str, Any]:
+    return card.model_dump(mode="json")
 
 
 def _words(card: SnapshotCard) -> str:

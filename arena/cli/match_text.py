@@ -52,6 +52,8 @@ def match_lines(
                 + (f"; go on with: {report.resume}{where}" if report.resume else ""),
             )
         )
+    if report.head is not None:
+        rows.append(("Proof", f"arena verify match:{report.match} --head {report.head}{where}"))
     rows.append(("Interim" if report.interim else "Verdict", report.verdict))
     return [_headline(result), *(f"{name:<8} {text}" for name, text in rows)]
 

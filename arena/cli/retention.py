@@ -9,6 +9,7 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, NameArgument, bytes_text, print_json, say
 from arena.data.paths import IMPORTED, data_dir, league_path
+from arena.league.chain_notes import record_import
 from arena.league.database import open_league, upgrade_league
 from arena.league.deletion import DeletionPlan, plan_deletion, refuse_held
 from arena.league.deletion import delete as delete_from
@@ -108,6 +109,8 @@ def _delete_import(folder: Path, name: str, *, dry_run: bool, yes: bool, as_json
     if not dry_run:
         _confirm(name, yes)
         remove_import(folder, alone)
+        with open_league(league_path(folder)) as league:
+            record_import(league, alone, None)
         say(f"snapshot {name!r} is gone; its games stay")
     if as_json:
         print_json(

@@ -1,6 +1,6 @@
-"""`arena rounds`: what PBT decided, and whether the stored rows confirm it."""
+"""`arena rounds`: what PBT decided."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -9,20 +9,16 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table
 from arena.data.paths import data_dir, league_path
-from arena.league.database import League, open_league
+from arena.league.database import open_league
 from arena.league.frames import frames_text
-from arena.league.round_history import history_problems, missing_games
 from arena.league.stored_history import (
     StoredCertificate,
     StoredRound,
     list_certificates,
     list_rounds,
 )
-from arena.league.verify import RoundCheck, verify_rounds
 
-app = typer.Typer(
-    no_args_is_help=True, help="List the PBT rounds, or verify them against the stored rows."
-)
+app = typer.Typer(no_args_is_help=True, help="List the PBT rounds; `arena verify` verifies them.")
 
 
 @app.command("list")
@@ -127,88 +123,3 @@ def action(stored: StoredRound) -> str:
     parts = [f"copied {directive.copy_from}"] if directive.copy_from else []
     parts += [f"mutated {', '.join(directive.mutated)}"] if directive.mutated else []
     return "; ".join(parts) or "kept"
-
-
-@app.command()
-def verify(name: NameArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Recompute every score from the game rows, and every decision from the scores.
-
-    Exit with 1 if a stored row differs.
-    """
-    with open_league(league_path(data_dir(data)), read_only=True) as league:
-        report = verified(league, name)
-    if as_json:
-        print_json({"population": name, **report})
-    else:
-        print("\n".join(report_lines(name, report)))
-    if not report["ok"]:
-        raise typer.Exit(1)
-
-
-def verified(league: League, name: str) -> dict[str, Any]:
-    """Whether everything agrees, the counts behind it, and all differences. Raises: PlayerError."""
-    checks = _with_progress(league, name)
-    problems_of: dict[tuple[str, int, int], list[str]] = defaultdict(list)
-    for check in checks:
-        problems_of[_key(check.round)] += check.problems
-    for stored, problem in history_problems(league, name, [check.round for check in checks]):
-        problems_of[_key(stored)].append(problem)
-    gap = missing_games(league, name)
-    differences = [
-        {"member": member, "round": number, "incarnation": incarnation, "problem": problem}
-        for (member, number, incarnation), problems in problems_of.items()
-        for problem in problems
-    ]
-    if gap is not None:
-        differences.append({"member": None, "round": None, "incarnation": None, "problem": gap})
-    return {
-        "ok": not differences,
-        "rounds": len(checks),
-        "copies": sum(check.round.record.directive.copy_from is not None for check in checks),
-        "scores": sum(len(check.round.record.scores) - len(check.folded) for check in checks),
-        "scores_folded": sum(len(check.folded) for check in checks),
-        "games_read": sum(check.games_read for check in checks),
-        "differences": differences,
-    }
-
-
-def report_lines(name: str, report: dict[str, Any]) -> list[str]:
-    """One line per difference, and a last line that sums up."""
-    lines = [_difference_line(difference) for difference in report["differences"]]
-    copies = "1 copy" if report["copies"] == 1 else f"{report['copies']} copies"
-    counts = (
-        f"{report['rounds']} rounds ({copies}), {report['scores']} scores from "
-        f"{report['games_read']} game rows"
-    )
-    folded = ""
-    if lost := report["scores_folded"]:
-        folded = f"; {lost} scores cannot be recomputed, their games were folded into counts"
-    verdict = (
-        "all agree"
-        if report["ok"]
-        else f"{len(lines)} difference{'s' * (len(lines) != 1)}: rows were altered or lost"
-    )
-    return [*lines, f"population {name}: {counts}{folded}: {verdict}"]
-
-
-def _difference_line(difference: dict[str, Any]) -> str:
-    if difference["member"] is None:
-        return f"games: {difference['problem']}"
-    return f"round {difference['round']} of {difference['member']}: {difference['problem']}"
-
-
-def _key(stored: StoredRound) -> tuple[str, int, int]:
-    return stored.record.member, stored.record.round, stored.incarnation
-
-
-def _with_progress(league: League, name: str) -> list[RoundCheck]:
-    """Verify with a progress bar, which is shown on a terminal only and wiped at the end."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("rounds", total=None)
-        return verify_rounds(
-            league, name, lambda done, total: progress.update(task, completed=done, total=total)
-        )

@@ -119,7 +119,7 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
 
     progress = result.progress
     if as_json:
-        print_json(_report_json(result))
+        print_json(_result_json(result))
         return
     say(
         f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}, placement "
@@ -127,6 +127,7 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
     )
     for line in telemetry_lines(result.status):
         say(f"  {line}")
+    say(f"proof: arena verify {result.name} --head {result.head}")
     if result.finished:
         say(f"finished. Next: {next_steps(result.name, data)}")
     else:
@@ -134,23 +135,12 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
         say(f"stopped and saved. Go on with: arena train --resume {result.name}{where}")
 
 
-def _report_json(result: Any) -> dict[str, Any]:
-    """What a training did, for programs. result: an `arena.training.train.Result`."""
+def _result_json(result: Any) -> dict[str, Any]:
+    """What a training did, as plain values. result: an `arena.training.train.Result`."""
     from arena.data.telemetry import stage_seconds
 
     progress = result.progress
-    members = [
-        {
-            "name": m.name,
-            "role": m.role,
-            "frames": m.frames,
-            "objective": m.objective,
-            "games": m.games,
-            "rating": m.rating,
-            "copies": m.copies,
-        }
-        for m in progress.members
-    ]
+    names = ("name", "role", "frames", "objective", "games", "rating", "copies")
     return {
         "population": result.name,
         "finished": result.finished,
@@ -159,12 +149,13 @@ def _report_json(result: Any) -> dict[str, Any]:
         "training_games": progress.training_games,
         "evaluation_games": progress.evaluation_games,
         "ranked_by": progress.ranked_by,
-        "members": members,
+        "members": [{name: getattr(m, name) for name in names} for m in progress.members],
         "placement": result.status.placement,
         "stage_seconds": stage_seconds(result.status.processes),
         "rows": asdict(result.status.rows),
         "processes": [asdict(process) for process in result.status.processes],
         "weights_sha256": result.weights_sha256,
+        "head": result.head,
     }
 
 

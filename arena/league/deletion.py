@@ -16,6 +16,7 @@ from sqlalchemy import delete as delete_from
 
 from arena.data.lock import PopulationLock, holder
 from arena.data.paths import league_path, population_names, population_paths
+from arena.league.chain import chain_of_population, end_chain
 from arena.league.database import League, count_rows, open_league
 from arena.league.game_rows import game_bytes
 from arena.league.populations import find_population, set_state, starts_of
@@ -191,6 +192,7 @@ def delete_population(league: League, name: str, *, dry_run: bool = False) -> De
         for table in (folded_results, folds, members, incarnations):
             connection.execute(delete_from(table).where(table.c.population_id == population_id))
         connection.execute(delete_from(populations).where(populations.c.id == population_id))
+        end_chain(connection, chain_of_population(population_id), name)
     return deletion
 
 

@@ -25,9 +25,7 @@ from arena.league.schema import (
     keys_of_start,
     players,
 )
-from pbt.objective import ObjectiveKind
-from pbt.population.scores import Detail, score_games
-from pbt.records import GameKind, GameRecord, MemberScore, SeatRecord
+from pbt.records import GameKind, GameRecord, SeatRecord
 
 PAGE_GAMES = 2_000
 # The condition is spelled as in the index on evaluation games; SQLite would not use the index for a
@@ -115,38 +113,6 @@ def newest_evaluations(league: League, population: str, count: int) -> list[Game
             newest += [game.record for _, game in stored]
             last = stored[-1][0] - 1
     return newest[::-1]
-
-
-def training_games(
-    league: League, population: str, first: int, last: int, member: str | None = None
-) -> Iterator[GameRecord]:
-    """The training games that score rounds: neither voided nor superseded, by number.
-
-    first   number of the first game
-    last    number of the last game
-    member  only games in which this member sat; None: all
-    Raises: PlayerError.
-    """
-    scored = GameFilter("training", member, first, last, voided=False)
-    return (game.record for game in population_games(league, population, scored))
-
-
-def training_score(
-    league: League,
-    population: str,
-    member: str,
-    first: int,
-    last: int,
-    objective: ObjectiveKind,
-    detail: Detail = "plain",
-) -> MemberScore:
-    """A member's score over a range of game numbers, from the stored games.
-
-    It is computed by the rule that the controller uses. Raises: PlayerError.
-    """
-    return score_games(
-        member, training_games(league, population, first, last, member), objective, detail
-    )
 
 
 def folded_through(league: League, population: str) -> int:

@@ -228,3 +228,11 @@ def _to_request(row: Any) -> MatchRequest:
 
 
 _REQUEST = msgspec.json.Decoder(RequestedMatch)
+
+
+def reports_of_match(league: League, match_id: int) -> list[tuple[int, Mapping[str, Any]]]:
+    """(number of the request, its report) of every request that played a match and reports."""
+    mine = (evaluations.c.match_id == match_id, evaluations.c.report.is_not(None))
+    with league.read() as connection:
+        rows = connection.execute(select(evaluations).where(*mine).order_by(evaluations.c.id)).all()
+    return [(row.id, json.loads(row.report)) for row in rows]

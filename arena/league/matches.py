@@ -12,6 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
+from arena.league.chain import append, chain_of_match, said
+from arena.league.chain_rows import MATCH, record_rows, runs_of
 from arena.league.database import League, insert_row
 from arena.league.game_rows import games_between
 from arena.league.rows import from_row, to_json
@@ -113,6 +115,7 @@ def insert_match(
         created_at=created_at,
         finished_at=finished_at,
     )
+    record_rows(connection, chain_of_match(match_id), MATCH, matches.c.id == match_id)
     return Match(
         match_id,
         env_name,
@@ -138,14 +141,15 @@ def finish_match(league: League, match: Match, counted: int) -> Match:
     """
     finished_at = time.time()
     with league.write() as connection:
-        connection.execute(
-            update(matches)
-            .where(matches.c.id == match.id)
-            .values(finished_at=finished_at, games=counted)
+        mine = games.c.id.between(*keys_of_match(match.id)), games.c.superseded == 0
+        late = (*mine, games.c.count % match.games >= counted)
+        keys = list(
+            connection.execute(select(games.c.id).where(*late).order_by(games.c.id)).scalars()
         )
-        mine = games.c.id.between(*keys_of_match(match.id))
-        late = mine & (games.c.count % match.games >= counted)
-        connection.execute(update(games).where(late).values(superseded=1))
+        connection.execute(update(games).where(*late).values(superseded=1))
+        marks = [["games", "superseded", 1, runs_of(keys)]] if keys else []
+        after = {"finished_at": finished_at, "games": counted}
+        _change_match(connection, match.id, "finished", after, marks)
     return replace(match, finished_at=finished_at, games=counted)
 
 
@@ -157,10 +161,32 @@ def fail_match(league: League, match: Match, reason: str | None) -> Match:
     if reason is not None:
         settings[FAILED_KEY] = reason
     with league.write() as connection:
-        connection.execute(
-            update(matches).where(matches.c.id == match.id).values(settings=to_json(settings))
-        )
+        kind = "goes on" if reason is None else "failed"
+        _change_match(connection, match.id, kind, {"settings": to_json(settings)})
     return replace(match, settings=settings)
+
+
+def _change_match(
+    connection: Connection,
+    match_id: int,
+    kind: str,
+    after: Mapping[str, Any],
+    marks: Sequence[Any] = (),
+) -> None:
+    """Changes the row of a match, and adds the record of that to its chain.
+
+    kind   what happened, in words
+    after  column -> new value
+    marks  what happened to its games, as `arena.league.chain` describes it
+    """
+    mine = matches.c.id == match_id
+    row = connection.execute(select(matches).where(mine)).one()
+    before = {name: row._mapping[name] for name in after}
+    connection.execute(update(matches).where(mine).values(**after))
+    changes = [["matches", match_id, before, after]]
+    append(
+        connection, chain_of_match(match_id), [said(kind, 1, changes=changes, marks=list(marks))]
+    )
 
 
 def find_match(league: League, match_id: int) -> Match:

@@ -11,8 +11,9 @@ from arena.league.database import League
 from arena.league.idempotency import Answer, Keyed, answer_once
 from arena.league.operations import OPEN
 from arena.league.populations import NewPopulation, find_population, insert_population, is_taken
+from arena.league.retention import set_anchor
 from arena.league.rows import to_json
-from arena.league.schema import operations, snapshots, supervised
+from arena.league.schema import operations, supervised
 from arena.league.service_events import tell
 from arena.league.supervised import (
     ConflictError,
@@ -100,8 +101,7 @@ def edit(
         all_edits = to_json([*before.overrides, *overrides])
         connection.execute(update(supervised).where(mine).values(overrides=all_edits))
         if anchor is not None:
-            marked = update(snapshots).where(snapshots.c.snapshot_id == anchor)
-            connection.execute(marked.values(is_anchor=1))
+            set_anchor(connection, anchor)
         tell(connection, "population", name, {"edits": list(overrides)})
         return render(find_supervised(connection, name))
 

@@ -10,25 +10,14 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from arena.league.chain import append, chain_head, chain_of_population, newest_record, said
+from arena.league.chain_rows import MEMBERS, POPULATION, STARTS, record_rows
 from arena.league.database import League, insert_row
 from arena.league.rows import to_json
-from arena.league.schema import (
-    MAX_NUMBER,
-    events,
-    game_key,
-    games,
-    incarnations,
-    members,
-    populations,
-    rounds,
-    snapshots,
-    wiring_certificates,
-)
+from arena.league.schema import incarnations, members, populations
+from arena.league.superseding import CheckpointRows, supersede
 from pbt.errors import PlayerError
 
-CHUNK = 500
-# Events about a process, not about its run: no resume supersedes them.
-LASTING_EVENTS = ("resume", "edit", "checkpoint")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -46,25 +35,6 @@ class Incarnation:
     population_id: int
     number: int
     first_game: int
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointRows:
-    """The events and snapshots that a checkpoint knows.
-
-    Of older incarnations it knows the events that are not superseded.
-
-    incarnation  id of the incarnation that wrote the checkpoint
-    events       how many of that incarnation's events it knows
-    snapshots    ids of the snapshots that it knows
-    """
-
-    incarnation: int
-    events: int
-    snapshots: frozenset[str]
-
-
-NOTHING_KNOWN = CheckpointRows(0, 0, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +104,8 @@ def insert_population(connection: Connection, new: NewPopulation) -> int:
         state="created",
         created_at=time.time(),
     )
+    owner = chain_of_population(population_id)
+    record_rows(connection, owner, POPULATION, populations.c.id == population_id)
     _insert_members(connection, population_id, new.member_roles)
     return population_id
 
@@ -149,14 +121,24 @@ def _insert_members(
         {"population_id": population_id, "name": name, "role": role, "position": position}
         for position, (name, role) in enumerate(member_roles, start=first)
     ]
-    if rows:
-        connection.execute(insert(members), rows)
+    if not rows:
+        return
+    connection.execute(insert(members), rows)
+    new = (members.c.population_id == population_id, members.c.position >= first)
+    record_rows(connection, chain_of_population(population_id), MEMBERS, *new)
 
 
-def add_members(league: League, population: str, member_roles: Sequence[tuple[str, str]]) -> None:
-    """Adds members that joined later. A member that has a row keeps it. Raises: PlayerError.
+def add_members(
+    league: League,
+    population: str,
+    member_roles: Sequence[tuple[str, str]],
+    left: Sequence[str] = (),
+) -> None:
+    """Adds members that joined later, and records those that left. Raises: PlayerError.
 
-    member_roles: (member, role) of all members, in order.
+    A member that has a row keeps it.
+    member_roles  (member, role) of all members that joined, in order
+    left          the members that learn no more
     """
     with league.write() as connection:
         population_id = int(find_population(connection, population).id)
@@ -167,6 +149,10 @@ def add_members(league: League, population: str, member_roles: Sequence[tuple[st
         )
         new = [(name, role) for name, role in member_roles if name not in stored]
         _insert_members(connection, population_id, new, first=len(stored))
+        owner = chain_of_population(population_id)
+        newest = newest_record(connection, owner, "left")
+        if list(left) != (newest.content.said["members"] if newest else []):
+            append(connection, owner, [said("left", len(left), members=list(left))])
 
 
 def open_incarnation(
@@ -189,13 +175,10 @@ def open_incarnation(
                  which does not say: then those stand that came before the next game ended
     """
     with league.write() as connection:
-        older = starts_of(connection, population_id)
-        ids = [row.id for row in older]
-        _supersede(connection, ids, last_game, last_rounds or {})
-        if known is None:
-            _supersede_by_game(connection, ids, last_game)
-        else:
-            _supersede_unknown(connection, population_id, ids, known)
+        older, owner = starts_of(connection, population_id), chain_of_population(population_id)
+        ids, known_rounds = [row.id for row in older], last_rounds or {}
+        late = supersede(connection, population_id, ids, last_game, known_rounds, known)
+        append(connection, owner, late)
         number = older[-1].number + 1 if older else 1
         incarnation_id = insert_row(
             connection,
@@ -207,79 +190,11 @@ def open_incarnation(
             first_game=last_game + 1,
             from_checkpoint=from_checkpoint,
         )
+        record_rows(connection, owner, STARTS, incarnations.c.id == incarnation_id)
         connection.execute(
             update(populations).where(populations.c.id == population_id).values(state="running")
         )
         return Incarnation(incarnation_id, population_id, number, last_game + 1)
-
-
-def _supersede(
-    connection: Connection,
-    incarnation_ids: Sequence[int],
-    last_game: int,
-    last_rounds: Mapping[str, int],
-) -> None:
-    connection.execute(
-        update(wiring_certificates)
-        .where(
-            wiring_certificates.c.incarnation_id.in_(incarnation_ids),
-            wiring_certificates.c.after_game > last_game,
-        )
-        .values(superseded=1)
-    )
-    for incarnation_id in incarnation_ids:
-        first, last = game_key(incarnation_id, last_game + 1), game_key(incarnation_id, MAX_NUMBER)
-        connection.execute(
-            update(games).where(games.c.id.between(first, last)).values(superseded=1)
-        )
-        with_rounds = (
-            select(rounds.c.member).where(rounds.c.incarnation_id == incarnation_id).distinct()
-        )
-        for member in connection.execute(with_rounds).scalars().all():
-            late = (
-                rounds.c.incarnation_id == incarnation_id,
-                rounds.c.member == member,
-                rounds.c.round > last_rounds.get(member, -1),
-            )
-            connection.execute(update(rounds).where(*late).values(superseded=1))
-
-
-def _supersede_by_game(
-    connection: Connection, incarnation_ids: Sequence[int], last_game: int
-) -> None:
-    for table in (snapshots, events):
-        later = [table.c.incarnation_id.in_(incarnation_ids), table.c.after_game > last_game]
-        if table is events:
-            later.append(events.c.kind.not_in(LASTING_EVENTS))
-        connection.execute(update(table).where(*later).values(superseded=1))
-
-
-def _supersede_unknown(
-    connection: Connection,
-    population_id: int,
-    incarnation_ids: Sequence[int],
-    known: CheckpointRows,
-) -> None:
-    unknown = (events.c.incarnation_id == known.incarnation) & (events.c.position >= known.events)
-    later = (
-        events.c.incarnation_id.in_(incarnation_ids),
-        (events.c.incarnation_id > known.incarnation) | unknown,
-    )
-    connection.execute(
-        update(events).where(*later, events.c.kind.not_in(LASTING_EVENTS)).values(superseded=1)
-    )
-    standing = select(snapshots.c.id, snapshots.c.snapshot_id).where(
-        snapshots.c.population_id == population_id, snapshots.c.superseded == 0
-    )
-    newer = [
-        row.id for row in connection.execute(standing) if row.snapshot_id not in known.snapshots
-    ]
-    for start in range(0, len(newer), CHUNK):
-        connection.execute(
-            update(snapshots)
-            .where(snapshots.c.id.in_(newer[start : start + CHUNK]))
-            .values(superseded=1)
-        )
 
 
 def set_state(league: League, population_id: int, state: str) -> None:
@@ -322,6 +237,13 @@ _STARTS = (
 def starts_of(connection: Connection, population_id: int) -> Sequence[Any]:
     """The rows of a population's starts, oldest first."""
     return connection.execute(_STARTS, {"population_id": population_id}).all()
+
+
+def population_head(league: League, name: str) -> str:
+    """The head of a population's chain, in hexadecimal. Raises: PlayerError."""
+    with league.read() as connection:
+        population_id = int(find_population(connection, name).id)
+    return chain_head(league, chain_of_population(population_id))[1]
 
 
 def stored_config(league: League, name: str) -> dict[str, Any]:

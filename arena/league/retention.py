@@ -5,9 +5,13 @@ A snapshot's row stays when its weights are removed from the disk.
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from itertools import groupby
+from operator import itemgetter
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, Connection, select, update
 
+from arena.league.chain import append, chain_of_population, said
+from arena.league.chain_rows import runs_of
 from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.schema import snapshots
@@ -29,11 +33,29 @@ def anchors(league: League) -> set[str]:
 def mark_anchor(league: League, snapshot_id: str, is_anchor: bool = True) -> None:
     """Marks a snapshot as an anchor, or as none. Retention keeps the weights of anchors."""
     with league.write() as connection:
-        connection.execute(
-            update(snapshots)
-            .where(snapshots.c.snapshot_id == snapshot_id)
-            .values(is_anchor=int(is_anchor))
-        )
+        set_anchor(connection, snapshot_id, is_anchor)
+
+
+def set_anchor(connection: Connection, snapshot_id: str, is_anchor: bool = True) -> None:
+    """As `mark_anchor`, in the caller's transaction."""
+    _mark(connection, "anchor", "is_anchor", int(is_anchor), snapshots.c.snapshot_id == snapshot_id)
+
+
+def _mark(
+    connection: Connection, kind: str, flag: str, value: int, *where: ColumnElement[bool]
+) -> None:
+    """Sets a flag of the snapshots that meet all conditions, and records it in their chains.
+
+    kind: what happened, in words.
+    """
+    differing = (*where, snapshots.c[flag] != value)
+    query = select(snapshots.c.population_id, snapshots.c.id).where(*differing)
+    rows = connection.execute(query.order_by(snapshots.c.population_id, snapshots.c.id)).all()
+    connection.execute(update(snapshots).where(*differing).values({flag: value}))
+    for population_id, marked in groupby(rows, key=itemgetter(0)):
+        ids = [row.id for row in marked]
+        content = said(kind, len(ids), marks=[["snapshots", flag, value, runs_of(ids)]])
+        append(connection, chain_of_population(population_id), [content])
 
 
 def mark_weights_removed(
@@ -51,7 +73,7 @@ def mark_weights_removed(
             whose.append(snapshots.c.population_id == find_population(connection, population).id)
         for start in range(0, len(snapshot_ids), CHUNK):
             chosen = snapshots.c.snapshot_id.in_(snapshot_ids[start : start + CHUNK])
-            connection.execute(update(snapshots).where(chosen, *whose).values(weights_removed=1))
+            _mark(connection, "weights removed", "weights_removed", 1, chosen, *whose)
 
 
 def plan_retention(

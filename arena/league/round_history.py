@@ -8,7 +8,8 @@ edited (an "edit" event of that start) may differ once.
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from sqlalchemy import Connection, func, select
 
@@ -26,8 +27,8 @@ from pbt.hyperparams import initial_hyperparams, shaping_terms
 from pbt.objective import as_objective
 from pbt.population.pbt_rules import PbtRules, in_present_words
 
-Edits = Mapping[int, Collection[str]]
-"""Number of a start -> dotted keys of the config that were edited at it."""
+Edits = Mapping[int, Mapping[str, str]]
+"""Number of a start -> dotted keys of the config that were edited at it -> their new values."""
 
 
 Problems = Iterator[tuple[StoredRound, str]]
@@ -97,12 +98,11 @@ def _numbering_of_games(connection: Connection, population_id: int, gone: int) -
 
 
 def _edits(league: League, population: str) -> Edits:
-    edits: dict[int, list[str]] = defaultdict(list)
+    edits: dict[int, dict[str, str]] = defaultdict(dict)
     for stored in list_events(league, population):
         if stored.event.kind == "edit":
-            edits[stored.incarnation].append(
-                stored.event.text.removeprefix("edited ").partition(":")[0]
-            )
+            key, _, values = stored.event.text.removeprefix("edited ").partition(":")
+            edits[stored.incarnation][key] = values.rpartition(" -> ")[2]
     return edits
 
 
@@ -185,15 +185,34 @@ def _values(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> P
     for stored in rounds:
         edited = _newly_edited(edits, start, stored.incarnation, "learning.")
         for member, values in stored.record.hyperparams.items():
-            expected = in_force.setdefault(
-                member, initial_hyperparams(config, member, tuple(shaping_terms(values))).flat()
-            )
+            if member not in in_force:
+                in_force[member] = _first_values(config, edits, stored, member)
+            expected = in_force[member]
             expected.update({name: values[name] for name in values if name in edited})
             for name in _differing(values, expected):
                 stands, holds = values.get(name), expected.get(name)
                 yield stored, f"{name} of {member}: stored {stands!r}, in force {holds!r}"
         in_force[stored.record.member] = dict(stored.record.directive.hyperparams)
         start = max(start, stored.incarnation)
+
+
+def _first_values(
+    config: RunConfig, edits: Edits, stored: StoredRound, member: str
+) -> dict[str, float]:
+    """The values of a member before its first round.
+
+    They are the config's; a member that joined with the weights of another has its values, which
+    the edit that let it join names. stored: the first round that tells its values.
+    """
+    values = stored.record.hyperparams[member]
+    first = dict(initial_hyperparams(config, member, tuple(shaping_terms(values))).flat())
+    for number in range(1, stored.incarnation + 1):
+        for key, value in edits.get(number, {}).items():
+            name = key.removeprefix(f"members.{member}.")
+            if name != key and name in first:
+                with suppress(ValueError):
+                    first[name] = float(value)
+    return first
 
 
 def _copies(rounds: Sequence[StoredRound], makers: Mapping[str, str]) -> Problems:

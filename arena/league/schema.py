@@ -29,7 +29,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_REVISION = "0004"
+SCHEMA_REVISION = "0005"
 
 NUMBER_BITS = 36
 MAX_NUMBER = (1 << NUMBER_BITS) - 1
@@ -309,6 +309,26 @@ folds = Table(
     Column("through_game_id", Integer, nullable=False),
     Column("games", Integer, nullable=False),
     Column("unscored_games", Integer, nullable=False),
+)
+
+# One row for each batch of rows that was committed; `arena.league.chain` says what it proves. There
+# is no foreign key, because the last row of a deleted population's chain stays.
+chain = Table(
+    "chain",
+    metadata,
+    Column("population_id", Integer, primary_key=True),
+    Column("match_id", Integer, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("last", Integer, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("head", LargeBinary, nullable=False),
+    Column("note", Text),
+    Column("created_at", Float, nullable=False),
+    Index("ix_chain_kind_first", "population_id", "match_id", "kind", "first"),
+    sqlite_with_rowid=False,
 )
 
 # The desired and the observed state of populations, one row for each population for which the

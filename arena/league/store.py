@@ -1,16 +1,38 @@
 """Batches of records are stored as rows here, in the caller's transaction.
 
-Storing a batch again changes nothing.
+Each batch adds its records to the chain of its population or match (`arena.league.chain`). Storing
+a batch again changes nothing.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects.sqlite import insert
 
+from arena.league.chain import (
+    ChainContent,
+    append,
+    chain_of_match,
+    chain_of_population,
+    said,
+)
+from arena.league.chain_rows import (
+    EVALUATION_GAMES,
+    GAME_KINDS,
+    MATCH_GAMES,
+    ROW_KINDS,
+    TRAINING_GAMES,
+    PlayerNames,
+    games_content,
+    of_kind,
+    player_name,
+)
 from arena.league.database import League
 from arena.league.matches import Match, insert_match
 from arena.league.populations import Incarnation
@@ -25,15 +47,12 @@ from arena.league.rows import (
 from arena.league.schema import (
     MEMBER,
     PLAYER_KINDS,
-    events,
     game_key,
     game_seats,
     games,
     match_game_key,
     players,
-    rounds,
     snapshots,
-    wiring_certificates,
 )
 from pbt.errors import EngineError
 from pbt.records import (
@@ -45,6 +64,9 @@ from pbt.records import (
     WiringCertificate,
 )
 
+Games = tuple[list[Row], list[Row]]
+"""(rows of games, rows of their seats)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -52,11 +74,13 @@ class Entry:
 
     It is made in the caller's thread, so that a record that cannot be stored raises there.
 
-    table   name of the table
+    kind    name of the kind of its rows in `ROW_KINDS`
+    key     the columns by which a row that is stored already is known
     values  column -> value
     """
 
-    table: str
+    kind: str
+    key: tuple[str, ...]
     values: dict[str, Any]
 
 
@@ -71,19 +95,37 @@ def entry(record: Told, position: int) -> Entry:
     """
     match record:
         case RoundRecord():
-            return Entry("rounds", round_values(record))
+            return Entry("rounds", ("incarnation_id", "member", "round"), round_values(record))
         case SnapshotRecord():
-            return Entry("snapshots", asdict(record))
+            return Entry("snapshots", ("population_id", "snapshot_id"), asdict(record))
         case WiringCertificate():
-            return Entry("wiring_certificates", certificate_values(record))
+            key = ("incarnation_id", "member", "frames")
+            return Entry("wiring certificates", key, certificate_values(record))
         case Event():
-            return Entry("events", {**asdict(record), "position": position})
+            key = ("incarnation_id", "position")
+            return Entry("events", key, {**asdict(record), "position": position})
+
+
+@dataclass(slots=True)
+class _Batch:
+    """The rows of one batch by kind, and what it changed in earlier ones.
+
+    games    kind -> its games
+    rows     kind -> rows of other tables that were inserted
+    changes  records of changes
+    """
+
+    games: dict[str, Games] = field(default_factory=lambda: defaultdict(lambda: ([], [])))
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    changes: list[ChainContent] = field(default_factory=list)
 
 
 class RowStore:
     """Stores the records of one incarnation or one match.
 
     It remembers the ids of players and the last game's number, both only of committed rows.
+
+    owner  whose chain it adds to
     """
 
     def __init__(self, source: Incarnation | Match) -> None:
@@ -91,10 +133,16 @@ class RowStore:
         self._incarnation_id = source.id if isinstance(source, Incarnation) else None
         self._match_id = None if isinstance(source, Incarnation) else source.id
         self._population_id = source.population_id if isinstance(source, Incarnation) else 0
+        self.owner = (
+            chain_of_population(source.population_id)
+            if isinstance(source, Incarnation)
+            else chain_of_match(source.id)
+        )
         self._last_game = source.first_game - 1 if isinstance(source, Incarnation) else -1
         self._new_last_game = self._last_game
         self._player_ids: dict[tuple[str, str], int] = {}
         self._new_player_ids: dict[tuple[str, str], int] = {}
+        self._names = PlayerNames()
 
     def committed(self) -> None:
         self._last_game = self._new_last_game
@@ -107,35 +155,26 @@ class RowStore:
 
     def write(self, connection: Connection, batch: Sequence[GameRecord | Entry]) -> None:
         """Stores a batch. Raises: EngineError on a record that cannot be a row, and DBAPIError."""
-        game_rows: list[Row] = []
-        seat_rows: list[Row] = []
-        now = time.time()
+        now, stored = time.time(), _Batch()
         for item in batch:
             if isinstance(item, GameRecord):
-                self._add_game(connection, item, int(now), game_rows, seat_rows)
+                self._add_game(connection, item, int(now), stored)
                 self._new_last_game = item.number
             else:
-                self._write_entry(connection, item, now)
-        if game_rows:
-            added = connection.exec_driver_sql(insert_sql(games, ("id",)), game_rows).rowcount
-            if added != len(game_rows):
-                _refuse_other_games(connection, game_rows)
-            connection.exec_driver_sql(insert_sql(game_seats, ("game_id", "seat")), seat_rows)
+                self._write_entry(connection, item, now, stored)
+        contents = self._insert_games(connection, stored.games)
+        contents += [ROW_KINDS[kind].content(rows) for kind, rows in stored.rows.items()]
+        append(connection, self.owner, (*contents, *stored.changes), now)
 
-    def _add_game(
-        self,
-        connection: Connection,
-        game: GameRecord,
-        now: int,
-        game_rows: list[Row],
-        seat_rows: list[Row],
-    ) -> None:
+    def _add_game(self, connection: Connection, game: GameRecord, now: int, stored: _Batch) -> None:
         source = self._incarnation_id
         key = (
             game_key(source, game.number)
             if source is not None
             else match_game_key(self._match_id or 0, game.number)
         )
+        kind = TRAINING_GAMES if game.kind == "training" else EVALUATION_GAMES
+        game_rows, seat_rows = stored.games[kind if self._training else MATCH_GAMES]
         game_rows.append(game_row(key, source, self._match_id, game, now))
         for seat, record in enumerate(game.seats):
             player = record.player
@@ -143,6 +182,24 @@ class RowStore:
                 connection, player
             )
             seat_rows.append(seat_row(key, seat, player_id, record))
+
+    def _insert_games(
+        self, connection: Connection, by_kind: Mapping[str, Games]
+    ) -> list[ChainContent]:
+        """Inserts games and their seats. Returns the records of those that were not stored yet.
+
+        Raises: EngineError when a game has the number of another one.
+        """
+        new = {kind: _new_games(connection, kind, rows) for kind, rows in by_kind.items()}
+        for table, key, part in ((games, ("id",), 0), (game_seats, ("game_id", "seat"), 1)):
+            rows = sorted(
+                chain.from_iterable(given[part] for given in by_kind.values()), key=_FIRST
+            )
+            if rows:
+                connection.exec_driver_sql(insert_sql(table, key), rows)
+            if part == 0 and sum(len(found[0]) for found in new.values()) < len(rows):
+                _refuse_other_games(connection, rows)
+        return [games_content(kind, *rows, self._names) for kind, rows in new.items() if rows[0]]
 
     def _find_player(self, connection: Connection, player: PlayerRef) -> int:
         name = (player.kind, player.name)
@@ -165,43 +222,86 @@ class RowStore:
         )
         player_id = int(connection.execute(of_player).scalar_one())
         self._new_player_ids[name] = player_id
+        self._names[player_id] = player_name(kind, player.name)
         return player_id
 
-    def _write_entry(self, connection: Connection, item: Entry, now: float) -> None:
+    def _write_entry(self, connection: Connection, item: Entry, now: float, stored: _Batch) -> None:
         values = {
             **item.values,
             "incarnation_id": self._incarnation_id,
             "after_game": self._new_last_game,
             "created_at": now,
         }
-        if item.table == "snapshots":
+        if item.kind == "snapshots":
             values["population_id"] = self._population_id
-            again = {
-                "superseded": 0,
-                "weights_removed": 0,
-                "incarnation_id": self._incarnation_id,
-                "after_game": self._new_last_game,
-            }
-            gone = (snapshots.c.superseded == 1) | (snapshots.c.weights_removed == 1)
-            # A resumed training may make the same snapshot again that its resume had superseded.
-            keep = insert(snapshots).values(**values)
-            connection.execute(
-                keep.on_conflict_do_update(
-                    index_elements=["population_id", "snapshot_id"], set_=again, where=gone
-                )
+        table = ROW_KINDS[item.kind].table
+        added = connection.execute(
+            insert(table).values(**values).on_conflict_do_nothing(index_elements=item.key)
+        )
+        if added.rowcount:
+            stored.rows[item.kind].append({**values, "id": added.lastrowid})
+        elif item.kind == "snapshots":
+            self._make_again(connection, values, stored)
+
+    def _make_again(
+        self, connection: Connection, values: Mapping[str, Any], stored: _Batch
+    ) -> None:
+        """Brings back a snapshot that was superseded, or whose weights were removed.
+
+        A resumed training may make the same snapshot again that its resume had superseded.
+        """
+        gone = (snapshots.c.superseded == 1) | (snapshots.c.weights_removed == 1)
+        row = connection.execute(
+            select(snapshots).where(
+                snapshots.c.population_id == self._population_id,
+                snapshots.c.snapshot_id == values["snapshot_id"],
+                gone,
             )
+        ).first()
+        if row is None:
             return
-        table, key = _KEYS[item.table]
+        after = {name: values[name] for name in ("incarnation_id", "after_game")}
         connection.execute(
-            insert(table).values(**values).on_conflict_do_nothing(index_elements=key)
+            update(snapshots)
+            .where(snapshots.c.id == row.id)
+            .values(superseded=0, weights_removed=0, **after)
+        )
+        before = {name: row._mapping[name] for name in after}
+        stored.changes.append(
+            said(
+                "made again",
+                1,
+                changes=[["snapshots", row.id, before, after]],
+                marks=[
+                    ["snapshots", flag, 0, str(row.id)]
+                    for flag in ("superseded", "weights_removed")
+                ],
+            )
         )
 
 
-_KEYS = {
-    "rounds": (rounds, ["incarnation_id", "member", "round"]),
-    "events": (events, ["incarnation_id", "position"]),
-    "wiring_certificates": (wiring_certificates, ["incarnation_id", "member", "frames"]),
+_FIRST = itemgetter(0)
+_BETWEEN = {
+    kind: select(games.c.id).where(
+        games.c.id.between(bindparam("first"), bindparam("last")), of_kind(kind)
+    )
+    for kind in GAME_KINDS
 }
+
+
+def _new_games(connection: Connection, kind: str, given: Games) -> Games:
+    """Those of the given games of one kind that are not stored yet, each once, by key."""
+    game_rows, seat_rows = (sorted(rows, key=_FIRST) for rows in given)
+    ends = {"first": game_rows[0][0], "last": game_rows[-1][0]}
+    stored = set(connection.execute(_BETWEEN[kind], ends).scalars())
+    keys = {row[0] for row in game_rows}
+    if len(keys) == len(game_rows) and not stored & keys:
+        return game_rows, seat_rows
+    new_games, new_seats = (
+        [row for row in {row[:2]: row for row in rows}.values() if row[0] not in stored]
+        for rows in (game_rows, seat_rows)
+    )
+    return new_games, new_seats
 
 
 def _refuse_other_games(connection: Connection, rows: Sequence[Row]) -> None:

@@ -27,12 +27,14 @@ class StoredRound:
     incarnation  number of the population's start that decided it
     superseded   whether a resume from an earlier checkpoint took it back
     created_at   seconds since the epoch
+    after_game   number of the last game before it, -1 before any
     """
 
     record: RoundRecord
     incarnation: int
     superseded: bool
     created_at: float
+    after_game: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,9 @@ def list_rounds(league: League, population: str, *, superseded: bool = False) ->
     """
     rows = _of_population(league, population, rounds, superseded=superseded)
     return [
-        StoredRound(to_round(row), row.incarnation, bool(row.superseded), row.created_at)
+        StoredRound(
+            to_round(row), row.incarnation, bool(row.superseded), row.created_at, row.after_game
+        )
         for row in rows
     ]
 

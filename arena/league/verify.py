@@ -1,20 +1,25 @@
 """Verification of PBT rounds: scores are recomputed from games, and directives from scores.
 
-A row that was altered makes a stored value differ from the recomputed one.
+The games of a score are those that the rule of windows names (`arena.league.score_windows`), not
+those that the stored score claims. A row that was altered makes a stored value differ from the
+recomputed one.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from arena.league.database import League
-from arena.league.game_rows import folded_through, training_score
+from arena.league.game_rows import GameFilter, folded_through, population_games
+from arena.league.populations import stored_config
+from arena.league.score_windows import GameWindows, window_rule
 from arena.league.stored_history import StoredRound, list_rounds
+from pbt.config.load import config_from_table
 from pbt.errors import EngineError
 from pbt.objective import ObjectiveKind
 from pbt.population.pbt_decision import replay
 from pbt.population.pbt_rules import PbtRules
-from pbt.population.scores import Detail
-from pbt.records import Against, MemberScore
+from pbt.records import Against, GameRecord, MemberScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class RoundCheck:
     round       the round
     problems    what differs, in words
     folded      members whose scores cannot be recomputed, because their games were folded
-    games_read  games counted for scores that no earlier round had needed
+    games_read  training games that were read since the check before
     """
 
     round: StoredRound
@@ -42,37 +47,85 @@ def verify_rounds(
 
     observe  called with (rounds done, all rounds) before each
     """
-    gone = folded_through(league, population)
-    recomputed: dict[tuple[str, int, int, ObjectiveKind, Detail], MemberScore] = {}
-    checks: list[RoundCheck] = []
-    rounds = list_rounds(league, population)
-    for stored in rounds:
-        observe(len(checks), len(rounds))
-        problems, folded, games_read = [], [], 0
-        try:
-            rules = PbtRules.from_mapping(stored.record.rules)
-        except EngineError as error:
-            checks.append(RoundCheck(stored, (f"cannot be replayed: {error}",), (), 0))
-            continue
+    return _RoundsCheck(league, population).run(observe)
+
+
+class _RoundsCheck:
+    def __init__(self, league: League, population: str) -> None:
+        self._league, self._population = league, population
+        self._rounds = list_rounds(league, population)
+        self._gone = folded_through(league, population)
+        table = stored_config(league, population)
+        config = config_from_table(table, f"stored config of {population!r}")
+        rule = window_rule(league, population, config)
+        self._windows = GameWindows(rule, self._objectives())
+        self._copies = Counter[str]()
+        self._games = self._stored_games()
+        self._next: GameRecord | None = next(self._games, None)
+
+    def _objectives(self) -> set[ObjectiveKind]:
+        """Those that the rounds were ranked by."""
+        found: set[ObjectiveKind] = set()
+        for stored in self._rounds:
+            rules = _rules(stored)
+            if isinstance(rules, PbtRules):
+                found.add(rules.objective)
+        return found
+
+    def _stored_games(self) -> Iterator[GameRecord]:
+        scored = GameFilter("training", first=self._gone + 1, voided=False)
+        return (game.record for game in population_games(self._league, self._population, scored))
+
+    def run(self, observe: Callable[[int, int], object]) -> list[RoundCheck]:
+        checks: list[RoundCheck] = []
+        for stored in self._rounds:
+            observe(len(checks), len(self._rounds))
+            checks.append(self._check(stored))
+            if stored.record.directive.copy_from is not None:
+                self._copies[stored.record.member] += 1
+        return checks
+
+    def _check(self, stored: StoredRound) -> RoundCheck:
+        before, problems, folded = self._windows.added, [], []
+        while self._next is not None and self._next.number <= stored.after_game:
+            self._windows.add(self._next)
+            self._next = next(self._games, None)
+        rules = _rules(stored)
+        if isinstance(rules, EngineError):
+            return RoundCheck(stored, (f"cannot be replayed: {rules}",), (), 0)
         for score in stored.record.scores:
-            if 0 <= score.first_game <= gone:
+            if 0 <= score.first_game <= self._gone:
                 folded.append(score.member)
                 continue
-            key = (score.member, score.first_game, score.last_game, rules.objective, rules.detail)
-            if key not in recomputed:
-                recomputed[key] = training_score(league, population, *key)
-                games_read += recomputed[key].games
-            if recomputed[key] != score and 0 <= score.first_game <= (
-                gone := folded_through(league, population)
-            ):
-                # A running training folded the games meanwhile.
+            again = self._windows.score(
+                score,
+                self._copies[score.member],
+                rules.objective,
+                rules.detail,
+                stored.incarnation,
+            )
+            if again == score:
+                continue
+            # A running training may have folded the games meanwhile.
+            self._gone = folded_through(self._league, self._population)
+            if 0 <= score.first_game <= self._gone:
                 folded.append(score.member)
-            elif recomputed[key] != score:
-                problems.append(f"score of {score.member}: {_difference(score, recomputed[key])}")
-        checks.append(
-            RoundCheck(stored, (*problems, *replay(stored.record)), tuple(folded), games_read)
+            else:
+                problems.append(f"score of {score.member}: {_difference(score, again)}")
+        return RoundCheck(
+            stored,
+            (*problems, *replay(stored.record)),
+            tuple(folded),
+            self._windows.added - before,
         )
-    return checks
+
+
+def _rules(stored: StoredRound) -> PbtRules | EngineError:
+    """The rules of a round, or why they are none."""
+    try:
+        return PbtRules.from_mapping(stored.record.rules)
+    except EngineError as error:
+        return error
 
 
 def _difference(stored: MemberScore, again: MemberScore) -> str:

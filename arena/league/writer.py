@@ -16,6 +16,7 @@ from typing import Self
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
+from arena.league.chain import chain_head
 from arena.league.compaction import Folding
 from arena.league.database import League, immediate
 from arena.league.matches import Match
@@ -106,6 +107,10 @@ class LeagueWriter:
     def position(self) -> tuple[int, int]:
         """(incarnation id, events handed over in it), by which a checkpoint knows its events."""
         return self._source_id, self._events
+
+    def head(self) -> str:
+        """The head of the chain, in hexadecimal, with everything that is committed."""
+        return chain_head(self._league, self._store.owner)[1]
 
     @property
     def backlog(self) -> int:

@@ -70,6 +70,7 @@ class MatchResult:
     left_out     number of finished games that do not count, because their block is unfinished
     partners     self-play and cross-play, where returns count and players can take every seat
     margin       of the first player, where margins decide between two; else None
+    head         of the match's chain, which stands for all its games; None when it was not recorded
     """
 
     plan: MatchPlan
@@ -86,6 +87,7 @@ class MatchResult:
     left_out: int = 0
     partners: CrossPlay | None = None
     margin: MarginStatistics | None = None
+    head: str | None = None
 
     @property
     def a(self) -> ResolvedPlayer:

@@ -11,6 +11,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from arena.guests.player import GuestError
+from arena.league.altered import refuse_altered
+from arena.league.chain import chain_head, chain_of_match
 from arena.league.database import League
 from arena.league.matches import (
     FAILED_KEY,
@@ -138,7 +140,7 @@ def resume_match(
     players  those of the match, resolved anew
     env      the match's game, resolved anew
     Raises: HeldError while another process plays it, MatchError when this version would plan it
-    differently; and as `play_match`.
+    differently, AlteredError when its rows are not those it committed; and as `play_match`.
     """
     settings = {key: value for key, value in match.settings.items() if key not in _ENDS}
     planned, sprt = stored_test(match)
@@ -163,6 +165,7 @@ def resume_match(
             f"planned as {plan.settings()}; play it anew"
         )
     with match_lock(league, match.id):
+        refuse_altered(league, match)
         if on_start is not None:
             on_start(match)
         match = fail_match(league, match, None)
@@ -231,9 +234,15 @@ def _play(
         finish_match(league, match, results.end)
     notes += _changed_games(plan, results)
     played = len(results.games) - before
-    return match_result(
-        plan, results, match, played / (time.monotonic() - started_s) if played else None, notes
-    )
+    games_per_s = played / (time.monotonic() - started_s) if played else None
+    return _headed(league, match_result(plan, results, match, games_per_s, notes))
+
+
+def _headed(league: League | None, result: MatchResult) -> MatchResult:
+    """The result with the head of the match's chain, if the match is recorded."""
+    if league is None or result.match_id is None:
+        return result
+    return replace(result, head=chain_head(league, chain_of_match(result.match_id))[1])
 
 
 def _changed_games(plan: MatchPlan, results: PlayedGames) -> list[str]:

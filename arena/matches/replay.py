@@ -11,7 +11,7 @@ from arena.guests.tables import forfeit_places
 from arena.league.game_names import NamedGame, no_actions
 from arena.matches.game_boards import GameBoard, Square
 from pbt.envs import registry
-from pbt.envs.contract import EnvSpec, Game, SeatTurn, env_error
+from pbt.envs.contract import Game, SeatTurn, env_error
 from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError, PlayerError
 from pbt.sampling.table import unpack_actions
@@ -84,7 +84,16 @@ def replay(named: NamedGame, *, allow_files: bool = False) -> Replay:
             "while they were played"
         )
     with closing(spec.make(**named.env_options)) as game:
-        return _Replayer(named, spec, game).play()
+        return _Replayer(named, game, GameBoard(spec, game)).play()
+
+
+def played_again(named: NamedGame, game: Game) -> tuple[str, ...]:
+    """How a stored game differs when it is played again; () where it does not. Nothing is drawn.
+
+    game: the environment, made with the options of the stored game; it may have played others.
+    Raises: EnvError for a game whose code raises.
+    """
+    return _Replayer(named, game, None).play().problems
 
 
 class _Mismatch(Exception):
@@ -92,12 +101,14 @@ class _Mismatch(Exception):
 
 
 class _Replayer:
-    def __init__(self, named: NamedGame, spec: EnvSpec, game: Game) -> None:
+    def __init__(self, named: NamedGame, game: Game, board: GameBoard | None) -> None:
+        """board: draws the positions; None: no move is noted, only counted."""
         self._named, self._record, self._game = named, named.record, game
         self._codecs = [ActionCodec(game.roles[role].action_space) for role in game.seat_roles]
-        self._board = GameBoard(spec, game)
+        self._board = board
         self._returns = [0.0] * len(game.seat_names)
         self._moves: list[Move] = []
+        self._decisions = 0
         # The seats whose action is missing where a forfeited game ends.
         self._owing: set[int] = set()
 
@@ -116,7 +127,7 @@ class _Replayer:
                 f"{self._record.trajectory_hash}"
             )
         turns = self._call("reset", lambda: self._game.reset(self._record.seed))
-        start = self._board.position(turns)
+        start = None if self._board is None else self._board.position(turns)
         try:
             self._play_on(turns)
             problems += self._differences()
@@ -126,8 +137,8 @@ class _Replayer:
         return Replay(
             self._game.seat_names,
             self._game.reward_terms,
-            board.size,
-            board.in_a_row,
+            None if board is None else board.size,
+            None if board is None else board.in_a_row,
             start,
             tuple(self._moves),
             tuple(problems),
@@ -186,6 +197,8 @@ class _Replayer:
                 )
 
     def _named_by(self, chosen: Mapping[int, tuple[int, ...]]) -> dict[int, str | None]:
+        if self._board is None:
+            return {}
         return {seat: self._board.action_name(seat, action) for seat, action in chosen.items()}
 
     def _note(
@@ -199,6 +212,9 @@ class _Replayer:
         rewards = {turn.seat: tuple(float(reward) for reward in turn.rewards) for turn in turns}
         for seat, terms in rewards.items():
             self._returns[seat] += terms[0]
+        self._decisions += len(chosen)
+        if self._board is None:
+            return
         last, board = list(chosen)[-1] if chosen else None, self._board.position(turns)
         for seat, action in chosen.items():
             self._moves.append(
@@ -221,7 +237,7 @@ class _Replayer:
         pairs = (
             ("places", tuple(seat.place for seat in record.seats), ranking),
             ("returns", tuple(seat.returns for seat in record.seats), tuple(self._returns)),
-            ("decisions", record.steps, len(self._moves)),
+            ("decisions", record.steps, self._decisions),
             ("end", record.end_reason, reason),
         )
         return [
@@ -255,5 +271,5 @@ class _Replayer:
             raise
         except Exception as error:
             raise env_error(
-                self._named.env_name, self._record.seed, len(self._moves), what, error
+                self._named.env_name, self._record.seed, self._decisions, what, error
             ) from error

@@ -117,6 +117,7 @@ def _common(result: MatchResult) -> Mapping[str, Any]:
         "forfeits": sum(record.end_reason.startswith(FORFEIT_PREFIX) for record in result.records),
         "games_per_s": result.games_per_s,
         "match": result.match_id,
+        "head": result.head,
         "resume": resume_command(result.match_id, plan.players)
         if result.interim and result.match_id is not None
         else None,

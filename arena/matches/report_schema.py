@@ -163,6 +163,8 @@ class _MatchReport(_Report):
     forfeits          games that were lost by a program's fault
     games_per_s       of the games played by this call; null when all were stored
     match             number in the league; null when it was not recorded
+    head              head of the match's chain, which stands for all its games; null when it was
+                      not recorded
     resume            the command that goes on with the match; null when nothing is left to play, or
                       nothing was recorded
     verdict           one sentence
@@ -187,6 +189,7 @@ class _MatchReport(_Report):
     forfeits: Count
     games_per_s: float | None
     match: int | None
+    head: str | None
     resume: str | None
     verdict: str
     notes: tuple[str, ...]

@@ -5,8 +5,6 @@ import os
 from arena.data.metrics import MetricsWriter
 from arena.league.database import League
 from arena.league.populations import (
-    NOTHING_KNOWN,
-    CheckpointRows,
     Incarnation,
     add_members,
     create_population,
@@ -14,6 +12,7 @@ from arena.league.populations import (
 )
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_populations
+from arena.league.superseding import NOTHING_KNOWN, CheckpointRows
 from arena.machine import versions
 from arena.training.sink import TrainingSink
 from arena.training.start import Start
@@ -27,11 +26,10 @@ from pbt.snapshots import FileSnapshotStore
 
 
 def ensure_population(league: League, name: str, config: RunConfig, spec: EnvSpec) -> None:
-    """Make the population's row at its first start, later a row for each member that has joined."""
+    """Make the population's row at its first start, later record the members that came and went."""
     if any(summary.name == name for summary in list_populations(league)):
-        add_members(
-            league, name, [(member, one.role) for member, one in config.population.joined.items()]
-        )
+        joined = [(member, one.role) for member, one in config.population.joined.items()]
+        add_members(league, name, joined, config.population.left)
         return
     game = spec.make(**config.env.options)
     roles = member_roles(config, [role.name for role in game.roles])

@@ -121,9 +121,11 @@ class TrainingSink:
         """The rows that the league has, as JSON-able values for a checkpoint.
 
         A resume takes back exactly the rows that came later; `arena.training.incarnation` reads it.
+        The head of the chain stands for all rows; `arena verify` looks for it in the chain.
         """
         incarnation, events = self._writer.position
         return {
+            "head": self._writer.head(),
             "incarnation": incarnation,
             "events": events,
             "snapshots": [record.snapshot_id for record in self.snapshots],

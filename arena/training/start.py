@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from arena.data.paths import PopulationPaths
+from arena.league.chain import chain_of_population, has_head
 from arena.league.database import League
 from arena.league.summaries import list_populations
 from arena.machine import usable_cores
@@ -90,7 +91,7 @@ def next_start(
     Raises: ConfigError for edits that a population cannot take, PbtError when league and
     checkpoints disagree.
     """
-    checkpoint, notes = newest_checkpoint(paths)
+    checkpoint, notes = newest_checkpoint(paths, league, name)
     # A config that the service made has not decided its number of tables yet.
     before = with_tables(config_in_force(paths, name, checkpoint))
     source = f"stored config of {name!r}" + (" with --set" if overrides else "")
@@ -193,6 +194,24 @@ def refuse_lost_history(
         raise PbtError(f"{lost}; put the checkpoints back, or train under another --name")
 
 
+def strange_head(league: League, name: str, checkpoint: Checkpoint) -> list[str]:
+    """A note on a checkpoint whose head the population's chain never had, or [].
+
+    Rows were altered and their chain was made anew, or another league was put in place.
+    """
+    head = checkpoint.state.get("league", {}).get("head")
+    stored = (row.id for row in list_populations(league) if row.name == name)
+    population_id = next(stored, None)
+    if head is None or population_id is None:
+        return []
+    if has_head(league, chain_of_population(population_id), head):
+        return []
+    return [
+        f"the league never had the head {head[:16]} that checkpoint {checkpoint.number:08d} names: "
+        f"its rows are not those of this training; `arena verify {name}` says more"
+    ]
+
+
 def resolved(config: RunConfig) -> RunConfig:
     """The config with the placement, processes and tables of a start on this machine."""
     return resolve(config, usable_cores(), torch.cuda.is_available())
@@ -206,15 +225,18 @@ def with_tables(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"sampling": resolved(config).sampling})
 
 
-def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[str]]:
-    """The newest intact checkpoint, and notes on damaged ones.
+def newest_checkpoint(
+    paths: PopulationPaths, league: League, name: str
+) -> tuple[Checkpoint | None, list[str]]:
+    """The newest intact checkpoint, and notes on damaged ones and on one of another league.
 
     None for a population that was killed before its first checkpoint.
     """
     if not checkpoint_folders(paths.checkpoints):
         return None, ["there was no checkpoint yet: started from the first frame"]
     checkpoint, damaged = read_newest(paths.checkpoints)
-    return checkpoint, [f"{text}; went back to the checkpoint before it" for text in damaged]
+    notes = [f"{text}; went back to the checkpoint before it" for text in damaged]
+    return checkpoint, notes + strange_head(league, name, checkpoint)
 
 
 def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | None) -> RunConfig:

@@ -18,7 +18,7 @@ from arena.data.paths import PopulationPaths, league_path, population_names, pop
 from arena.data.status import RunStatus
 from arena.data.telemetry import TelemetryWriter
 from arena.league.database import League, open_league
-from arena.league.populations import Incarnation, set_state
+from arena.league.populations import Incarnation, population_head, set_state
 from arena.league.summaries import list_populations
 from arena.league.writer import LeagueWriter
 from arena.signals import SignalControl
@@ -59,6 +59,7 @@ class Result:
     weights_sha256  hash over the weights of all members; with the placement "serial" equal configs
                     and seeds give equal hashes, however often the run was interrupted
     earlier_fault   `wiring` of the incarnations before the last one
+    head            of the population's chain, which stands for all its rows
     """
 
     name: str
@@ -67,6 +68,7 @@ class Result:
     status: RunStatus
     weights_sha256: str
     earlier_fault: str | None = None
+    head: str = ""
 
     @property
     def wiring(self) -> str | None:
@@ -183,7 +185,8 @@ class _Training:
             except BaseException as error:
                 log.error("training ended by %s", type(error).__name__, exc_info=error)
                 raise
-            return result
+            # Its last rows are committed only now.
+            return replace(result, head=population_head(self.league, self.name))
 
     def _edited_start(self, words: Sequence[str]) -> Start:
         """The next start with edits; without them where they are impossible, so that training goes

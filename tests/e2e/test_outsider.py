@@ -111,7 +111,7 @@ def test_the_documented_game_is_checked_trained_and_matched(
     assert match["games"] == 400 and match["paired"]
     assert match["low"] > 0.6, "half a minute of training beats random play"
     assert "my@best is my/m" in installed.arena(tmp_path, "league", "my")
-    assert "all agree" in installed.arena(tmp_path, "rounds", "verify", "my")
+    assert "all agree" in installed.arena(tmp_path, "verify", "my")
     # The population finds its game again from any folder.
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -73,7 +73,7 @@ def test_a_member_that_cannot_learn_is_copied_over(
     assert donors[copy.directive.copy_snapshot or ""] == donor
 
     capsys.readouterr()
-    assert run(["rounds", "verify", "story", "--data", str(data), "--json"]) == 0
+    assert run(["verify", "story", "--data", str(data), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["ok"]
     assert (report["rounds"], report["scores"]) == (len(rounds), 3 * len(rounds))

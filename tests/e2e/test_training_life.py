@@ -266,7 +266,7 @@ def test_a_population_changes_its_placement_between_starts(tmp_path: Path) -> No
             for member in result["members"]
         )
         frames = {member["name"]: member["frames"] for member in result["members"]}
-    assert finished(arena(tmp_path, "rounds", "verify", "a"))[0] == 0
+    assert finished(arena(tmp_path, "verify", "a"))[0] == 0
 
 
 @pytest.mark.slow
@@ -384,7 +384,7 @@ def test_every_kind_of_game_trains_to_its_stop(tmp_path: Path, env: str) -> None
     assert code == 0, errors
     result = json.loads(out)
     assert result["finished"] and all(member["frames"] >= 1000 for member in result["members"])
-    code, _, errors = finished(arena(tmp_path, "rounds", "verify", "a"))
+    code, _, errors = finished(arena(tmp_path, "verify", "a"))
     assert code == 0, errors
 
 

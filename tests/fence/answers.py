@@ -49,10 +49,10 @@ QUICK = {
     "populations": "populations",
     "replay": "replay match:1:0",
     "rounds list": "rounds list kept",
-    "rounds verify": "rounds verify kept",
     "status": "status kept",
     "stop": "stop kept",
     "tournament": "tournament kept/m0 random --games 2",
+    "verify": "verify kept",
     "train": "train beside/kept.toml --name fresh --set stop_at_frames=400",
 }
 """What is called, by a name: in this order, in the folder that holds `beside` and `data`."""

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 
+from arena.league.database import upgrade_league
 from tests.fence import answers, program, schemas, sources
 
 HERE = Path(__file__).resolve().parent
@@ -27,9 +28,13 @@ Lists = dict[str, set[str]]
 
 
 def unpack(folder: Path) -> None:
-    """The stored data directory: `data` and `beside` in this folder."""
+    """The stored data directory: `data` and `beside` in this folder.
+
+    Its league is upgraded, as by the first command that writes.
+    """
     with tarfile.open(STORED) as archive:
         archive.extractall(folder, filter="data")
+    upgrade_league(folder / "data" / "league.db")
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def test_the_stored_populations_are_listed_with_their_results() -> None:
 
 
 def test_stored_rounds_follow_from_the_stored_games() -> None:
-    report = answer("rounds verify kept")
+    report = answer("verify kept")
     assert (report["ok"], report["differences"]) == (True, [])
     assert report["rounds"] == len(rows("SELECT * FROM rounds")) > 6
     assert report["copies"] == len(rows("SELECT * FROM events WHERE kind = 'copy'")) > 0
@@ -147,7 +147,7 @@ def test_the_service_shows_what_an_older_one_did(tmp_path: Path) -> None:
 
 def check_resumed(name: str) -> None:
     """It came to its end, and its rows say so without a gap."""
-    verified = answer(f"rounds verify {name}")
+    verified = answer(f"verify {name}")
     assert (verified["ok"], verified["differences"]) == (True, [])
     (first, fresh), (second, checkpoint) = rows(STARTS, name)
     assert (first, fresh, second) == (1, None, 2) and checkpoint is not None
@@ -169,11 +169,11 @@ def expected_facts(name: str, folder: Path) -> resumed.Facts:
 
 
 def test_a_stored_training_goes_on_to_its_end(tmp_path: Path) -> None:
-    rounds = answer("rounds verify kept")["rounds"]
+    rounds = answer("verify kept")["rounds"]
     facts = resumed.resume("kept")
     assert facts == expected_facts("kept", tmp_path / "once more")
     check_resumed("kept")
-    assert answer("rounds verify kept")["rounds"] == rounds + 3
+    assert answer("verify kept")["rounds"] == rounds + 3
     assert ("resume",) in rows("SELECT kind FROM events WHERE frames > 4000")
 
 
@@ -200,4 +200,4 @@ def test_a_stored_training_with_changed_members_goes_on() -> None:
     done = answer("train --resume served --set stop_at_frames=1_800")
     frames = {member["name"]: member["frames"] for member in done["members"]}
     assert done["finished"] and frames["m1"] >= 1_800
-    assert call("rounds", "verify", "served", "--data", "data").code == 0
+    assert call("verify", "served", "--data", "data").code == 0

@@ -485,7 +485,7 @@ READING = (
     ["populations"],
     ["metrics", "demo", "--csv"],
     ["games", "demo"],
-    ["rounds", "verify", "demo"],
+    ["rounds", "list", "demo"],
     ["delete", "demo", "--dry-run"],
 )
 

@@ -66,6 +66,7 @@ def test_the_report_for_people(data: str, capsys: Output) -> None:
         "Seats",
         "Games",
         "Saved",
+        "Proof",
         "Verdict",
     ]
 
@@ -325,7 +326,7 @@ def test_a_match_cut_off_goes_on_from_its_number(
     assert run(["match", "--resume", "last", "--data", data, "--json"]) == 0
     resumed = json.loads(capsys.readouterr().out)
     assert resumed["match"] == cut["match"]
-    passing = ("match", "games_per_s")
+    passing = ("match", "games_per_s", "head")
     assert {key: value for key, value in resumed.items() if key not in passing} == {
         key: value for key, value in whole.items() if key not in passing
     }

@@ -19,7 +19,7 @@ from pbt.records import (
     SnapshotRecord,
 )
 
-CONFIG = {"env": {"name": "connect_four", "options": {}}}
+CONFIG = {"env": {"name": "connect_four", "options": {}}, "pbt": {"score_games": 60}}
 MEMBERS = [(f"m{i}", "player") for i in range(4)]
 
 

@@ -18,8 +18,6 @@ from arena.league.game_rows import GameFilter, population_games
 from arena.league.lineage import RoundDecision
 from arena.league.migrate import SCRIPTS, ensure_schema
 from arena.league.populations import (
-    NOTHING_KNOWN,
-    CheckpointRows,
     Incarnation,
     create_population,
     open_incarnation,
@@ -30,6 +28,7 @@ from arena.league.schema import SCHEMA_REVISION, game_seats, games, metadata
 from arena.league.stored_history import list_decisions, list_events, list_rounds
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_members, list_populations
+from arena.league.superseding import NOTHING_KNOWN, CheckpointRows
 from arena.league.writer import LeagueWriter
 from pbt.errors import PbtError, PlayerError
 from pbt.records import Event

@@ -1,16 +1,15 @@
 """The verification of stored rounds: altered rows of games and rounds are found."""
 
+from dataclasses import replace
+
 import pytest
 
 from arena.league.compaction import Folding
 from arena.league.database import League
-from arena.league.game_rows import (
-    folded_through,
-    training_games,
-    training_score,
-)
+from arena.league.game_rows import folded_through, population_games
 from arena.league.populations import Incarnation
 from arena.league.schema import game_seats, games, rounds
+from arena.league.score_windows import GameWindows, WindowRule
 from arena.league.verify import verify_rounds
 from arena.league.writer import LeagueWriter
 from pbt.config.population import PbtConfig
@@ -22,12 +21,11 @@ from tests.arena.league.samples import (
     RANDOM,
     game,
     member,
-    snapshot_player,
     write_games,
 )
 
 Started = tuple[League, Incarnation]
-A, B, C = (snapshot_player(letter) for letter in "abc")
+DEADLINE_S = 60.0
 
 
 def play_rounds(league: League, source: Incarnation) -> None:
@@ -50,6 +48,8 @@ def play_rounds(league: League, source: Incarnation) -> None:
             )
             writer.game(record)
             window.add(record)
+            if number % 25 == 0:
+                writer.drain(DEADLINE_S)
         for name in names:
             scores = tuple(window.score(other) for other in names)
             decision = decide(name, 0, 1000, scores, values, rules, 7)
@@ -156,6 +156,62 @@ def test_scores_are_recomputed_from_rows(started: Started) -> None:
         game(4, (member("m0"), member("m0")), (0, 1)),
         game(5, (member("m0"), RANDOM), (0, 0)),
     )
-    assert training_score(league, "demo", "m0", 0, 3, "return") == MemberScore("m0", 4, 0.15, 0, 3)
-    assert training_score(league, "demo", "m0", 0, 99, "win") == MemberScore("m0", 1, 0.0, 5, 5)
-    assert [record.number for record in training_games(league, "demo", 3, 5, "m0")] == [3, 4, 5]
+    windows = GameWindows(WindowRule((4,)), ("return", "win"))
+    for number, stored in enumerate(population_games(league, "demo")):
+        windows.add(stored.record)
+        if number == 3:
+            returned = MemberScore("m0", 4, 0.15, 0, 3)
+            assert windows.score(returned, 0, "return", "plain") == returned
+    won = MemberScore("m0", 1, 0.0, 5, 5)
+    assert windows.score(won, 0, "win", "plain") == won
+
+
+def test_a_score_over_a_part_of_the_window_is_no_score_of_it() -> None:
+    windows = GameWindows(WindowRule((50,)), ("win",))
+    for number in range(80):
+        windows.add(game(number))
+    whole = windows.score(MemberScore("m0", 50, 1.0, 30, 79), 0, "win", "plain")
+    assert (whole.games, whole.first_game, whole.last_game) == (50, 30, 79)
+    for part in ((49, 31, 79), (50, 29, 78), (51, 29, 79), (80, 0, 79), (0, -1, -1)):
+        chosen = MemberScore("m0", part[0], 1.0, *part[1:])
+        assert windows.score(chosen, 0, "win", "plain") == whole
+
+
+def test_a_copy_empties_the_window_once_a_game_of_the_new_weights_has_ended() -> None:
+    windows = GameWindows(WindowRule((50,)), ("win",))
+    for number in range(10):
+        windows.add(game(number))
+    old = windows.score(MemberScore("m0", 10, 1.0, 0, 9), 1, "win", "plain")
+    assert old.games == 10, "the copy may not be in force yet"
+    assert windows.score(MemberScore("m0", 0, 0.0, -1, -1), 1, "win", "plain").games == 0
+    copied = replace(game(10).seats[0], generation=1)
+    windows.add(replace(game(10), seats=(copied, game(10).seats[1])))
+    assert windows.score(old, 1, "win", "plain").games == 1
+
+
+def test_an_edit_of_the_objective_empties_the_window_for_the_rounds_of_its_start() -> None:
+    windows = GameWindows(WindowRule((20,), emptied={2: 10}), ("win",))
+    whole, empty = MemberScore("m0", 10, 1.0, 0, 9), MemberScore("m0", 0, 0.0, -1, -1)
+    for number in range(10):
+        windows.add(game(number))
+    assert windows.score(whole, 0, "win", "plain", start=1) == whole
+    for stored in (whole, empty):
+        assert windows.score(stored, 0, "win", "plain", start=2) == empty
+    for number in range(10, 14):
+        windows.add(game(number))
+    for first in range(14):
+        stored = MemberScore("m0", 14 - first, 1.0, first, 13)
+        assert (windows.score(stored, 0, "win", "plain", start=2) == stored) == (first == 10)
+        # A later start may have gone back to a checkpoint from before the edit.
+        assert (windows.score(stored, 0, "win", "plain", start=3) == stored) == (first == 0)
+
+
+def test_an_edit_of_the_size_lets_a_window_go_on_from_what_it_had() -> None:
+    windows = GameWindows(WindowRule((5, 20), restarts=(10,)), ("win",))
+    for number in range(14):
+        windows.add(game(number))
+    for first in range(14):
+        stored = MemberScore("m0", 14 - first, 1.0, first, 13)
+        allowed = windows.score(stored, 0, "win", "plain") == stored
+        # All games, the newest 5, what the window had before the edit, and what came after it.
+        assert allowed == (first in (0, 9, 5, 10)), first

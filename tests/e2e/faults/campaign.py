@@ -195,14 +195,14 @@ def ended_well(run: Run) -> dict[str, list[str]]:
     is.
     """
     league = league_path(run.data)
-    verify = run.arena("rounds", "verify", NAME, "--json")
+    verify = run.arena("verify", NAME, "--json")
     report: dict[str, Any] = {"ok": False, "differences": [verify.stderr]}
     if verify.stdout.strip():
         report = json.loads(verify.stdout.splitlines()[-1])
     return {
         "nothing is left behind": run.left_behind(),
         "acknowledged games are in the league exactly once": _log_problems(run),
-        "rounds verify agrees": []
+        "verify agrees": []
         if report["ok"] and verify.returncode == 0
         else [str(line) for line in report["differences"]],
         "voided games were never scored": miscounted_scores(league),

@@ -1,0 +1,1 @@
+"""Verification of a population, a match or the imports: what `arena verify` does."""

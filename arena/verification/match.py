@@ -1,0 +1,89 @@
+"""Verification of a match: its chain, its pairs, its games, and reports that the service has."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from arena.data.paths import league_path
+from arena.league.chain import chain_of_match
+from arena.league.chain_check import check_chain
+from arena.league.chain_state import Difference
+from arena.league.database import League, open_league
+from arena.league.game_rows import StoredGame, games_between
+from arena.league.match_requests import reports_of_match
+from arena.league.matches import PERSON_KEY, Match, find_match
+from arena.league.schema import keys_of_match
+from arena.matches.stored import stored_duel
+from arena.verification.games import play_games
+from arena.verification.report import Observer, VerifyReport, VerifyRequest, head_difference
+from pbt.records import GameRecord, is_voided
+
+
+def verify_match(
+    data: Path, match_id: int, request: VerifyRequest, observe: Observer
+) -> VerifyReport:
+    """Verifies a match. Raises: MatchError when there is none of this number."""
+    with open_league(league_path(data), read_only=True) as league:
+        match = find_match(league, match_id)
+        chain = check_chain(
+            league,
+            chain_of_match(match_id),
+            [] if request.head is None else [request.head],
+            lambda what, done: observe(what, done, None),
+        )
+        stored = list(games_between(league, *keys_of_match(match_id)))
+        replays, differences = play_games(
+            match.env_name,
+            match.env_options,
+            lambda: iter(stored),
+            sum(not is_voided(one.record.end_reason) for one in stored),
+            request,
+            lambda record: f"match:{match_id}:{record.number}",
+            observe,
+        )
+        differences += [*_wrong_seats(match, stored), *_wrong_reports(league, match)]
+    return VerifyReport(
+        "match",
+        f"match:{match_id}",
+        chain,
+        (*chain.differences, *head_difference(request, chain), *differences),
+        {"games": len(stored)},
+        replays,
+    )
+
+
+def _wrong_seats(match: Match, stored: list[StoredGame]) -> Iterator[Difference]:
+    """Games with other players, and pairs that do not share a seed or do not swap seats."""
+    pairs: dict[int, list[GameRecord]] = defaultdict(list)
+    for one in stored:
+        record = one.record
+        strange = {seat.player for seat in record.seats} - set(match.players)
+        if strange and PERSON_KEY not in match.settings:
+            names = ", ".join(sorted(player.name for player in strange))
+            where = f"game match:{match.id}:{record.number}"
+            yield Difference(where, f"the player {names}", "players of the match")
+        if record.pair is not None and not is_voided(record.end_reason):
+            pairs[record.pair].append(record)
+    for number, records in sorted(pairs.items()):
+        where = f"pair {number} of match:{match.id}"
+        if len({record.seed for record in records}) > 1:
+            seeds = ", ".join(str(record.seed) for record in records)
+            yield Difference(where, f"the seeds {seeds}", "one seed for all its games")
+        seatings = [tuple(seat.player for seat in record.seats) for record in records]
+        duel = len(set(match.players)) == 2 and all(len(seating) == 2 for seating in seatings)
+        if duel and len(set(seatings)) < len(seatings):
+            yield Difference(where, "the same seats twice", "seats that change in the pair")
+
+
+def _wrong_reports(league: League, match: Match) -> Iterator[Difference]:
+    """Reports of the service that say another result than the stored games."""
+    duel = stored_duel(league, match)
+    if duel is None or match.finished_at is None:
+        return
+    total = duel.statistics.total
+    expected = (total.wins, total.draws, total.losses)
+    for number, report in reports_of_match(league, match.id):
+        found = tuple(report.get(name) for name in ("wins", "draws", "losses"))
+        if None not in found and not report.get("interim") and found != expected:
+            where = f"the report of evaluation {number}"
+            yield Difference(where, f"wins, draws, losses {found}", f"{expected}")

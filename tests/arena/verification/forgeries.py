@@ -1,0 +1,346 @@
+"""Thirty forgeries of a league: each alters rows or files past every check of the program."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from arena.data.paths import population_paths
+from arena.league.chain import ChainContent, chain_of_match, chain_of_population
+from arena.league.compaction import FOLD
+from pbt.population.pbt_decision import decide
+from pbt.population.pbt_rules import PbtRules
+from pbt.records import Against, MemberScore
+from tests.arena.verification.forging import execute, rechain
+from tests.arena.verification.made import NAME
+
+Forge = Callable[[Path], None]
+POPULATION, MATCH = 1, 1
+# Games of one seat each against random, which is the second player or the first.
+WITH_RANDOM = """
+SELECT g.id FROM games g JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
+WHERE g.kind = 1 AND g.match_id IS NULL AND g.voided = 0 AND p.name = 'random'
+"""
+STANDING = "SELECT id FROM games WHERE kind = 0 AND superseded = 0 AND voided = 0 ORDER BY id"
+
+
+def _rounds(data: Path) -> list[dict[str, Any]]:
+    columns = ("id", "member", "round", "frames", "scores", "hyperparams", "rules", "seed")
+    query = f"SELECT {', '.join(columns)} FROM rounds WHERE superseded = 0 ORDER BY id"
+    found = [dict(zip(columns, row, strict=True)) for row in execute(data, query)]
+    read = ("scores", "hyperparams", "rules")
+    return [{**row, **{name: json.loads(row[name]) for name in read}} for row in found]
+
+
+def _in_rows(data: Path, query: str) -> list[int]:
+    return [row[0] for row in execute(data, query)]
+
+
+def _turn(data: Path, games: list[int]) -> None:
+    """The winner of games of two seats loses them: places and returns are exchanged."""
+    for game in games:
+        (a, b), (c, d) = execute(
+            data, "SELECT place, returns FROM game_seats WHERE game_id = ? ORDER BY seat", game
+        )
+        for seat, place, value in ((0, c, d), (1, a, b)):
+            execute(
+                data,
+                "UPDATE game_seats SET place = ?, returns = ? WHERE game_id = ? AND seat = ?",
+                place,
+                value,
+                game,
+                seat,
+            )
+
+
+def _exchange_players(data: Path, game: int) -> None:
+    (first,), (second,) = execute(
+        data, "SELECT player_id FROM game_seats WHERE game_id = ? ORDER BY seat", game
+    )
+    for seat, player in ((0, second), (1, first)):
+        execute(
+            data,
+            "UPDATE game_seats SET player_id = ? WHERE game_id = ? AND seat = ?",
+            player,
+            game,
+            seat,
+        )
+
+
+def _delete_game(data: Path, game: int) -> None:
+    execute(data, "DELETE FROM game_seats WHERE game_id = ?", game)
+    execute(data, "DELETE FROM games WHERE id = ?", game)
+
+
+# --- rows altered, chain not recomputed -----------------------------------------------------------
+
+
+def window_cherry_picked(data: Path) -> None:
+    """A score is taken over the older part of the window, and the round is decided again."""
+    row = next(row for row in reversed(_rounds(data)) if _own(row)["games"] > 20)
+    own = _own(row)
+    own["games"] //= 2
+    own["against"] = [{**part, "games": part["games"]} for part in own["against"]][:1]
+    own["last_game"] -= 3
+    rules = PbtRules.from_mapping(row["rules"])
+    scores = [
+        MemberScore(**{**score, "against": tuple(Against(**one) for one in score["against"])})
+        for score in row["scores"]
+    ]
+    decision = decide(
+        row["member"], row["round"], row["frames"], scores, row["hyperparams"], rules, row["seed"]
+    )
+    (stored,) = _in_rows(data, f"SELECT directive FROM rounds WHERE id = {row['id']}")
+    copied = json.loads(stored)["copy_snapshot"] if decision.copy_from else None
+    if decision.copy_from and copied is None:
+        (copied,) = _in_rows(data, "SELECT snapshot_id FROM snapshots LIMIT 1")
+    directive = decision.directive(row["member"], row["round"], copied)
+    execute(
+        data,
+        "UPDATE rounds SET scores = ?, verdict = ?, directive = ? WHERE id = ?",
+        json.dumps(row["scores"]),
+        decision.verdict,
+        json.dumps(
+            {
+                "member": directive.member,
+                "round": directive.round,
+                "copy_from": directive.copy_from,
+                "copy_snapshot": directive.copy_snapshot,
+                "hyperparams": dict(directive.hyperparams),
+                "mutated": list(directive.mutated),
+            }
+        ),
+        row["id"],
+    )
+
+
+def _own(row: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        score for score in row["scores"] if score["member"] == row["member"]
+    )
+    return found
+
+
+def last_rounds_deleted(data: Path) -> None:
+    newest = {row["member"]: row["id"] for row in _rounds(data)}
+    for key in newest.values():
+        execute(data, "DELETE FROM rounds WHERE id = ?", key)
+
+
+def seats_exchanged(data: Path) -> None:
+    game = _in_rows(data, STANDING)[5]
+    for column in ("player_id", "generation", "version_start", "version_end", "place", "returns"):
+        (a,), (b,) = execute(
+            data, f"SELECT {column} FROM game_seats WHERE game_id = ? ORDER BY seat", game
+        )
+        for seat, value in ((0, b), (1, a)):
+            execute(
+                data,
+                f"UPDATE game_seats SET {column} = ? WHERE game_id = ? AND seat = ?",
+                value,
+                game,
+                seat,
+            )
+
+
+def evaluations_turned(data: Path) -> None:
+    _turn(data, _in_rows(data, WITH_RANDOM))
+
+
+def match_game_turned(data: Path) -> None:
+    _turn(data, _in_rows(data, f"SELECT id FROM games WHERE match_id = {MATCH} LIMIT 3")[2:])
+
+
+def training_game_deleted(data: Path) -> None:
+    _delete_game(data, _in_rows(data, STANDING)[-2])
+
+
+def game_added(data: Path) -> None:
+    """A copy of the newest game, with the next number."""
+    last = _in_rows(data, STANDING)[-1]
+    names = [row[1] for row in execute(data, "PRAGMA table_info(games)")]
+    (newest,) = _in_rows(data, "SELECT MAX(id) FROM games WHERE match_id IS NULL")
+    changed = {"id": f"{newest} + 1", "number": f"({newest} + 1) & 68719476735"}
+    changed["count"] = "count + 1000"
+    values = ", ".join(changed.get(name, name) for name in names)
+    execute(data, f"INSERT INTO games SELECT {values} FROM games WHERE id = ?", last)
+    names = [row[1] for row in execute(data, "PRAGMA table_info(game_seats)")]
+    values = ", ".join(f"{newest} + 1" if name == "game_id" else name for name in names)
+    execute(data, f"INSERT INTO game_seats SELECT {values} FROM game_seats WHERE game_id = ?", last)
+
+
+def superseded_counts_again(data: Path) -> None:
+    execute(data, "UPDATE games SET superseded = 0 WHERE superseded = 1")
+
+
+def event_reworded(data: Path) -> None:
+    execute(
+        data,
+        "UPDATE events SET text = 'nothing happened' WHERE id = (SELECT MIN(id) FROM events "
+        "WHERE kind = 'mutate')",
+    )
+
+
+def snapshot_row_altered(data: Path) -> None:
+    execute(
+        data,
+        "UPDATE snapshots SET frames = frames + 1 WHERE id = (SELECT MAX(id) FROM snapshots "
+        "WHERE weights_removed = 0)",
+    )
+
+
+def snapshot_file_replaced(data: Path) -> None:
+    folder = population_paths(data, NAME).snapshots
+    first, second = sorted(folder.glob("*.safetensors"))[:2]
+    first.write_bytes(second.read_bytes())
+
+
+def removed_weights_denied(data: Path) -> None:
+    execute(data, "UPDATE snapshots SET weights_removed = 0")
+
+
+def version_altered(data: Path) -> None:
+    game = _in_rows(data, STANDING)[-1]
+    execute(data, "UPDATE game_seats SET version_end = version_end + 1 WHERE game_id = ?", game)
+
+
+def folded_counts_altered(data: Path) -> None:
+    execute(data, "UPDATE folded_results SET wins = wins + 1 WHERE games > wins")
+
+
+def config_altered(data: Path) -> None:
+    execute(
+        data, "UPDATE populations SET config = replace(config, 'copy_gap\":0.0', 'copy_gap\":0.1')"
+    )
+
+
+def last_record_removed(data: Path) -> None:
+    """The chain is cut behind its newest games; the games stay."""
+    (position,) = _in_rows(
+        data,
+        "SELECT MAX(position) FROM chain WHERE population_id = 1 AND kind = 'training games'",
+    )
+    execute(data, "DELETE FROM chain WHERE population_id = 1 AND position >= ?", position)
+
+
+def games_reordered(data: Path) -> None:
+    """Two games exchange everything but their keys."""
+    first, second = _in_rows(data, STANDING)[-2:]
+    for old, new in ((first, 1), (second, first), (1, second)):
+        execute(data, "UPDATE game_seats SET game_id = ? WHERE game_id = ?", new, old)
+
+
+# --- rows altered, chain recomputed ---------------------------------------------------------------
+
+
+def remade(forge: Forge, *, match: bool = False, forget: bool = False) -> Forge:
+    """A forgery after which the chain is made anew. forget: checkpoints name no head any more."""
+
+    def forge_all(data: Path) -> None:
+        forge(data)
+        rechain(data, chain_of_match(MATCH) if match else chain_of_population(POPULATION))
+        if forget:
+            shutil.rmtree(population_paths(data, NAME).checkpoints)
+
+    return forge_all
+
+
+def last_rounds_and_events_deleted(data: Path) -> None:
+    newest = {row["member"]: row for row in _rounds(data)}
+    for row in newest.values():
+        execute(data, "DELETE FROM rounds WHERE id = ?", row["id"])
+        execute(
+            data,
+            "DELETE FROM events WHERE member = ? AND frames = ? AND kind IN ('copy', 'mutate')",
+            row["member"],
+            row["frames"],
+        )
+
+
+def evaluation_players_exchanged(data: Path) -> None:
+    for game in _in_rows(data, WITH_RANDOM):
+        _exchange_players(data, game)
+
+
+def evaluation_voided(data: Path) -> None:
+    game = _in_rows(data, WITH_RANDOM)[0]
+    execute(
+        data, "UPDATE games SET end_reason = 'voided: fell over', voided = 1 WHERE id = ?", game
+    )
+
+
+def seed_altered(data: Path) -> None:
+    game = _in_rows(data, WITH_RANDOM)[0]
+    execute(data, "UPDATE games SET seed = seed + 1 WHERE id = ?", game)
+
+
+def one_match_game_exchanged(data: Path) -> None:
+    _exchange_players(data, _in_rows(data, f"SELECT id FROM games WHERE match_id = {MATCH}")[4])
+
+
+def match_pair_exchanged(data: Path) -> None:
+    for game in _in_rows(data, f"SELECT id FROM games WHERE match_id = {MATCH} AND pair = 2"):
+        _exchange_players(data, game)
+
+
+def newest_game_turned(data: Path) -> None:
+    """No round was scored from it yet."""
+    _turn(data, _in_rows(data, STANDING)[-1:])
+
+
+def event_deleted(data: Path) -> None:
+    execute(data, "DELETE FROM events WHERE kind = 'resume'")
+
+
+def counts_and_fold_altered(data: Path) -> None:
+    folded_counts_altered(data)
+    rechain(data, chain_of_population(POPULATION))
+    shutil.rmtree(population_paths(data, NAME).checkpoints)
+
+
+def begun_anew(data: Path) -> None:
+    """The chain claims that it began with an upgrade of the league just now."""
+    evaluations_turned(data)
+    rows, through = {}, {}
+    for kind, table, more in (
+        ("training games", "games", "kind = 0 AND match_id IS NULL"),
+        ("evaluation games", "games", "kind = 1 AND match_id IS NULL"),
+        ("rounds", "rounds", "1"),
+        ("events", "events", "1"),
+        ("wiring certificates", "wiring_certificates", "1"),
+        ("snapshots", "snapshots", "1"),
+        ("members", "members", "1"),
+        ("starts", "incarnations", "1"),
+        ("population", "populations", "1"),
+    ):
+        ((rows[kind], through[kind]),) = execute(
+            data, f"SELECT COUNT(*), MAX(id) FROM {table} WHERE {more}"
+        )
+    ((*folded,),) = execute(data, "SELECT through_game_id, games, unscored_games FROM folds")
+    note = json.dumps({"rows": rows, "through": through, "folds": folded})
+    execute(data, "DELETE FROM chain WHERE population_id = 1 AND position > 1")
+    execute(data, "UPDATE chain SET kind = 'begin', note = ? WHERE population_id = 1", note)
+    rechain(data, chain_of_population(POPULATION))
+    shutil.rmtree(population_paths(data, NAME).checkpoints)
+
+
+def fold_denied(data: Path) -> None:
+    """A fold claims another number of games that did not count."""
+
+    def edit(content: ChainContent) -> ChainContent:
+        if content.kind != FOLD:
+            return content
+        said = {**content.said, "unscored": content.said["unscored"] + 1}
+        return replace(content, note=json.dumps(said))
+
+    rechain(data, chain_of_population(POPULATION), edit)
+    shutil.rmtree(population_paths(data, NAME).checkpoints)
+
+
+def import_card_altered(data: Path) -> None:
+    card = data / "imported" / "friend.json"
+    said = json.loads(card.read_text())
+    said["snapshot_id"] = "0" * 64
+    card.write_text(json.dumps(said))

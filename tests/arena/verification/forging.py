@@ -1,0 +1,147 @@
+"""What an attacker does who may write to the league: alter rows, and make their chain anew."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+from sqlalchemy import delete as delete_from
+
+from arena.data.paths import league_path
+from arena.league.chain import (
+    BEFORE_FIRST,
+    ChainContent,
+    ChainOwner,
+    ChainRecord,
+    next_head,
+    read_records,
+)
+from arena.league.chain_rows import (
+    GAME_KINDS,
+    ROW_KINDS,
+    TRAINING_GAMES,
+    PlayerNames,
+    games_content,
+    read_game_rows,
+    stored_rows,
+)
+from arena.league.chain_state import ChainState
+from arena.league.compaction import FOLD, fold_digest, period_digest
+from arena.league.database import League, open_league
+from arena.league.rows import to_json
+from arena.league.schema import chain, incarnations
+
+
+def execute(data: Path, statement: str, *values: object) -> list[Any]:
+    """Run one statement against the league, past every check of the program."""
+    with sqlite3.connect(league_path(data)) as connection:
+        found = connection.execute(statement, values).fetchall()
+    connection.close()
+    return found
+
+
+Edit = Callable[[ChainContent], ChainContent]
+
+
+def rechain(data: Path, owner: ChainOwner, edit: Edit = lambda content: content) -> None:
+    """Make a chain anew that agrees with the rows as they are now. edit: alters what it says."""
+    with open_league(league_path(data)) as league:
+        _rechain(league, owner, edit)
+
+
+def _rechain(league: League, owner: ChainOwner, edit: Edit) -> None:
+    state = ChainState()
+    with league.write() as connection:
+        records = read_records(connection, owner, 0, limit=1_000_000)
+        for record in records:
+            state.take(record)
+        head, position, digests = BEFORE_FIRST, 0, dict[int, bytes]()
+        mine = (chain.c.population_id == owner.population_id, chain.c.match_id == owner.match_id)
+        connection.execute(delete_from(chain).where(*mine))
+        for record in records:
+            content = _content(connection, owner, record, state, digests)
+            if content is None:
+                continue
+            content, position = edit(content), position + 1
+            head = next_head(head, position, content, record.created_at)
+            values = {
+                "population_id": owner.population_id,
+                "match_id": owner.match_id,
+                "position": position,
+                "kind": content.kind,
+                "first": content.first,
+                "last": content.last,
+                "count": content.count,
+                "digest": content.digest,
+                "head": head,
+                "note": content.note,
+                "created_at": record.created_at,
+            }
+            connection.execute(chain.insert().values(**values))
+
+
+def _content(
+    connection: Connection,
+    owner: ChainOwner,
+    record: ChainRecord,
+    state: ChainState,
+    digests: dict[int, bytes],
+) -> ChainContent | None:
+    """What a record has to say of the rows as they are; None where no row of it is left."""
+    content = record.content
+    if content.kind in GAME_KINDS:
+        return _games(connection, content, state, digests)
+    if content.kind in ROW_KINDS:
+        return _rows(connection, owner, content, state)
+    if content.kind == FOLD:
+        folded = [digest for first, digest in sorted(digests.items()) if first <= content.last]
+        for first in [first for first in digests if first <= content.last]:
+            del digests[first]
+        note = content.said
+        periods = {
+            period: period_digest(connection, owner.population_id, int(period)).hex()
+            for period in note["periods"]
+        }
+        return ChainContent(
+            content.kind,
+            content.first,
+            content.last,
+            content.count,
+            fold_digest(folded),
+            to_json({**note, "periods": periods}),
+        )
+    return content
+
+
+def _games(
+    connection: Connection, content: ChainContent, state: ChainState, digests: dict[int, bytes]
+) -> ChainContent | None:
+    if content.kind == TRAINING_GAMES and content.last <= state.folded:
+        digests[content.first] = content.digest
+        return content
+    rows = read_game_rows(connection, content.kind, content.first, content.last)
+    if not rows[0]:
+        return None
+    again = games_content(content.kind, *rows, PlayerNames().read(connection, rows[1]))
+    if again.kind == TRAINING_GAMES:
+        digests[again.first] = again.digest
+    return again
+
+
+def _rows(
+    connection: Connection, owner: ChainOwner, content: ChainContent, state: ChainState
+) -> ChainContent | None:
+    kind = ROW_KINDS[content.kind]
+    table = kind.table
+    where = [table.c.id.between(content.first, content.last)]
+    if "incarnation_id" in table.c:
+        starts = select(incarnations.c.id).where(
+            incarnations.c.population_id == owner.population_id
+        )
+        where.append(table.c.incarnation_id.in_(starts))
+    rows = []
+    for row in stored_rows(connection, table, *where):
+        changes = state.changes(table.name, int(row["id"]))
+        rows.append({**row, **(changes.before if changes else {})})
+    return kind.content(rows) if rows else None

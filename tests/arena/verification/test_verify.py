@@ -1,0 +1,137 @@
+"""`arena verify` on a population whose rows nothing touched: it agrees, and says what it did."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.cli.app import run
+from arena.verification.report import ReplayReport
+from tests.arena.verification.forging import execute
+from tests.arena.verification.made import NAME, fold, go_back, resume
+
+Output = pytest.CaptureFixture[str]
+
+
+def verify(data: Path, capsys: Output, *words: str) -> tuple[int, dict[str, Any]]:
+    capsys.readouterr()
+    code = run(["verify", *words, "--data", str(data), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_everything_agrees(made: Path, capsys: Output) -> None:
+    code, report = verify(made, capsys, NAME)
+    assert (code, report["differences"]) == (0, [])
+    assert report["rounds"] > 10 and report["copies"] > 0 and report["checkpoints"] > 0
+    assert report["games_folded"] > 0 and report["scores_folded"] > 0
+    assert report["snapshots_removed"] > 0 and report["snapshot_files"] > 0
+    played = report["played_again"]
+    assert played["stored"] == played["played"] > 50
+    kinds = {row[0] for row in execute(made, "SELECT DISTINCT kind FROM chain")}
+    assert kinds >= {
+        "population",
+        "members",
+        "starts",
+        "superseded",
+        "left",
+        "training games",
+        "evaluation games",
+        "rounds",
+        "wiring certificates",
+        "snapshots",
+        "events",
+        "fold",
+        "weights removed",
+        "anchor",
+        "export",
+        "import",
+        "match",
+        "match games",
+        "finished",
+    }
+
+
+def test_matches_and_imports_agree(made: Path, capsys: Output) -> None:
+    for what in ("match:1", "match:2", "imported"):
+        code, report = verify(made, capsys, what)
+        assert (code, report["differences"]) == (0, []), what
+
+
+def test_the_text_says_what_is_attested_and_how(made: Path, capsys: Output) -> None:
+    capsys.readouterr()
+    assert run(["verify", NAME, "--data", str(made), "--replay", "20"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == f"population {NAME}: all agree"
+    assert any("attested by their digests only" in line for line in lines)
+    assert any("would be seen with probability" in line for line in lines)
+    assert any("weights" in line and "removed" in line for line in lines)
+
+
+def test_the_probability_of_a_sample_is_that_of_the_hypergeometric_distribution() -> None:
+    assert ReplayReport(100, 100).seen(0.01) == 1.0
+    assert ReplayReport(100, 10).seen(0.01) == pytest.approx(0.1)
+    # Two altered games of 10, 5 of them played: 1 - (5 * 4) / (10 * 9).
+    assert ReplayReport(10, 5).seen(0.2) == pytest.approx(1 - 20 / 90)
+    assert ReplayReport(10, 0).seen(0.5) == 0.0
+
+
+def test_the_training_tells_the_head_that_verify_knows(data: Path, capsys: Output) -> None:
+    capsys.readouterr()
+    words = ["train", "--resume", NAME, "--set", "stop_at_frames=3400", "--data", str(data)]
+    assert run([*words, "--json"]) == 0
+    head = json.loads(capsys.readouterr().out.splitlines()[-1])["head"]
+    code, report = verify(data, capsys, NAME, "--head", head, "--replay", "none")
+    assert (code, report["head"]) == (0, head)
+
+
+def test_further_resumes_folds_and_losses_of_checkpoints_raise_no_alarm(
+    data: Path, capsys: Output
+) -> None:
+    resume(data, "stop_at_frames=3600", "pbt.score_games=20")
+    resume(data, "stop_at_frames=3800", "pbt.score_games=60", "pbt.opponents=all")
+    go_back(data)
+    resume(data, "stop_at_frames=4200")
+    fold(data)
+    code, report = verify(data, capsys, NAME)
+    assert (code, report["differences"]) == (0, [])
+
+
+def test_a_deleted_population_leaves_its_head(data: Path, capsys: Output) -> None:
+    head = verify(data, capsys, NAME, "--replay", "none")[1]["head"]
+    assert run(["delete", NAME, "--yes", "--data", str(data)]) == 0
+    capsys.readouterr()
+    assert run(["verify", NAME, "--data", str(data)]) == 2
+    assert head in capsys.readouterr().err
+    assert execute(data, "SELECT COUNT(*) FROM chain WHERE population_id = 1") == [(1,)]
+    for match in ("match:1", "match:2"):
+        assert verify(data, capsys, match)[0] == 0
+
+
+def test_an_import_that_was_removed_raises_no_alarm(data: Path, capsys: Output) -> None:
+    assert run(["delete", "imported/friend", "--yes", "--data", str(data)]) == 0
+    assert verify(data, capsys, "imported")[0] == 0
+
+
+def test_a_checkpoint_of_another_league_is_told_at_the_resume(
+    data: Path, tmp_path: Path, capsys: Output
+) -> None:
+    execute(data, "UPDATE chain SET head = randomblob(32) WHERE population_id = 1")
+    capsys.readouterr()
+    words = ["train", "--resume", NAME, "--set", "stop_at_frames=3300", "--data", str(data)]
+    assert run([*words, "--json"]) == 0
+    assert "the league never had the head" in capsys.readouterr().err
+    shutil.rmtree(data)
+
+
+def test_unknown_names_exit_2(made: Path, tmp_path: Path, capsys: Output) -> None:
+    for what, said in (("rum", "did you mean 'run'?"), ("match:99", "match 99")):
+        capsys.readouterr()
+        assert run(["verify", what, "--data", str(made)]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == "" and said in captured.err
+    assert run(["verify", NAME, "--data", str(tmp_path / "none")]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, len(captured.err.splitlines())) == ("", 1)
+    assert not (tmp_path / "none").exists()
