@@ -19,6 +19,7 @@ from arena.matches.report_schema import (
 )
 from arena.matches.verdict import side_names
 from arena.stats.intervals import with_interval
+from arena.stats.sprt import UNITS
 
 
 def match_lines(
@@ -211,7 +212,7 @@ def _games(report: DuelReport | TableReport) -> str:
 
 def _sprt(sprt: SprtReport, *, paired: bool) -> str:
     units = "pairs" if paired else "games"
-    unit = "nElo" if sprt.model == "normalised" else "Elo"
+    unit = UNITS[sprt.model].replace("normalised Elo", "nElo")
     state = {"continue": "not decided", "accept H0": "H0 accepted", "accept H1": "H1 accepted"}[
         sprt.state
     ]

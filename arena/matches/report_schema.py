@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from arena.stats.sprt import EloModel
+
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
 
@@ -76,7 +78,7 @@ class SprtReport(_Report):
     elo1       strength of hypothesis H1
     alpha      probability of accepting H1 although H0 holds
     beta       probability of accepting H0 although H1 holds
-    model      the unit of strength: normalised or logistic Elo
+    model      the unit of strength: normalised or logistic Elo, or normalised Elo of the margin
     llr        log-likelihood ratio of H1 to H0 so far
     lower      at or below this ratio H0 is accepted
     upper      at or above this ratio H1 is accepted
@@ -88,7 +90,7 @@ class SprtReport(_Report):
     elo1: float
     alpha: float
     beta: float
-    model: Literal["normalised", "logistic"]
+    model: EloModel
     llr: float
     lower: float
     upper: float

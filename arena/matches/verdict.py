@@ -3,6 +3,7 @@
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.match_result import MatchResult
 from arena.stats.intervals import mean_interval
+from arena.stats.sprt import UNITS
 
 FEW_DISTINCT = 0.5
 _OPENINGS = "more opening plies (evaluation.opening_plies) would help"
@@ -17,7 +18,7 @@ def verdict(result: MatchResult) -> str:
         strength = (
             _at_least(test.sprt.elo0) if test.state == "accept H1" else _below(test.sprt.elo1)
         )
-        unit = "normalised Elo" if test.sprt.model == "normalised" else "Elo"
+        unit = UNITS[test.sprt.model]
         return f"{side_names(result)[0]} is {strength} (sequential test, {unit}{_doubt(result)})"
     if result.same_player:
         return _verdict_on_one(result)
