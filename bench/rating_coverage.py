@@ -165,25 +165,43 @@ def off(cell: Cell, player: int, elo: NDArray[np.float64] | Sequence[float]) -> 
     }
 
 
-def missed(results: dict[str, Any]) -> list[str]:
-    """The floors that these results miss, one line each."""
-    lines, dense = [], []
+def summary(results: dict[str, Any]) -> dict[str, float]:
+    """What all cells come to: coverages, and the largest bias of a strong player."""
+    dense, all_kinds, bias = [], [], [0.0]
     for cell in (cell for cell in cells() if cell.name in results):
         result = results[cell.name]
-        if result["apart_from_one_at_a_time"] > APART:
-            lines.append(f"{cell.name}: {result['apart_from_one_at_a_time']:.3f} Elo apart")
         if cell.strong:
-            share = abs(result["players"][-1]["bias_in_errors"])
-            if share > BIAS and result["losses_of_best"] >= 5:
-                lines.append(f"{cell.name}: bias of {share:.2f} standard errors, at most {BIAS}")
+            bias += [abs(result["players"][-1]["bias_in_errors"])] * (result["losses_of_best"] >= 5)
             continue
-        for kind in ("anchor", "between"):
-            coverage = result[kind]["coverage"]
-            dense += [coverage] if cell.dense else []
-            if coverage < LEAST or (cell.dense and coverage > DENSEST):
-                lines.append(f"{cell.name}, {kind}: coverage {coverage:.4f}")
-    if dense and not MEAN[0] <= np.mean(dense) <= MEAN[1]:
-        lines.append(f"mean coverage of dense cells {np.mean(dense):.4f}, expected {MEAN}")
+        kinds = [result[kind]["coverage"] for kind in ("anchor", "between")]
+        all_kinds += kinds
+        dense += kinds if cell.dense else []
+    found = {"strong_bias_in_errors": max(bias)}
+    if dense:
+        found |= {
+            "dense_mean": float(np.mean(dense)),
+            "dense_least": min(dense),
+            "dense_greatest": max(dense),
+        }
+    return found | ({"least": min(all_kinds)} if all_kinds else {})
+
+
+def missed(results: dict[str, Any]) -> list[str]:
+    """The floors that these results miss, one line each."""
+    found = summary(results)
+    lines = [
+        f"{name}: {result['apart_from_one_at_a_time']:.3f} Elo from fits of one league at a time"
+        for name, result in results.items()
+        if result["apart_from_one_at_a_time"] > APART
+    ]
+    if not MEAN[0] <= found.get("dense_mean", MEAN[0]) <= MEAN[1]:
+        lines.append(f"mean coverage of dense cells {found['dense_mean']:.4f}, expected {MEAN}")
+    if found.get("dense_greatest", 0.0) > DENSEST:
+        lines.append(f"coverage of a dense cell {found['dense_greatest']:.4f}, at most {DENSEST}")
+    if found.get("least", 1.0) < LEAST:
+        lines.append(f"coverage of a cell {found['least']:.4f}, at least {LEAST}")
+    if (bias := found["strong_bias_in_errors"]) > BIAS:
+        lines.append(f"bias of a strong player {bias:.2f} standard errors, at most {BIAS}")
     return lines
 
 
@@ -233,13 +251,18 @@ def parsed() -> argparse.Namespace:
 def main() -> int:
     """Returns 1 when a floor is missed."""
     options = parsed()
-    plan = {"seed": SEED, "leagues": options.leagues, **hardware()}
+    plan = {"seed": SEED, "leagues": options.leagues}
     results = earlier(options.json, plan)
     for place, cell in enumerate(cells()):
         if options.only in cell.name and cell.name not in results:
             results[cell.name] = measured(cell, place, options.leagues)
             if options.json is not None:
-                stored = {"plan": plan, "cells": results}
+                stored = {
+                    "plan": plan,
+                    "measured_on": hardware(),
+                    "summary": summary(results),
+                    "cells": results,
+                }
                 write_whole(options.json, json.dumps(stored, indent=1) + "\n")
             print(shown(cell.name, results[cell.name]), flush=True)
     broken = missed(results)

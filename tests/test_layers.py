@@ -154,6 +154,7 @@ TORCH_FREE = (
     "arena.cli.config",
     "arena.cli.status",
     "arena.stats.bradley_terry",
+    "arena.stats.rating_fit",
     "arena.stats.score",
     "arena.stats.sprt",
     "arena.programs.cli",

@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from arena.stats.chances import Chances
 from arena.stats.design import EVERY, Design, Layout, Vector
@@ -140,11 +141,11 @@ class Likelihood:
         information  [size, size] of the model without gamma1
         """
         square = self._level.layout.square
-        inner = information[square]
         whole = np.zeros(information.shape)
-        try:
-            half = float(np.sum(np.log(np.diag(np.linalg.cholesky(inner)))))
-        except np.linalg.LinAlgError:
+        factor, singular = dpotrf(information[square], lower=1, clean=1)
+        if singular:
             return -math.inf, whole
-        whole[square] = np.linalg.inv(inner)
+        half = float(np.sum(np.log(np.diag(factor))))
+        lower = dpotri(factor, lower=1)[0]
+        whole[square] = lower + np.tril(lower, -1).T
         return half, whole

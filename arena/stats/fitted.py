@@ -25,7 +25,7 @@ from scipy.special import stdtrit
 
 from arena.stats.davidson import Likelihood, Point
 from arena.stats.design import Layout, Vector
-from arena.stats.dispersion import Sandwich
+from arena.stats.dispersion import Dispersion, Sandwich
 from arena.stats.meetings import Cells
 from arena.stats.newton import maximum
 from arena.stats.profile import line_end, profile_end
@@ -65,10 +65,20 @@ class Fitted:
         contrast[at] += 1.0
         return contrast
 
+    def dispersion(self, at: int, to: int | None) -> Dispersion:
+        """How much wider or narrower a difference spreads than the model says."""
+        if (at, to) not in self._dispersions:
+            self._dispersions[at, to] = self.sandwich.of_strengths(self.contrast(at, to))
+        return self._dispersions[at, to]
+
+    @cached_property
+    def _dispersions(self) -> dict[tuple[int, int | None], Dispersion]:
+        return {}
+
     def covariance(self, to: int | None) -> NDArray[np.float64]:
         """[players, players] sandwich covariance of all differences to one reference."""
         rows = np.stack([self.contrast(at, to) for at in range(self.players)])
-        scale = np.sqrt([self.sandwich.of_strengths(row).ratio for row in rows])
+        scale = np.sqrt([self.dispersion(at, to).ratio for at in range(self.players)])
         return np.outer(scale, scale) * (rows @ self.best.covariance @ rows.T)
 
     def interval(self, at: int, to: int | None) -> tuple[float, float]:
@@ -79,7 +89,7 @@ class Fitted:
         contrast = self.contrast(at, to)
         if at == to or self.players == 1:
             return 0.0, 0.0
-        spread = self.sandwich.of_strengths(contrast)
+        spread = self.dispersion(at, to)
         drop = spread.ratio * float(stdtrit(spread.freedom, 0.975)) ** 2 / 2
         variance = float(contrast @ self.best.covariance @ contrast)
         small = self.players <= PROFILED_PLAYERS

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,16 @@ import pytest
 from arena.stats.rating_fit import fit_meetings
 from bench.rating_batch_fits import Fits
 from bench.rating_batches import Leagues
-from bench.rating_coverage import compared, difference, earlier, intervals, measured, missed, off
+from bench.rating_coverage import (
+    compared,
+    difference,
+    earlier,
+    intervals,
+    measured,
+    missed,
+    off,
+    summary,
+)
 from bench.simulated_leagues import Cell, cells, chances, drawn, losses, together
 
 PAIR = Cell("strong-pair", (0.0, 200.0), ((0, 1),), 30, 20, seat=100.0, ties=0.5)
@@ -69,13 +79,29 @@ def test_a_cell_is_measured_and_repeats_itself() -> None:
 
 
 def test_floors() -> None:
-    part = {"coverage": 0.95}
-    fine = {"anchor": part, "between": part, "apart_from_one_at_a_time": 0.01}
-    strong = {**fine, "players": [{"bias_in_errors": -0.3}], "losses_of_best": 5.5}
-    assert missed({"0-0-dense": fine, "0-0-sparse": {**fine, "anchor": {"coverage": 0.97}}}) == []
-    assert len(missed({"0-0-sparse": {**fine, "anchor": {"coverage": 0.939}}})) == 1
-    assert len(missed({"0-0-dense": {**fine, "anchor": {"coverage": 0.961}}})) == 2
-    assert len(missed({"0-0-dense": {**fine, "apart_from_one_at_a_time": 0.2}})) == 1
+    """Means and extremes of the cells, and one line for each floor that is missed."""
+
+    def result(anchor: float, between: float = 0.95, apart: float = 0.01) -> dict[str, Any]:
+        return {
+            "anchor": {"coverage": anchor},
+            "between": {"coverage": between},
+            "apart_from_one_at_a_time": apart,
+            "players": [{"bias_in_errors": -0.3}],
+            "losses_of_best": 5.5,
+        }
+
+    assert summary({"0-0-dense": result(0.952), "0-0-sparse": result(0.97, 0.949)}) == {
+        "dense_mean": pytest.approx(0.951),
+        "dense_least": 0.95,
+        "dense_greatest": 0.952,
+        "least": 0.949,
+        "strong_bias_in_errors": 0.0,
+    }
+    assert missed({"0-0-dense": result(0.95), "0-0-sparse": result(0.97)}) == []
+    assert len(missed({"0-0-sparse": result(0.939)})) == 1
+    assert len(missed({"0-0-dense": result(0.961)})) == 2
+    assert len(missed({"0-0-dense": result(0.95, apart=0.2)})) == 1
+    strong = result(0.95)
     assert len(missed({"strong-1000-0-ladder": strong})) == 1
     assert missed({"strong-1000-0-ladder": {**strong, "losses_of_best": 4.9}}) == []
 

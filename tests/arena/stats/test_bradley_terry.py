@@ -75,7 +75,7 @@ def leagues(draw: st.DrawFn) -> list[Result]:
 
 
 @given(leagues())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_without_prior_and_draws_it_is_the_maximum_likelihood_that_choix_finds(
     league: list[Result],
 ) -> None:
@@ -92,7 +92,7 @@ def test_without_prior_and_draws_it_is_the_maximum_likelihood_that_choix_finds(
 
 
 @given(leagues(), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_order_and_orientation_of_the_games_change_nothing(
     league: list[Result], random: object
 ) -> None:
@@ -209,14 +209,14 @@ def test_players_no_chain_connects_have_no_rating() -> None:
 
 
 def test_the_interval_holds_the_truth_in_95_of_100() -> None:
-    """6 players at known strengths, 30 games a pair, 400 leagues make 2000 intervals.
+    """6 players at known strengths, 30 games a pair, 150 leagues make 750 intervals.
 
-    A binomial of 95 % lies within 1.5 % of it.
+    A binomial of 95 % lies within 2.4 % of it. `bench.rating_coverage` measures finer.
     """
     rng = np.random.default_rng(11)
     truth = {"random": 0.0, **{f"p{i}": 90.0 * i for i in range(1, 6)}}
     inside = total = 0
-    for _ in range(400):
+    for _ in range(150):
         results = []
         for i, a in enumerate(truth):
             for b in list(truth)[i + 1 :]:
@@ -228,7 +228,7 @@ def test_the_interval_holds_the_truth_in_95_of_100() -> None:
                 assert rating.high is not None
                 inside += rating.low <= truth[rating.player] <= rating.high
                 total += 1
-    assert 0.935 <= inside / total <= 0.97, inside / total
+    assert 0.926 <= inside / total <= 0.974, inside / total
 
 
 def test_two_hundred_players_take_no_time() -> None:
@@ -248,7 +248,7 @@ def test_two_hundred_players_take_no_time() -> None:
 
 
 @given(leagues())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_without_an_anchor_the_mean_is_0_and_the_distances_stay(league: list[Result]) -> None:
     centred, anchored = by_player(fit(league, None)), by_player(fit(league, "random"))
     assert math.fsum(elo for elo, _, _ in centred.values()) == pytest.approx(0, abs=1e-6)
