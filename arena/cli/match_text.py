@@ -24,6 +24,7 @@ from arena.matches.report_schema import (
 )
 from arena.matches.verdict import side_names
 from arena.stats.intervals import with_interval
+from arena.stats.sprt import UNITS
 
 
 def match_lines(
@@ -291,7 +292,7 @@ def _games(report: AnyReport) -> str:
 
 def _sprt(sprt: SprtReport, *, paired: bool) -> str:
     units = "pairs" if paired else "games"
-    unit = {"normalised": "nElo", "logistic": "Elo", "margin": "nElo of the margin"}[sprt.model]
+    unit = UNITS[sprt.model].replace("normalised Elo", "nElo")
     state = {"continue": "not decided", "accept H0": "H0 accepted", "accept H1": "H1 accepted"}[
         sprt.state
     ]

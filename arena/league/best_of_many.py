@@ -111,8 +111,7 @@ def walks(
     distances: list[float] = []
     for at, record in enumerate(candidates):
         frames, child = 0, record
-        while child.parent_id in records:
-            parent = records[child.parent_id]
+        while (parent := records.get(child.parent_id or "")) is not None:
             # A copy goes on from its donor's weights; each member has a clock of its own.
             frames += child.frames - parent.frames if child.member == parent.member else 0
             child = parent

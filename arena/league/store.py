@@ -102,8 +102,8 @@ def entry(record: Told, position: int) -> Entry:
             key = ("incarnation_id", "member", "frames")
             return Entry("wiring certificates", key, certificate_values(record))
         case Event():
-            key = ("incarnation_id", "position")
-            return Entry("events", key, {**asdict(record), "position": position})
+            at = ("incarnation_id", "position")
+            return Entry("events", at, {**asdict(record), "position": position})
 
 
 @dataclass(slots=True)

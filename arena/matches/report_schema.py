@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from arena.stats.sprt import EloModel
+
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
 
@@ -123,7 +125,7 @@ class SprtReport(_Report):
     elo1: float
     alpha: float
     beta: float
-    model: Literal["normalised", "logistic", "margin"]
+    model: EloModel
     llr: float
     lower: float
     upper: float

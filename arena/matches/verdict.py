@@ -8,6 +8,7 @@ from arena.matches.seating import SeatHolder
 from arena.stats.cross_play import CrossPlay
 from arena.stats.intervals import mean_interval
 from arena.stats.margin import MarginStatistics
+from arena.stats.sprt import UNITS
 
 FEW_DISTINCT = 0.5
 _OPENINGS = "more opening plies (evaluation.opening_plies) would help"
@@ -24,11 +25,7 @@ def verdict(result: MatchResult) -> str:
         strength = (
             _at_least(test.sprt.elo0) if test.state == "accept H1" else _below(test.sprt.elo1)
         )
-        unit = {
-            "normalised": "normalised Elo",
-            "logistic": "Elo",
-            "margin": "normalised Elo of the margin",
-        }[test.sprt.model]
+        unit = UNITS[test.sprt.model]
         return f"{side_names(result)[0]} is {strength} (sequential test, {unit}{_doubt(result)})"
     if result.same_player:
         return _verdict_on_one(result)

@@ -21,6 +21,11 @@ from arena.stats.normalised_elo import NORMALISED_ELO
 from pbt.errors import EngineError
 
 EloModel = Literal["normalised", "logistic", "margin"]
+UNITS: dict[EloModel, str] = {
+    "normalised": "normalised Elo",
+    "logistic": "Elo",
+    "margin": "normalised Elo of the margin",
+}
 State = Literal["continue", "accept H0", "accept H1"]
 # The count of an outcome that has not occurred, as in fishtest and fastchess: it is still possible.
 EMPTY_CELL = 1e-3

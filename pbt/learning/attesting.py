@@ -27,7 +27,7 @@ class LogProbSample(NamedTuple):
     """Log-probabilities that were computed again by kept weights, and how far off they were.
 
     rows     how many
-    largest  the largest absolute difference, in nats
+    largest  the largest difference, in parts of 1 + |log-probability|
     allowed  the largest that rounding explains
     """
 
@@ -165,16 +165,16 @@ class Attestor:
         log_probs = log_probabilities(logits[: len(rows)], model.head_sizes)
         actions = torch.where(part.valid.unsqueeze(-1), part.actions, 0)
         again = joint_log_prob(log_probs, actions, model.head_sizes)
-        largest = float((again - log_prob)[rows].abs().max())
+        largest = float(((again - log_prob).abs() / (1.0 + again.abs()))[rows].max())
         return LogProbSample(int(rows.sum()), largest, allowed_difference(model))
 
 
 def allowed_difference(model: PolicyModel) -> float:
-    """The largest difference, in nats, between equal log-probabilities of acting and of training.
+    """The largest difference of `LogProbSample` between equal weights that act and that train.
 
-    They are rounded in other orders, for other numbers of rows. Float32 sums differ by 1e-6 in
-    networks of usual size; on CUDA, convolutions may round their inputs to TF32, which keeps 10
-    bits, as bfloat16 keeps 7.
+    They round in other orders, for other numbers of rows. Float32 sums differ by 1e-6 in networks
+    of usual size; on CUDA, convolutions may round their inputs to TF32, which keeps 10 bits, as
+    bfloat16 keeps 7.
     """
     if model.dtype == torch.bfloat16:
         return 0.1

@@ -68,8 +68,8 @@ def sample_problem(sample: LogProbSample, of: str) -> str | None:
     if math.isinf(sample.largest):
         return f"rows that the {of} trained on are not those of its batch"
     return (
-        f"log-probabilities of the {of} differ by {sample.largest:.3g} from those computed again "
-        f"for {sample.rows} rows; rounding allows {sample.allowed:g}"
+        f"log-probabilities of the {of} differ by {sample.largest:.3g} (in parts of 1 + |log p|) "
+        f"from those computed again for {sample.rows} rows; rounding allows {sample.allowed:g}"
     )
 
 

@@ -181,14 +181,13 @@ class Certifier:
         """Note a new snapshot, and have the learner asked for the weights of its version."""
         weights = self._forms.digest(self._store.load(record.snapshot_id), record.role)
         self._frozen[record.snapshot_id, record.role] = weights
-        snapshot = Stored(record.snapshot_id, record.version, weights)
+        snapshot = Stored(record.snapshot_id, record.generation, record.version, weights)
         self._ledgers[record.member].stored.append(snapshot)
         self.ask(record.member, 0)
 
     def _compare_stored(self, name: str, ledger: Ledger, version: int) -> None:
         for snapshot in ledger.take_stored(version):
-            known = ledger.known[snapshot.version]
-            same = any(snapshot.weights == own.weights for own in known)
+            same = snapshot.weights in ledger.of(snapshot)
             problem = (
                 f"snapshot {snapshot.snapshot_id[:12]} does not hold the learner's weights of "
                 f"version {snapshot.version}"

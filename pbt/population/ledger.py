@@ -35,6 +35,7 @@ class Stored(NamedTuple):
     """A snapshot. weights: the digest of the tensors in the store."""
 
     snapshot_id: str
+    generation: int
     version: int
     weights: int
 
@@ -66,12 +67,20 @@ class Ledger:
         if len(self.known) > REMEMBERED:
             del self.known[min(self.known)]
 
+    def of(self, snapshot: Stored) -> list[int]:
+        """The weights that were attested at the snapshot's version, in its generation.
+
+        A copy brings other weights under the same version.
+        """
+        known = self.known.get(snapshot.version, ())
+        return [own.weights for own in known if own.generation == snapshot.generation]
+
     def take_stored(self, version: int) -> list[Stored]:
         """The snapshots whose versions are attested by now.
 
         version: the one attested last. Snapshots of versions that were skipped are forgotten.
         """
-        found = [snapshot for snapshot in self.stored if snapshot.version in self.known]
+        found = [snapshot for snapshot in self.stored if self.of(snapshot)]
         self.stored = [
             snapshot
             for snapshot in self.stored

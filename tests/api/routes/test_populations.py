@@ -112,7 +112,7 @@ def test_the_check_says_the_same_where_it_is_no_process() -> None:
     )
 
 
-SPREAD: dict[str, Any] = {"name": "mpe", "options": {"scenario": "simple_spread"}}
+SPREAD: dict[str, Any] = {"name": "mpe", "options": {"scenario": "simple_spread", "N": 2}}
 
 
 def test_the_check_finds_the_objective_and_refuses_one_that_the_game_does_not_have() -> None:

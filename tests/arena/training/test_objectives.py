@@ -65,13 +65,13 @@ def pot():
     return Throws(lambda x, y: (float(x - y), float(y - x)))
 """
 SMALL: dict[str, Any] = {
-    "stop_at_frames": 1200,
-    "population": {"members": 4},
+    "stop_at_frames": 600,
+    "population": {"members": 3},
     "model": {"hidden": [16]},
     "sampling": {"environments": 8, "rollout_steps": 8},
     "learning": {"batch_steps": 128},
-    "pbt": {"period_frames": 200, "warmup_frames": 0, "min_games": 5, "score_games": 60},
-    "snapshots": {"every_frames": 600},
+    "pbt": {"period_frames": 100, "warmup_frames": 0, "min_games": 5, "score_games": 60},
+    "snapshots": {"every_frames": 300},
     "evaluation": {"share": 0.0, "final_games": 0},
     "runtime": {"placement": "serial"},
 }
@@ -102,7 +102,7 @@ def test_the_stored_config_holds_the_resolved_objective(games: Path) -> None:
         ({"name": "leduc_holdem"}, "margin"),
         ({"name": "leduc_holdem", "objective": "win"}, "win"),
         ({"name": "cartpole"}, "return"),
-        ({"name": "mpe", "options": {"scenario": "simple_spread"}}, "return"),
+        ({"name": "mpe", "options": {"scenario": "simple_spread", "N": 2}}, "return"),
     ):
         assert first_start(config(env), "new").config.env.objective == objective
     started = first_start(of(games, "pot"), "new")
@@ -115,7 +115,7 @@ def test_a_new_population_of_a_shared_game_is_refused_under_wins(games: Path) ->
     for refused in (
         of(games, "together"),
         config(
-            {"name": "mpe", "options": {"scenario": "simple_spread"}, "objective": "win"},
+            {"name": "mpe", "options": {"scenario": "simple_spread", "N": 2}, "objective": "win"},
         ),
     ):
         with pytest.raises(ConfigError, match='every place is shared.*make it "return"'):
@@ -172,7 +172,7 @@ def test_an_edit_ends_the_score_windows_and_rounds_verify_across_it(
     tmp_path: Path, games: Path
 ) -> None:
     start_training(of(games, "pot", objective="win"), "pot", tmp_path, silent)
-    words = ("stop_at_frames=2400", "env.objective=margin")
+    words = ("stop_at_frames=1200", "env.objective=margin")
     resume_training("pot", tmp_path, words, silent)
     paths = population_paths(tmp_path, "pot")
     assert json.loads(paths.config.read_text())["env"]["objective"] == "margin"
@@ -203,14 +203,14 @@ def test_a_population_of_an_earlier_version_goes_on_by_wins_and_verifies(
     start_training(of(games, "pot", objective="win"), "pot", tmp_path, silent)
     make_older(tmp_path, "pot")
     assert problems(tmp_path, "pot") == []
-    resume_training("pot", tmp_path, ("stop_at_frames=2400",), silent)
+    resume_training("pot", tmp_path, ("stop_at_frames=1200",), silent)
     assert problems(tmp_path, "pot") == []
     paths = population_paths(tmp_path, "pot")
     assert json.loads(paths.config.read_text())["env"]["objective"] == "win"
     with open_league(league_path(tmp_path), read_only=True) as league:
         assert objective_in_force(league, "pot", 2) == "win"
         assert objective_in_force(league, "pot", 1) == "return"
-    resume_training("pot", tmp_path, ("stop_at_frames=3600", "env.objective=margin"), silent)
+    resume_training("pot", tmp_path, ("stop_at_frames=1800", "env.objective=margin"), silent)
     assert problems(tmp_path, "pot") == []
     with open_league(league_path(tmp_path), read_only=True) as league:
         assert {one.record.rules["objective"] for one in list_rounds(league, "pot")} == {

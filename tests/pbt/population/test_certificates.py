@@ -70,8 +70,15 @@ def test_answers_whose_attestation_may_be_lost_are_forgotten() -> None:
     assert not ledger.answers
 
 
+def test_a_snapshot_is_not_compared_with_weights_that_were_copied_at_its_version() -> None:
+    """The round that follows a snapshot at once may have the member copy another one."""
+    ledger = Ledger(stored=[Stored("a", 0, 5, 1)])
+    ledger.attested(5, Known(1, 2))
+    assert ledger.take_stored(5) == [] == ledger.stored
+
+
 def test_snapshots_wait_for_their_version() -> None:
-    ledger = Ledger(stored=[Stored("a", 3, 1), Stored("b", 5, 2), Stored("c", 6, 3)])
+    ledger = Ledger(stored=[Stored("a", 0, 3, 1), Stored("b", 0, 5, 2), Stored("c", 0, 6, 3)])
     ledger.attested(5, Known(0, 2))
     assert [snapshot.snapshot_id for snapshot in ledger.take_stored(5)] == ["b"]
     assert [snapshot.snapshot_id for snapshot in ledger.stored] == ["c"]

@@ -79,8 +79,13 @@ class AskedToStop:
 class Running:
     """An engine, everything it tells, and what its rows must add up to.
 
-    It is a context that closes the engine in any case, and checks that no process is left then.
+    It is a context that closes the engine in any case, and checks that no process is left then, and
+    that certificates found no fault in the wiring.
+
+    faulty  the test has made a fault
     """
+
+    faulty = False
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         """folder: of the snapshots; a run that resumes another one's needs the same."""
@@ -108,6 +113,7 @@ class Running:
             if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
         ]
         assert not left, f"processes {left} outlive their run"
+        assert kind is not None or self.faulty or not self.engine.controller.certifier.faults
 
     def start(self) -> Self:
         """A new population."""

@@ -23,10 +23,13 @@ CHANGES: dict[str, Any] = {
 }
 
 
-def run_of(placement: str, frames: int, folder: Path, **changes: Any) -> Running:
+def run_of(
+    placement: str, frames: int, folder: Path, *, faulty: bool = False, **changes: Any
+) -> Running:
     """A whole run of tic-tac-toe; the certificates that it ended with are finished."""
     config = placed(placement, "tictactoe", frames, **{**CHANGES, **changes})
     with Running(config, folder).start() as run:
+        run.faulty = faulty
         run.finish()
         run.engine.controller.certifier.finish()
     return run
@@ -128,7 +131,7 @@ def test_a_fault_is_found_within_the_first_period(
 ) -> None:
     fault(monkeypatch.setattr)
     snapshots = {"every_frames": 60}
-    run = run_of("serial", 320, tmp_path, snapshots=snapshots)
+    run = run_of("serial", 320, tmp_path, faulty=True, snapshots=snapshots)
     first = {name for name, ones in found(run).items() if any(one.round == 0 for one in ones)}
     assert by <= {name for name, ones in found(run).items() if ones}
     assert by & first, found(run)
@@ -174,7 +177,7 @@ def test_a_fault_of_a_round_is_found_in_its_own_period(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fault(monkeypatch.setattr)
-    run = run_of("serial", 900, tmp_path)
+    run = run_of("serial", 900, tmp_path, faulty=True)
     rounds = [record for record in run.sink.rounds if concerns(record.directive)]
     told = {(one.member, one.round) for one in found(run)[by]}
     assert rounds and (rounds[0].member, rounds[0].round) in told
@@ -191,6 +194,7 @@ def test_values_that_a_resume_loses_are_found_within_a_period(
     changed = {record.member for record in run.sink.rounds if record.directive.mutated}
     faults.values_are_lost(monkeypatch.setattr)
     with Running(config, tmp_path) as resumed:
+        resumed.faulty = True
         resumed.engine.restore(cut)
         resumed.finish()
         resumed.engine.controller.certifier.finish()
@@ -225,7 +229,7 @@ def test_a_fault_in_another_process_is_found(
     placement: str, fault: str, by: str, tmp_path: Path, in_children: Callable[[str], None]
 ) -> None:
     in_children(fault)
-    run = run_of(placement, 1200, tmp_path)
+    run = run_of(placement, 1200, tmp_path, faulty=True)
     certificates = found(run)[by]
     first = 1 if fault == "copies_keep_the_learning_rate" else 0
     assert certificates and min(one.round for one in certificates) <= first

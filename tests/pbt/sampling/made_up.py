@@ -122,7 +122,7 @@ class MadeUpGame:
 class NamesItself:
     """Stands for a network: its action is its own number, its recurrent state counts steps."""
 
-    state_size, version = STATE, 0
+    state_size, version, weights = STATE, 0, 0
 
     def __init__(self, policy: int, heads: int) -> None:
         self.model, self._policy, self._heads = self, policy, heads
