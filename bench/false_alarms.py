@@ -63,7 +63,7 @@ snapshots = { every_frames = 2_500, keep_newest = 10, thinned_every = 4 }
 checkpoints = { every_s = 5.0, keep = 2 }
 runtime = { placement = "PLACEMENT" }
 """
-GAMES = ("connect_four", "tictactoe", "leduc")
+GAMES = ("connect_four", "tictactoe", "rock_paper_scissors")
 PLACEMENTS = ("inline", "central")
 
 

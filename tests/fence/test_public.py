@@ -17,7 +17,26 @@ from tests.fence.record import Lists
 Stored = Mapping[str, Sequence[str]]
 Removed = Mapping[str, str]
 
-REMOVED: Removed = {}
+VERIFY = "`arena rounds verify` is called `arena verify` and verifies everything."
+REMOVED: Removed = {
+    **dict.fromkeys(
+        (
+            "commands: arena rounds verify",
+            "commands: arena rounds verify --data",
+            "commands: arena rounds verify --json",
+            "commands: arena rounds verify <argument 1>",
+            "json keys: arena rounds verify: copies",
+            "json keys: arena rounds verify: differences",
+            "json keys: arena rounds verify: games_read",
+            "json keys: arena rounds verify: ok",
+            "json keys: arena rounds verify: population",
+            "json keys: arena rounds verify: rounds",
+            "json keys: arena rounds verify: scores",
+            "json keys: arena rounds verify: scores_folded",
+        ),
+        VERIFY,
+    ),
+}
 """What is gone or renamed, as "list: item" -> the words of CHANGELOG.md that tell users.
 
 For example: {"metrics: curve kl": "The curve `kl` is called `kl_divergence`."}
