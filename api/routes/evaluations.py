@@ -17,6 +17,8 @@ from arena.league.match_requests import (
     get_match_request,
     match_request_page,
 )
+from arena.matches.report_schema import MarginReport
+from pbt.objective import ObjectiveKind
 
 router = APIRouter(prefix="/v1/evaluations", tags=["evaluations"])
 
@@ -50,13 +52,16 @@ class SprtBody(Body):
 class NewEvaluationBody(Body):
     """A match to play.
 
-    players  `random`, `first@best`, `tag/prey@best` (of one role), `first/m0`, `first/m0@1.2M` or a
-             snapshot's id; the score is that of the first
-    env      the game; needed only when none of the players was trained
-    games    how many games, in pairs or blocks; null: as `arena match` without --games
-    seed     the seed of everything random
-    greedy   play the most likely actions instead of sampled ones
-    sprt     a sequential test that may end the match early
+    players    `random`, `first@best`, `tag/prey@best` (of one role), `first/m0`, `first/m0@1.2M` or
+               a snapshot's id; the score is that of the first
+    env        the game; needed only when none of the players was trained
+    games      how many games, in pairs or blocks; null: as `arena match` without --games
+    seed       the seed of everything random
+    greedy     play the most likely actions instead of sampled ones
+    sprt       a sequential test that may end the match early
+    objective  what decides between the players: games won, margins or returns; null: what their
+               populations count in, or else what the game declares
+    fresh      its games count in no rating, and its seeds are those of no other match
     """
 
     players: Annotated[
@@ -67,6 +72,8 @@ class NewEvaluationBody(Body):
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
     greedy: bool = False
     sprt: SprtBody | None = None
+    objective: ObjectiveKind | None = None
+    fresh: bool = False
 
 
 class EvaluationStatistics(BaseModel):
@@ -81,6 +88,7 @@ class EvaluationStatistics(BaseModel):
     wins              games won
     draws             games drawn
     losses            games lost
+    margin            where margins decide, else null
     verdict           the result in words
     """
 
@@ -94,6 +102,7 @@ class EvaluationStatistics(BaseModel):
     wins: int
     draws: int
     losses: int
+    margin: MarginReport | None = None
     verdict: str
 
 
@@ -108,6 +117,8 @@ class EvaluationBody(BaseModel):
     seed         the seed of everything random
     greedy       the most likely actions are played instead of sampled ones
     sprt         the sequential test, null without one
+    objective    what decides between the players; null until the match begins, unless it was named
+    fresh        its games count in no rating
     games        games played so far
     planned      games planned
     statistics   null before the first complete pair, at larger tables, and for more players
@@ -127,6 +138,8 @@ class EvaluationBody(BaseModel):
     seed: int
     greedy: bool
     sprt: SprtBody | None
+    objective: ObjectiveKind | None
+    fresh: bool
     games: int
     planned: int | None
     statistics: EvaluationStatistics | None
@@ -158,7 +171,14 @@ def create_evaluation(change: Changing, body: NewEvaluationBody) -> Response:
     """
     sprt = None if body.sprt is None else (body.sprt.elo0, body.sprt.elo1)
     requested = RequestedMatch(
-        tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt
+        tuple(body.players),
+        body.env,
+        body.games,
+        body.seed,
+        body.greedy,
+        sprt,
+        body.objective,
+        body.fresh,
     )
     return change.once(
         body.model_dump(mode="json"),
@@ -220,6 +240,8 @@ def evaluation_body(row: MatchRequest) -> EvaluationBody:
         seed=requested.seed,
         greedy=requested.greedy,
         sprt=None if sprt is None else SprtBody(elo0=sprt[0], elo1=sprt[1]),
+        objective=report.get("objective", requested.objective),
+        fresh=requested.fresh,
         games=report.get("games", 0),
         planned=report.get("planned", requested.games),
         statistics=EvaluationStatistics.model_validate(report)

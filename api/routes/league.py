@@ -24,6 +24,7 @@ from arena.league.paging import match_game_page, match_page
 from arena.league.ratings import population_table
 from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from pbt.errors import PlayerError
+from pbt.objective import ObjectiveKind
 
 router = APIRouter(prefix="/v1", tags=["league"])
 
@@ -83,7 +84,8 @@ class MatchBody(BaseModel):
     players      kind and name of each
     games        games planned
     seed         the seed of everything random
-    settings     further settings of the match
+    objective    what decides between the players
+    settings     further settings of the match; `fresh` where its games count in no rating
     created_at   seconds since 1970
     finished_at  seconds since 1970, null for an unfinished one
     """
@@ -94,6 +96,7 @@ class MatchBody(BaseModel):
     players: list[dict[str, str]]
     games: int
     seed: int
+    objective: ObjectiveKind
     settings: dict[str, Any]
     created_at: float
     finished_at: float | None
@@ -129,9 +132,10 @@ Asked = Annotated[LeagueQuestion, made_from_request(LeagueQuestion)]
 
 @router.get("/ratings", operation_id="getRatings", response_model=dict[str, Any], responses=KNOWN)
 def ratings(asked: Asked) -> Response:
-    """The rating table as `arena league --json`; in games of one seat the mean returns.
+    """The rating table as `arena league --json`; where returns count, the mean returns.
 
-    The players are ordered by the lower end of their interval.
+    The players are ordered by the lower end of their interval. `objective` says what the numbers
+    count, `unit` what follows each.
     """
     return asked.answer(
         lambda: league_report(asked.here.league, asked.population, everyone=asked.all)
@@ -264,4 +268,11 @@ def snapshot_body(stored: StoredSnapshot) -> SnapshotBody:
 
 
 def match_body(match: Match) -> MatchBody:
-    return MatchBody(**{**asdict(match), "id": str(match.id), "env": match.env_name})
+    return MatchBody(
+        **{
+            **asdict(match),
+            "id": str(match.id),
+            "env": match.env_name,
+            "objective": match.objective,
+        }
+    )

@@ -12,7 +12,9 @@ from api.context import Here
 from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_league
 from api.routes.league import MatchId, the_match
 from arena.guests.program import FORFEIT_PREFIX
+from arena.matches.report_schema import MarginReport
 from arena.matches.stored import StoredDuel, stored_duel
+from pbt.objective import ObjectiveKind
 
 router = APIRouter(prefix="/v1/matches", tags=["league"])
 
@@ -28,9 +30,12 @@ class TallyBody(BaseModel):
 class MatchStatisticsBody(BaseModel):
     """The statistics of the first of two players. docs/schemas/match.json explains the fields.
 
-    nelo, nelo_low and nelo_high are null below 50 pairs, and in a match with a sequential test.
+    objective says what decides between the players; margin is null unless margins do. nelo,
+    nelo_low and nelo_high are null below 50 pairs, and in a match with a sequential test.
     """
 
+    objective: ObjectiveKind
+    margin: MarginReport | None
     games: int
     score: float
     low: float
@@ -73,11 +78,14 @@ def statistics(
     """
     match = the_match(here, match_id)
     return tagged_by_league(
-        here, request, if_none_match, lambda: statistics_table(stored_duel(here.league, match))
+        here,
+        request,
+        if_none_match,
+        lambda: statistics_table(stored_duel(here.league, match), match.objective),
     )
 
 
-def statistics_table(duel: StoredDuel | None) -> dict[str, Any] | None:
+def statistics_table(duel: StoredDuel | None, objective: ObjectiveKind) -> dict[str, Any] | None:
     """The values of a `MatchStatisticsBody`."""
     if duel is None:
         return None
@@ -87,6 +95,8 @@ def statistics_table(duel: StoredDuel | None) -> dict[str, Any] | None:
         **{
             name: value for name, value in table.items() if name in MatchStatisticsBody.model_fields
         },
+        "objective": objective,
+        "margin": None if duel.margin is None else asdict(duel.margin),
         "games": duel.statistics.total.games,
         "first_against_second": asdict(duel.statistics.first_against_second),
         "errors": duel.errors,

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 
 from arena.league.best_of_many import BestOfMany, best_of_many
 from arena.league.database import League
-from arena.league.matches import find_match
 from arena.league.ratings import RatingTable, Standing, best_standing
-from arena.matches.stored import stored_duel
+from arena.matches.fresh import fresh_strength
 from arena.stats.bradley_terry import BEST_MIN_GAMES
-from arena.stats.selection import fresh_headline
 from pbt.objective import ObjectiveKind
 
 ID_DIGITS = 8
@@ -72,21 +70,17 @@ def _claim_lines(
 
 def _fresh_text(league: League, match_id: int) -> str:
     """The strength against `random` in games that chose nothing, "" before the first one."""
-    found = stored_duel(league, find_match(league, match_id))
-    if found is None:
+    fresh = fresh_strength(league, match_id)
+    if fresh is None:
         return ""
-    if found.margin is not None:
-        margin = found.margin
-        ends = [
-            None if end is None else number_text(end, "margin") for end in (margin.low, margin.high)
-        ]
-        return f"{number_text(margin.mean, 'margin')} a game {_ends(*ends)}, {margin.units} units"
-    headline = fresh_headline(found.statistics)
-    ends = [
-        None if end is None else number_text(end, "win") for end in (headline.low, headline.high)
-    ]
-    value = "" if headline.elo is None else f"{number_text(headline.elo, 'win')} "
-    return f"Elo {value}{_ends(*ends)}, {headline.games} games"
+    value, low, high = (
+        None if number is None else number_text(number, fresh.objective)
+        for number in (fresh.value, fresh.low, fresh.high)
+    )
+    value = "" if value is None else f"{value} "
+    if fresh.objective == "margin":
+        return f"{value}a game {_ends(low, high)}, {fresh.units} units"
+    return f"Elo {value}{_ends(low, high)}, {fresh.units} games"
 
 
 def _ends(low: str | None, high: str | None) -> str:

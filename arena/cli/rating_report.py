@@ -5,7 +5,7 @@ from typing import Any
 
 from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
 from arena.cli.return_table import returns_report
-from arena.league.best_of_many import best_of_many
+from arena.league.best_of_many import BestOfMany, best_of_many
 from arena.league.database import League
 from arena.league.ratings import (
     RatingTable,
@@ -18,6 +18,7 @@ from arena.league.ratings import (
 )
 from arena.league.returns import return_standings
 from arena.league.summaries import roles_of
+from arena.matches.fresh import fresh_strength
 from arena.stats.cycles import cyclic_share, significant_cycles
 
 
@@ -41,10 +42,17 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
             role: by_role[role].player.name if role in by_role else None for role in roles
         },
         "best_of_many": {
-            role: asdict(best_of_many(league, name, own_table, role)) for role in roles
+            role: _claim_report(league, best_of_many(league, name, own_table, role))
+            for role in roles
         },
         **standings_report(table),
     }
+
+
+def _claim_report(league: League, claim: BestOfMany) -> dict[str, Any]:
+    """The claim, with the strength in its fresh games as `arena.matches.fresh.FreshStrength`."""
+    strength = None if claim.fresh is None else fresh_strength(league, claim.fresh)
+    return {**asdict(claim), "fresh_strength": None if strength is None else asdict(strength)}
 
 
 def standings_report(table: RatingTable) -> dict[str, Any]:

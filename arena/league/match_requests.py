@@ -19,21 +19,26 @@ from arena.league.rows import from_row, to_json
 from arena.league.schema import evaluations
 from arena.league.service_events import tell
 from pbt.errors import PlayerError
+from pbt.objective import ObjectiveKind
 
 MatchRequestState = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
 OPEN: tuple[MatchRequestState, ...] = ("PENDING", "RUNNING")
+POINT = ("games", "planned", "objective", "score", "low", "high", "margin")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedMatch:
     """The match that was requested.
 
-    players  names of players, A first
-    env      the game, where no player is a snapshot
-    games    how many; None: as many as `arena match` plays
-    seed     seed of the match
-    greedy   whether players take the most likely action
-    sprt     (elo0, elo1) of a sequential test that ends the match, None without one
+    players    names of players, A first
+    env        the game, where no player is a snapshot
+    games      how many; None: as many as `arena match` plays
+    seed       seed of the match
+    greedy     whether players take the most likely action
+    sprt       (elo0, elo1) of a sequential test that ends the match, None without one
+    objective  what decides between the players; None: what their populations count in, or else
+               what the game declares
+    fresh      whether its games count in no rating
     """
 
     players: tuple[str, ...]
@@ -42,6 +47,9 @@ class RequestedMatch:
     seed: int
     greedy: bool
     sprt: tuple[float, float] | None
+    # Stored requests of earlier versions name neither of these.
+    objective: ObjectiveKind | None = None
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +177,7 @@ def record_match_request(
 def _tell(connection: Connection, request: MatchRequest) -> None:
     """Adds an event that holds what a page needs to draw the next point of a match."""
     report = request.report or {}
-    shown = {name: report.get(name) for name in ("games", "planned", "score", "low", "high")}
+    shown = {name: report.get(name) for name in POINT}
     tell(
         connection,
         "evaluation",

@@ -124,8 +124,8 @@ def objective_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) ->
     if len(game.seat_roles) > 1 and len(counted) > 1:
         (one, a), (other, b) = list(counted.items())[:2]
         raise PlayerError(
-            f"{a.label} counts in {one}, {b.label} in {other}; expected one objective: say which "
-            f"with --objective {one} or --objective {other}"
+            f"{a.label} counts in {one}, {b.label} in {other}; expected one objective: set "
+            f"`objective` (on the command line --objective) to {one} or {other}"
         )
     named = next(iter(counted), None)
     return chosen_objective(

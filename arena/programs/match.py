@@ -83,7 +83,8 @@ def _begin(
     """
     request = match_request.request
     spec, players = resolve_players(request.players, data, request.env)
-    check_test(check_meeting(spec, players).seating, request.sprt is not None)
+    meeting = check_meeting(spec, players, request.objective)
+    check_test(meeting.seating, request.sprt is not None)
     return play_match(
         *players,
         games=request.games,
@@ -94,6 +95,8 @@ def _begin(
         on_start=lambda match: note_match(league, match_request.id, match.id),
         on_look=report_writer.look,
         env=spec,
+        objective=request.objective,
+        fresh=request.fresh,
     )
 
 

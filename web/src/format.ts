@@ -48,6 +48,22 @@ export function elo(value: number): string {
   return whole > 0 ? `+${whole}` : signed(String(whole));
 }
 
+/** Writes a margin with its sign and three digits that matter: "+0.66", "−12.5". */
+export function margin(value: number): string {
+  const rounded = Number(value.toPrecision(3));
+  return rounded > 0 ? `+${rounded}` : rounded === 0 ? "0" : signed(String(rounded));
+}
+
+/** Writes an interval; an open end leaves a bound: ">= +640". "" without both ends. */
+export function interval(
+  low: number | null,
+  high: number | null,
+  format: (value: number) => string,
+): string {
+  if (low !== null && high !== null) return `[${format(low)}, ${format(high)}]`;
+  return low !== null ? `>= ${format(low)}` : high !== null ? `<= ${format(high)}` : "";
+}
+
 /** Writes a duration in seconds as "3 min" or "2 h". */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));

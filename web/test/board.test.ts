@@ -183,7 +183,8 @@ describe("opponents", () => {
     const { chooseAgain } = await import("../src/pages/SitDown");
     const { opponents } = await import("../src/pages/opponents");
     const row = (id: string, player: string, kind: string, elo: number | null) =>
-      ({ id, player, kind, elo }) as never;
+      ({ id, player, kind, elo, low: elo, high: elo }) as never;
+    const report = (...players: never[]) => ({ objective: "win", players }) as never;
     const snapshot = (id: string, member: string, frames: number, has_weights = true) => ({
       id,
       member,
@@ -194,11 +195,11 @@ describe("opponents", () => {
     });
     const found = opponents(
       "first",
-      [
+      report(
         row("b", "first/m1@2k", "snapshot", 120.4),
         row("oneply", "oneply", "scripted", 80),
         row("a", "first/m0@1k", "snapshot", null),
-      ],
+      ),
       {
         items: [
           snapshot("a", "m0", 1000),
@@ -222,9 +223,9 @@ describe("opponents", () => {
       "m0 at 3k frames",
     ]);
     const two = [snapshot("a", "m0", 1000), { ...snapshot("b", "m1", 1000), role: "prey" }];
-    const names = opponents("tag", [], { items: two } as never).map((one) => one.name);
+    const names = opponents("tag", report(), { items: two } as never).map((one) => one.name);
     expect(names.slice(0, 2)).toEqual(["tag/player@best", "tag/prey@best"]);
-    expect(opponents("first", [], undefined).map((one) => one.name)).toEqual(["random"]);
+    expect(opponents("first", report(), undefined).map((one) => one.name)).toEqual(["random"]);
     expect([
       chooseAgain({ opponent: "first/m0@1k", seat: 1 }),
       chooseAgain({ opponent: "random", seat: 0 }),

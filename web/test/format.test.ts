@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { bytes, count, decimal, duration, elo, percent, short, span } from "../src/format";
+import {
+  bytes,
+  count,
+  decimal,
+  duration,
+  elo,
+  interval,
+  margin,
+  percent,
+  short,
+  span,
+} from "../src/format";
 import { csv } from "../src/ui/csv";
 
 /** What the service's own labels look like: three digits, rounded up. */
@@ -28,6 +39,24 @@ describe("numbers", () => {
       "−0.5",
       "1.23e−5",
     ]);
+  });
+  it("of margins have a sign and three digits", () => {
+    expect([0.66, 0.123456, 12.345, -0.5, 0, -0].map(margin)).toEqual([
+      "+0.66",
+      "+0.123",
+      "+12.3",
+      "−0.5",
+      "0",
+      "0",
+    ]);
+  });
+  it("with an open end are a bound", () => {
+    expect([
+      interval(250, 374, elo),
+      interval(640, null, elo),
+      interval(null, -200, elo),
+      interval(null, null, elo),
+    ]).toEqual(["[+250, +374]", ">= +640", "<= −200", ""]);
   });
   it("say what they are", () => {
     expect([

@@ -167,7 +167,7 @@ describe("the score of a match over its games", () => {
     const { withPoint } = await import("../src/pages/MatchRequest");
     let points: ReturnType<typeof withPoint> = [];
     for (let games = 2; games <= 20_000; games += 2)
-      points = withPoint(points, { games, score: 0.5, low: 0.4, high: 0.6 });
+      points = withPoint(points, { games, value: 0.5, low: 0.4, high: 0.6 });
     expect(points.length).toBeLessThanOrEqual(400);
     expect(points.length).toBeGreaterThan(100);
     expect([points[0]!.games, points.at(-1)!.games]).toEqual([2, 20_000]);
@@ -279,7 +279,7 @@ describe("anchors", () => {
       row("demo/m1@1k", "snapshot", "b"),
       row("random", "scripted", "random"),
     ];
-    const report = { players } as unknown as Parameters<typeof anchorsOf>[0];
+    const report = { objective: "win", players } as unknown as Parameters<typeof anchorsOf>[0];
     const snapshots = {
       items: [
         { id: "a", is_anchor: false },

@@ -132,6 +132,7 @@ def test_what_contradicts_itself_is_refused(shared: Service) -> None:
         {"colour": 1},
         {"games": "4"},
         {"greedy": "yes"},
+        {"fresh": 1},
     ):
         shared.call(
             "POST",
@@ -141,6 +142,17 @@ def test_what_contradicts_itself_is_refused(shared: Service) -> None:
         )
     shared.call("GET", "/v1/evaluations/4711", status=404)
     shared.call("POST", "/v1/evaluations/4711/cancel", status=404)
+
+
+def test_a_request_says_what_decides_and_whether_its_games_are_fresh(service: Service) -> None:
+    made = seen(service, ask(service, "quick", objective="margin", fresh=True))
+    assert (made["objective"], made["fresh"]) == ("margin", True)
+    plain = seen(service, ask(service, "quick"))
+    assert (plain["objective"], plain["fresh"]) == (None, False)
+    body = {"players": ["quick", "random"], "env": "connect_four", "objective": "chips"}
+    problem = service.call("POST", "/v1/evaluations", body, status=422)
+    assert [error["pointer"] for error in problem["errors"]] == ["/objective"]
+    assert "'win', 'margin' or 'return'" in problem["errors"][0]["detail"]
 
 
 def test_a_repeated_request_is_one_match(service: Service) -> None:

@@ -3,12 +3,17 @@
  * the same ones.
  */
 
+/** What a number counts: games won, margins or returns. */
+export type Objective = "win" | "margin" | "return";
+
+/** A row of ratings. It has `elo` where games won count, `margin` where margins do. */
 export interface RatedPlayer {
   rank: number | null;
   player: string;
   kind: "snapshot" | "scripted" | "guest";
   id: string;
-  elo: number | null;
+  elo?: number | null;
+  margin?: number | null;
   low: number | null;
   high: number | null;
   provisional: boolean;
@@ -25,7 +30,10 @@ export interface RatedPlayer {
   opponents: number;
 }
 
-/** A row of mean returns: a game of one seat has no winner. */
+/**
+ * A row of mean returns. In games of several seats `mean_return` is that with itself in all seats,
+ * `cross_play` that beside other players, and `gap` the difference.
+ */
 export interface ReturnRow {
   player: string;
   kind: "snapshot";
@@ -34,17 +42,54 @@ export interface ReturnRow {
   mean_return: number;
   low: number | null;
   high: number | null;
+  cross_play: number | null;
+  cross_play_games: number;
+  gap: number | null;
 }
 
-export interface RatingReport {
+/** What may be claimed of the best of many (`arena.league.best_of_many`). */
+export interface BestOfMany {
+  candidates: number;
+  low: number | null;
+  may_be_best: number | null;
+  may_be_random: boolean | null;
+  /** The number of the match whose games count in no rating. */
+  fresh: number | null;
+  fresh_strength: FreshStrength | null;
+}
+
+export interface FreshStrength {
+  objective: Objective;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  units: number;
+}
+
+interface ReportHead {
   population: string;
   everyone: boolean;
+  /** null where members play several roles: each has its own in `best_by_role`. */
   best: string | null;
+  best_by_role: Record<string, string | null>;
   rating: string;
-  players: RatedPlayer[] | ReturnRow[];
+  unit: string;
   cycles?: Circle[];
   cyclic_share?: CyclicShare;
 }
+
+export interface RatedReport extends ReportHead {
+  objective: "win" | "margin";
+  players: RatedPlayer[];
+  best_of_many: Record<string, BestOfMany>;
+}
+
+export interface ReturnReport extends ReportHead {
+  objective: "return";
+  players: ReturnRow[];
+}
+
+export type RatingReport = RatedReport | ReturnReport;
 
 /** Players of which each beats the next. p: the chance of such a circle if ratings explained all */
 export interface Circle {
@@ -97,9 +142,14 @@ export interface Lineage {
   steps: LineageStep[];
 }
 
-/** Tells whether the rows are ratings. Games of one seat have rows of returns instead. */
-export function isRated(rows: RatingReport["players"]): rows is RatedPlayer[] {
-  return rows.every((row) => "elo" in row);
+/** The margin of a match of two, seen by its first player (`MarginReport` of the service). */
+export interface Margin {
+  units: number;
+  mean: number;
+  low: number | null;
+  high: number | null;
+  interval: string;
+  los: number;
 }
 
 export interface Tally {
@@ -117,6 +167,8 @@ export interface Duel extends Tally {
   score: number;
   low: number;
   high: number;
+  /** null unless margins decide; reports of earlier versions have none */
+  margin?: Margin | null;
   /** "sequence": the intervals hold at any stop, since a sequential test may stop the match */
   interval: string;
   elo: number | null;

@@ -3,6 +3,7 @@ import type { Got } from "../api/client";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
 import { labelOf } from "../playerLabels";
+import { countedIn } from "../strength";
 import { to } from "../address";
 import { Downloads } from "../ui/Downloads";
 import { Pages, usePage } from "../ui/paging";
@@ -60,6 +61,10 @@ export function Match({ id }: { id: string }) {
               <Fact name="games planned">{match.games}</Fact>
               <Fact name="seed">{match.seed}</Fact>
               <Fact name="moves">{match.settings["greedy"] ? "greedy" : "sampled"}</Fact>
+              <Fact name="decided by">{countedIn(match.objective).decides}</Fact>
+              {match.settings["fresh"] === true && (
+                <Fact name="ratings">its games are fresh: they count in none</Fact>
+              )}
               <Fact name="begun">{when(match.created_at)}</Fact>
               <Fact name="finished">
                 {match.finished_at === null ? (

@@ -7,8 +7,9 @@ import { change, type Got } from "../api/client";
 import type { MatchReport } from "../api/reports";
 import { session } from "../api/session";
 import { OFTEN_MS, useGet } from "../api/useGet";
-import { count, decimal, percent, when } from "../format";
+import { count, decimal, when } from "../format";
 import { to } from "../address";
+import { countedIn, type Headline, headlineOf } from "../strength";
 import { Chart } from "../ui/Chart";
 import { saveFile } from "../ui/Downloads";
 import { Figure } from "../ui/Figure";
@@ -20,23 +21,32 @@ import { MatchStatistics } from "./MatchStatistics";
 
 type Body = Got<"/v1/evaluations/{evaluation_id}">;
 
-/** The score after a number of games. */
+/** The score, or the margin where margins decide, after a number of games. */
 interface ScorePoint {
   games: number;
-  score: number;
-  low: number;
-  high: number;
+  value: number;
+  low: number | null;
+  high: number | null;
 }
 
 /** More points than a chart has pixels to show. */
 const MOST_POINTS = 400;
 
-const SCORE_COLUMNS: readonly Column<ScorePoint>[] = [
-  { name: "games", value: (row) => row.games, numeric: true },
-  { name: "score", value: (row) => row.score, show: (row) => percent(row.score), numeric: true },
-  { name: "low", value: (row) => row.low, show: (row) => percent(row.low), numeric: true },
-  { name: "high", value: (row) => row.high, show: (row) => percent(row.high), numeric: true },
-];
+/** Returns the columns of the numbers below the chart. */
+function scoreColumns({ name, format }: Headline): readonly Column<ScorePoint>[] {
+  const number = (of: string, value: (row: ScorePoint) => number | null): Column<ScorePoint> => ({
+    name: of,
+    value,
+    show: (row) => <Value of={value(row)} format={format} why="the games give no interval" />,
+    numeric: true,
+  });
+  return [
+    { name: "games", value: (row) => row.games, numeric: true },
+    number(name.toLowerCase(), (row) => row.value),
+    number("low", (row) => row.low),
+    number("high", (row) => row.high),
+  ];
+}
 
 export function MatchRequest({ id }: { id: string }) {
   const [over, setOver] = useState(false);
@@ -62,29 +72,12 @@ export function MatchRequest({ id }: { id: string }) {
           {body.message && <p class={body.state === "FAILED" ? "wrong" : "note"}>{body.message}</p>}
           <Numbers body={body} />
           <Facts body={body} />
-          {points.length > 1 && (
-            <Figure
-              title="Score as games came in"
-              note="with its 95 % interval, as this page saw it"
-              columns={SCORE_COLUMNS}
-              rows={points}
-            >
-              <Chart
-                label="Score over games"
-                lines={[
-                  {
-                    name: body.players[0]!,
-                    colour: 0,
-                    x: points.map((point) => point.games),
-                    y: points.map((point) => point.score),
-                    low: points.map((point) => point.low),
-                    high: points.map((point) => point.high),
-                  },
-                ]}
-                format={(share) => percent(share, 0)}
-                unit="games"
-              />
-            </Figure>
+          {points.length > 1 && body.statistics && (
+            <ScoreFigure
+              points={points}
+              of={headlineOf(body.statistics)}
+              first={body.players[0]!}
+            />
           )}
           <div class="downloads">
             {body.match && <a href={to(["matches", body.match])}>Its games</a>}
@@ -105,6 +98,41 @@ export function MatchRequest({ id }: { id: string }) {
         </>
       )}
     </Shown>
+  );
+}
+
+function ScoreFigure({
+  points,
+  of,
+  first,
+}: {
+  points: readonly ScorePoint[];
+  of: Headline;
+  first: string;
+}) {
+  return (
+    <Figure
+      title={`${of.name} as games came in`}
+      note="with its 95 % interval, as this page saw it"
+      columns={scoreColumns(of)}
+      rows={points}
+    >
+      <Chart
+        label={`${of.name} over games`}
+        lines={[
+          {
+            name: first,
+            colour: 0,
+            x: points.map((point) => point.games),
+            y: points.map((point) => point.value),
+            low: points.map((point) => point.low),
+            high: points.map((point) => point.high),
+          },
+        ]}
+        format={of.tick}
+        unit="games"
+      />
+    </Figure>
   );
 }
 
@@ -162,6 +190,14 @@ function Facts({ body }: { body: Body }) {
         {body.env ?? <Value of={null} format={String} why="known when it begins" />}
       </Fact>
       <Fact name="seed">{body.seed}</Fact>
+      <Fact name="decided by">
+        {body.objective ? (
+          countedIn(body.objective).decides
+        ) : (
+          <Value of={null} format={String} why="known when it begins" />
+        )}
+      </Fact>
+      {body.fresh && <Fact name="ratings">its games are fresh: they count in none</Fact>}
       <Fact name="moves">{body.greedy ? "greedy" : "sampled"}</Fact>
       {body.sprt && (
         <Fact name="sequential test">
@@ -202,15 +238,10 @@ function useScorePoints(body: Body | undefined): readonly ScorePoint[] {
   const [points, setPoints] = useState<readonly ScorePoint[]>([]);
   const { statistics, games } = body ?? {};
   useEffect(() => {
-    if (statistics && games)
-      setPoints((old) =>
-        withPoint(old, {
-          games,
-          score: statistics.score,
-          low: statistics.low,
-          high: statistics.high,
-        }),
-      );
+    if (statistics && games) {
+      const { value, low, high } = headlineOf(statistics);
+      setPoints((old) => withPoint(old, { games, value, low, high }));
+    }
   }, [games]);
   return points;
 }

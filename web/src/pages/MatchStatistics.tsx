@@ -1,8 +1,10 @@
 /**
- * `MatchStatistics` shows the numbers of a match of two: score, interval, Elo, pairs, seats, games.
+ * `MatchStatistics` shows the numbers of a match of two: first what decides it, the score or the
+ * margin, with its interval; then Elo, pairs, seats, games.
  */
 import type { Duel, Tally } from "../api/reports";
-import { decimal, elo, percent } from "../format";
+import { decimal, elo, interval, percent } from "../format";
+import { type Decided, headlineOf } from "../strength";
 import { Fact, Value } from "../ui/value";
 
 /** first, second: the players' names; the numbers are those of the first one */
@@ -17,30 +19,41 @@ export function MatchStatistics({
   second: string;
   verdict: string;
 }) {
+  const headline = headlineOf(of);
   return (
     <section class="figure" aria-label="Statistics">
       <h2>
-        Score of {first}: <span class="number">{percent(of.score)}</span>{" "}
+        {headline.name} of {first}: <span class="number">{headline.text}</span>{" "}
         <small class="number">
-          [{percent(of.low)}, {percent(of.high)}]
-          {of.interval === "sequence" && " at any stop"}
+          {headline.interval}
+          {(of.margin ?? of).interval === "sequence" && " at any stop"}
         </small>
       </h2>
-      <Bar of={of} first={first} second={second} />
+      {!of.margin && <Bar of={of} first={first} second={second} />}
       <p>{verdict}</p>
       <dl class="facts">
+        {of.margin && (
+          <Fact name="score">
+            {percent(of.score)}{" "}
+            <small class="number">{interval(of.low, of.high, percent)}</small>
+          </Fact>
+        )}
         <Fact name="won – drawn – lost">
           <Won of={of} />
         </Fact>
         <Fact name="Elo">
           <Value of={of.elo} format={elo} why="the score has no finite Elo" />{" "}
-          <small class="number">{interval(of.elo_low, of.elo_high)}</small>
+          <small class="number">{interval(of.elo_low, of.elo_high, elo)}</small>
         </Fact>
         <Fact name="normalised Elo">
-          <Value of={of.nelo} format={elo} why="fewer than 50 pairs, all alike, or a sequential test" />{" "}
-          <small class="number">{interval(of.nelo_low, of.nelo_high)}</small>
+          <Value
+            of={of.nelo}
+            format={elo}
+            why="fewer than 50 pairs, all alike, or a sequential test"
+          />{" "}
+          <small class="number">{interval(of.nelo_low, of.nelo_high, elo)}</small>
         </Fact>
-        <Fact name="likely the stronger">{percent(of.los)}</Fact>
+        <Fact name="likely the stronger">{percent((of.margin ?? of).los)}</Fact>
         <Fact name="in the first seat">
           <Won of={of.as_first} />
         </Fact>
@@ -119,16 +132,12 @@ function Pairs({ counts, first }: { counts: readonly number[]; first: string }) 
   );
 }
 
-/** Writes an interval. With a score of 0 or 1 one end is beyond every rating. */
-function interval(low: number | null, high: number | null): string {
-  if (low !== null && high !== null) return `[${elo(low)}, ${elo(high)}]`;
-  return low !== null ? `above ${elo(low)}` : high !== null ? `below ${elo(high)}` : "";
-}
-
-/** Returns the verdict that follows from the interval. */
-export function verdictOf(of: Duel, first: string, second: string): string {
-  if (of.low > 0.5) return `${first} is stronger (95 %).`;
-  return of.high < 0.5
-    ? `${second} is stronger (95 %).`
-    : "Not decided (95 %): the interval holds one half.";
+/** Returns the verdict that follows from the interval of what decides. */
+export function verdictOf(of: Decided, first: string, second: string): string {
+  const { low, high, even, name } = headlineOf(of);
+  if (low !== null && low > even) return `${first} is stronger (95 %).`;
+  if (high !== null && high < even) return `${second} is stronger (95 %).`;
+  if (low === null && high === null) return "Not decided: the games give no interval.";
+  const middle = name === "Score" ? "one half" : "0";
+  return `Not decided (95 %): the interval holds ${middle}.`;
 }

@@ -4,9 +4,10 @@
 import type { Got } from "../api/client";
 import { session } from "../api/session";
 import { useGet } from "../api/useGet";
-import { percent, when } from "../format";
+import { interval, percent, when } from "../format";
 import { labelOf } from "../playerLabels";
 import { query, setQuery, to } from "../address";
+import { headlineOf } from "../strength";
 import { Pages, usePage } from "../ui/paging";
 import { Empty, Shown } from "../ui/state";
 import { type Column, Table } from "../ui/table";
@@ -42,10 +43,10 @@ const REQUEST_COLUMNS: readonly Column<RequestedMatch>[] = [
 function score({ statistics }: RequestedMatch) {
   if (!statistics)
     return <Value of={null} format={percent} why="no whole pair yet, or more than two players" />;
+  const { text, low, high, tick } = headlineOf(statistics);
   return (
     <span class="number">
-      {percent(statistics.score)}{" "}
-      <small>{`[${percent(statistics.low, 0)}, ${percent(statistics.high, 0)}]`}</small>
+      {text} <small>{interval(low, high, tick)}</small>
     </span>
   );
 }

@@ -3,7 +3,7 @@
  * have met.
  */
 import { useState } from "preact/hooks";
-import { gameOf, isRated, type RatingReport } from "../api/reports";
+import { gameOf, type RatingReport } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { query, setQuery } from "../address";
 import { Shown } from "../ui/state";
@@ -65,8 +65,7 @@ function PlayerChoices({ population }: { population: string }) {
       {(report) => (
         <Shown query={snapshots} what="snapshots">
           {(list) => {
-            const { players: rows } = report as unknown as RatingReport;
-            const choices = opponents(population, isRated(rows) ? rows : [], list);
+            const choices = opponents(population, report as unknown as RatingReport, list);
             const players = [asked[0] ?? choices[0]!.name, asked[1] ?? choices.at(-1)!.name];
             return (
               <>

@@ -4,10 +4,10 @@
  */
 import type { Got } from "../api/client";
 import type { Lineage, LineageStep, Pair, RatingReport, WinMatrixReport } from "../api/reports";
-import { isRated } from "../api/reports";
 import { type Query, useGet } from "../api/useGet";
-import { bytes, count, decimal, elo, percent, when } from "../format";
+import { bytes, count, decimal, percent, when } from "../format";
 import { to } from "../address";
+import { countedIn, strengthOf } from "../strength";
 import { Chart } from "../ui/Chart";
 import { Downloads } from "../ui/Downloads";
 import { Figure } from "../ui/Figure";
@@ -18,6 +18,7 @@ import { type Column, Table } from "../ui/table";
 import { Fact, Value } from "../ui/value";
 import { PlayerLink } from "./PlayerLink";
 import { SitDownLink } from "./SitDownLink";
+import { Strength } from "./Strength";
 
 const STEPS: readonly Column<LineageStep>[] = [
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
@@ -70,9 +71,9 @@ export function Policy({ population, player }: { population: string; player: str
       {(answer) => {
         const lineage = answer as unknown as Lineage;
         const snapshot = snapshots.value?.items.find((one) => one.id === lineage.snapshot);
-        const rated = ((ratings.value as unknown as RatingReport | undefined)?.players ?? []).find(
-          (row) => row.id === lineage.snapshot,
-        );
+        const table = ratings.value as unknown as RatingReport | undefined;
+        const rated = table?.players.find((row) => row.id === lineage.snapshot);
+        const strength = table && rated && strengthOf(rated, table.objective);
         const steps = [...lineage.steps].reverse();
         return (
           <>
@@ -80,22 +81,15 @@ export function Policy({ population, player }: { population: string; player: str
               <a href={to(["populations", population])}>{population}</a>/{player}
             </h1>
             <dl class="facts">
-              <Fact name="Elo">
-                {rated && isRated([rated] as RatingReport["players"]) && "elo" in rated ? (
+              <Fact name={table ? countedIn(table.objective).name : "rating"}>
+                {strength ? (
                   <>
-                    <Value
-                      of={rated.elo}
-                      format={elo}
-                      why="no chain of games connects it to the others"
-                    />{" "}
-                    {rated.low !== null && rated.high !== null && (
-                      <small class="number">{`[${elo(rated.low)}, ${elo(rated.high)}]`}</small>
-                    )}
+                    <Strength of={strength} /> <small class="number">{strength.interval}</small>
                   </>
                 ) : (
                   <Value
                     of={null}
-                    format={elo}
+                    format={String}
                     why={whyNot(ratings, "it has not played for a rating")}
                   />
                 )}

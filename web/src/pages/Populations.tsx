@@ -1,10 +1,11 @@
 /** `Populations` is the page that lists all populations. */
 import type { Schemas } from "../api/client";
-import { isRated, type RatingReport } from "../api/reports";
+import type { RatingReport } from "../api/reports";
 import { session } from "../api/session";
 import { OFTEN_MS, type Query, SELDOM_MS, useGet } from "../api/useGet";
-import { count, decimal, duration, elo, short } from "../format";
+import { count, duration, short } from "../format";
 import { to } from "../address";
+import { bestOf, strengthOf } from "../strength";
 import { Pages, usePage } from "../ui/paging";
 import { useSpeed } from "../ui/speed";
 import { Empty, Shown, whyNot } from "../ui/state";
@@ -12,6 +13,7 @@ import { Value } from "../ui/value";
 import { Warnings } from "../ui/Warnings";
 import { PopulationActions } from "./PopulationActions";
 import { StateChip } from "./StateChip";
+import { Strength } from "./Strength";
 
 type Population = Schemas["PopulationBody"];
 
@@ -140,37 +142,30 @@ function Row({ of, again }: { of: Population; again: () => void }) {
   );
 }
 
-/** Shows the best rating, or mean return, with its interval. */
+/** Shows the rating, or mean return, of the best of each role, with its interval. */
 function Best({ of }: { of: Query<unknown> }) {
   const report = of.value as RatingReport | undefined;
-  if (!report) return <Value of={null} format={elo} why={whyNot(of, "")} />;
-  const best = report.players.find((row) => row.id === report.best);
-  if (!best)
-    return <Value of={null} format={elo} why="no snapshot has enough evaluation games yet" />;
-  const value = isRated([best] as RatingReport["players"])
-    ? "elo" in best
-      ? best.elo
-      : null
-    : null;
+  if (!report) return <Value of={null} format={String} why={whyNot(of, "")} />;
+  const rows = bestOf(report).flatMap(
+    ({ id }) => report.players.find((row) => row.id === id) ?? [],
+  );
+  if (rows.length === 0)
+    return <Value of={null} format={String} why="no snapshot has enough evaluation games yet" />;
   return (
     <>
-      {value !== null ? (
-        <strong class="number">{elo(value)}</strong>
-      ) : (
-        "mean_return" in best && <strong class="number">{decimal(best.mean_return)}</strong>
-      )}
-      {best.low !== null && best.high !== null && (
-        <small class="number">
-          {" "}
-          [
-          {value !== null
-            ? `${elo(best.low)}, ${elo(best.high)}`
-            : `${decimal(best.low)}, ${decimal(best.high)}`}
-          ]
-        </small>
-      )}
-      <br />
-      <small>{short(best.player)}</small>
+      {rows.map((row) => {
+        const strength = strengthOf(row, report.objective);
+        return (
+          <div key={row.id}>
+            <strong>
+              <Strength of={strength} />
+            </strong>{" "}
+            <small class="number">{strength.interval}</small>
+            <br />
+            <small>{short(row.player)}</small>
+          </div>
+        );
+      })}
     </>
   );
 }

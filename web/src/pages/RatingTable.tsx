@@ -1,16 +1,19 @@
 /**
- * `RatingTable` shows the ratings of a population, or of all that play its game. In games of one
- * seat it shows mean returns.
+ * `RatingTable` shows the ratings of a population, or of all that play its game. Where
+ * returns count it shows mean returns.
  */
-import { isRated, type RatedPlayer, type RatingReport, type ReturnRow } from "../api/reports";
-import { decimal, elo, percent } from "../format";
+import { to } from "../address";
+import type { Objective, RatedPlayer, RatingReport, ReturnRow } from "../api/reports";
+import { decimal, margin, percent } from "../format";
 import { Downloads } from "../ui/Downloads";
 import { Empty } from "../ui/state";
 import { type Column, Table } from "../ui/table";
 import { Hint, Value } from "../ui/value";
+import { bestTexts } from "./bestTexts";
 import { PlayerLink } from "./PlayerLink";
+import { strengthColumns } from "./Strength";
 
-const RATED: readonly Column<RatedPlayer>[] = [
+const PLAYER: readonly Column<RatedPlayer>[] = [
   {
     name: "rank",
     value: (row) => row.rank,
@@ -18,26 +21,9 @@ const RATED: readonly Column<RatedPlayer>[] = [
     numeric: true,
   },
   { name: "player", value: (row) => row.player, show: rated },
-  {
-    name: "Elo",
-    value: (row) => row.elo,
-    show: (row) => (
-      <Value of={row.elo} format={elo} why="no chain of games connects it to the others" />
-    ),
-    numeric: true,
-  },
-  {
-    name: "low",
-    value: (row) => row.low,
-    show: (row) => <Value of={row.low} format={elo} why="no interval" />,
-    numeric: true,
-  },
-  {
-    name: "high",
-    value: (row) => row.high,
-    show: (row) => <Value of={row.high} format={elo} why="no interval" />,
-    numeric: true,
-  },
+];
+
+const RESULTS: readonly Column<RatedPlayer>[] = [
   { name: "games", value: (row) => row.games, numeric: true },
   { name: "won", value: (row) => row.wins, numeric: true },
   { name: "drawn", value: (row) => row.draws, numeric: true },
@@ -91,54 +77,103 @@ function againstBest(row: RatedPlayer) {
   );
 }
 
-const RETURNS: readonly Column<ReturnRow>[] = [
+const RETURNED: readonly Column<ReturnRow>[] = [
   { name: "player", value: (row) => row.player, show: (row) => <PlayerLink label={row.player} /> },
-  {
-    name: "mean return",
-    value: (row) => row.mean_return,
-    show: (row) => <Value of={row.mean_return} format={decimal} why="no games" />,
-    numeric: true,
-  },
-  {
-    name: "low",
-    value: (row) => row.low,
-    show: (row) => <Value of={row.low} format={decimal} why="one game has no interval" />,
-    numeric: true,
-  },
-  {
-    name: "high",
-    value: (row) => row.high,
-    show: (row) => <Value of={row.high} format={decimal} why="one game has no interval" />,
-    numeric: true,
-  },
-  { name: "games", value: (row) => row.games, numeric: true },
 ];
+const RETURN_GAMES: Column<ReturnRow> = {
+  name: "games",
+  value: (row) => row.games,
+  numeric: true,
+};
+const ALONE = "it never played beside others";
+const CROSSED: readonly Column<ReturnRow>[] = [
+  {
+    name: "cross-play",
+    value: (row) => row.cross_play,
+    show: (row) => <Value of={row.cross_play} format={decimal} why={ALONE} />,
+    numeric: true,
+  },
+  { name: "its games", value: (row) => row.cross_play_games, numeric: true },
+  {
+    name: "gap",
+    value: (row) => row.gap,
+    show: (row) => (
+      <Value of={row.gap} format={margin} why="it takes games with itself and beside others" />
+    ),
+    numeric: true,
+  },
+];
+
+/** Returns the columns of ratings. */
+function ratedColumns(objective: Objective): readonly Column<RatedPlayer>[] {
+  return [...PLAYER, ...strengthColumns<RatedPlayer>(objective, (row) => row), ...RESULTS];
+}
+
+/** Returns the columns of mean returns; cross-play has some where any player sat beside others. */
+export function returnColumns(rows: readonly ReturnRow[]): readonly Column<ReturnRow>[] {
+  const crossed = rows.some((row) => row.cross_play !== null);
+  return [
+    ...RETURNED,
+    ...strengthColumns<ReturnRow>("return", (row) => row),
+    RETURN_GAMES,
+    ...(crossed ? CROSSED : []),
+  ];
+}
 
 export function RatingTable({ report }: { report: RatingReport }) {
   if (report.players.length === 0) return <NoGames />;
   return (
     <section>
       <p class="note">{report.rating}.</p>
-      {isRated(report.players) ? (
-        <>
-          <Table label="Ratings" columns={RATED} rows={report.players} id={(row) => row.id} />
-          <Downloads
-            name={`ratings of ${report.population}`}
-            columns={RATED}
-            rows={report.players}
-          />
-        </>
+      {report.objective === "return" ? (
+        <Rows
+          what="Returns"
+          of={report.population}
+          columns={returnColumns(report.players)}
+          rows={report.players}
+        />
       ) : (
-        <>
-          <Table label="Returns" columns={RETURNS} rows={report.players} id={(row) => row.id} />
-          <Downloads
-            name={`returns of ${report.population}`}
-            columns={RETURNS}
-            rows={report.players}
-          />
-        </>
+        <Rows
+          what="Ratings"
+          of={report.population}
+          columns={ratedColumns(report.objective)}
+          rows={report.players}
+        />
       )}
+      <Best of={report} />
     </section>
+  );
+}
+
+function Rows<Row extends { id: string }>({
+  what,
+  of,
+  columns,
+  rows,
+}: {
+  what: string;
+  of: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+}) {
+  return (
+    <>
+      <Table label={what} columns={columns} rows={rows} id={(row) => row.id} />
+      <Downloads name={`${what.toLowerCase()} of ${of}`} columns={columns} rows={rows} />
+    </>
+  );
+}
+
+/** Says which player is the best of each role, and what may be claimed of it. */
+function Best({ of }: { of: RatingReport }) {
+  return (
+    <>
+      {bestTexts(of).map(({ text, match }) => (
+        <p key={text} class="note">
+          {text} {match !== null && <a href={to(["matches", String(match)])}>Its fresh games</a>}
+        </p>
+      ))}
+    </>
   );
 }
 

@@ -4,7 +4,7 @@
  */
 import { useState } from "preact/hooks";
 import { change } from "../api/client";
-import { gameOf, isRated, type RatingReport } from "../api/reports";
+import { gameOf, type RatingReport } from "../api/reports";
 import { session } from "../api/session";
 import { useGet } from "../api/useGet";
 import { hasBoard } from "../board";
@@ -106,8 +106,7 @@ function FormOfPopulation({ population, populations, cut }: Omit<Choosing, "env"
           {(report) => (
             <Shown query={snapshots} what="snapshots">
               {(list) => {
-                const { players } = report as unknown as RatingReport;
-                const choices = opponents(population, isRated(players) ? players : [], list);
+                const choices = opponents(population, report as unknown as RatingReport, list);
                 return (
                   <Form
                     population={population}

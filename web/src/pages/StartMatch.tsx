@@ -49,13 +49,14 @@ export function MatchForm({
   children?: preact.ComponentChildren;
 }) {
   const [games, setGames] = useState(GAMES);
+  const [fresh, setFresh] = useState(false);
   const { busy, problem, send } = useSending();
   const start = async () => {
     const made = await change(
       "post",
       "/v1/evaluations",
       {},
-      { players, games, ...(env !== undefined && { env }) },
+      { players, games, fresh, ...(env !== undefined && { env }) },
     );
     go(to(["evaluations", made.id]));
   };
@@ -77,6 +78,14 @@ export function MatchForm({
           onInput={(event) => setGames(event.currentTarget.valueAsNumber)}
         />
         <small>in pairs: the same seed twice, seats swapped</small>
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={fresh}
+          onChange={(event) => setFresh(event.currentTarget.checked)}
+        />{" "}
+        fresh: it counts in no rating
       </label>
       {problem && (
         <p class="wrong" role="alert">

@@ -1,7 +1,8 @@
 /** This file lists the players that a person can choose in a form. */
 import type { Got } from "../api/client";
-import type { RatedPlayer } from "../api/reports";
-import { count, elo } from "../format";
+import type { RatingReport } from "../api/reports";
+import { count } from "../format";
+import { countedIn, type ReportRow, strengthOf } from "../strength";
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
 
@@ -11,17 +12,19 @@ type Snapshots = Got<"/v1/populations/{name}/snapshots">;
  */
 export function opponents(
   population: string,
-  rated: readonly RatedPlayer[],
+  { objective, players }: RatingReport,
   snapshots: Snapshots | undefined,
 ): { name: string; title: string }[] {
+  const rated: readonly ReportRow[] = players;
   const byId = new Map(rated.map((row, place) => [row.id, { row, place }]));
   const there = (snapshots?.items ?? []).filter((one) => one.has_weights && !one.superseded);
   const place = (id: string) => byId.get(id)?.place ?? rated.length;
   const strongest = [...there].sort((a, b) => place(a.id) - place(b.id) || b.frames - a.frames);
   const frozen = strongest.map((one) => {
     const name = `${population}/${one.member}@${count(one.frames)}`;
-    const rating = byId.get(one.id)?.row.elo ?? null;
-    const strength = rating === null ? "" : `, Elo ${elo(rating)}`;
+    const row = byId.get(one.id)?.row;
+    const known = row ? strengthOf(row, objective).text : null;
+    const strength = known === null ? "" : `, ${countedIn(objective).amount(known)}`;
     return { name, title: `${one.member} at ${count(one.frames)} frames${strength}` };
   });
   const scripted = [

@@ -3,58 +3,39 @@
  * that they were trained for, and their score against a player that does not change.
  */
 import type { Got } from "../../api/client";
-import {
-  isRated,
-  type RatedPlayer,
-  type RatingReport,
-  type WinMatrixReport,
-} from "../../api/reports";
-import { elo, percent } from "../../format";
+import type { Objective, RatingReport, WinMatrixReport } from "../../api/reports";
+import { percent } from "../../format";
+import { countedIn, type ReportRow, strengthOf } from "../../strength";
 import { query, setQuery } from "../../address";
 import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
 import type { Line } from "../../ui/lines";
 import { type Cell, cells } from "../../ui/Matrix";
 import type { Column } from "../../ui/table";
-import { Value } from "../../ui/value";
+import { strengthColumns } from "../Strength";
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
 
 interface RatedSnapshot {
   member: string;
   frames: number;
-  row: RatedPlayer;
+  row: ReportRow;
 }
 
 interface Met extends RatedSnapshot {
   cell: Cell;
 }
 
-const RATING: readonly Column<RatedSnapshot>[] = [
-  { name: "member", value: (one) => one.member },
-  { name: "frames", value: (one) => one.frames, numeric: true },
-  {
-    name: "Elo",
-    value: (one) => one.row.elo,
-    show: (one) => (
-      <Value of={one.row.elo} format={elo} why="no chain of games connects it to the others" />
-    ),
-    numeric: true,
-  },
-  {
-    name: "low",
-    value: (one) => one.row.low,
-    show: (one) => <Value of={one.row.low} format={elo} why="no interval" />,
-    numeric: true,
-  },
-  {
-    name: "high",
-    value: (one) => one.row.high,
-    show: (one) => <Value of={one.row.high} format={elo} why="no interval" />,
-    numeric: true,
-  },
-  { name: "games", value: (one) => one.row.games, numeric: true },
-];
+/** Returns the columns of the numbers below the chart. */
+function ratingColumns(objective: Objective): readonly Column<RatedSnapshot>[] {
+  return [
+    { name: "member", value: (one) => one.member },
+    { name: "frames", value: (one) => one.frames, numeric: true },
+    ...strengthColumns<RatedSnapshot>(objective, (one) => one.row),
+    { name: "games", value: (one) => one.row.games, numeric: true },
+  ];
+}
+
 const AGAINST: readonly Column<Met>[] = [
   { name: "member", value: (one) => one.member },
   { name: "frames", value: (one) => one.frames, numeric: true },
@@ -90,16 +71,20 @@ export function RatingChart({
 }) {
   const rated = overFrames(report, snapshots);
   if (rated.length === 0) return null;
-  const rating = linesOf(rated, (one) => [one.row.elo, one.row.low, one.row.high]);
+  const { name, title, format } = countedIn(report.objective);
+  const rating = linesOf(rated, (one) => {
+    const { point, low, high } = strengthOf(one.row, report.objective);
+    return [point, low, high];
+  });
   return (
     <div class="figures">
       <Figure
-        title="Rating over frames"
-        note="Elo of each snapshot with its 95 % interval"
-        columns={RATING}
+        title={title}
+        note={`${name} of each snapshot with its 95 % interval`}
+        columns={ratingColumns(report.objective)}
         rows={rated}
       >
-        <Chart label="Rating over frames" lines={rating} format={elo} />
+        <Chart label={title} lines={rating} format={format} />
       </Figure>
       {matrix && (
         <AgainstAnchor rated={rated} anchors={anchorsOf(report, snapshots)} matrix={matrix} />
@@ -110,9 +95,8 @@ export function RatingChart({
 
 /** Returns the ratings with the members and frames of their snapshots, oldest first. */
 function overFrames(report: RatingReport, snapshots: Snapshots): RatedSnapshot[] {
-  if (!isRated(report.players)) return [];
   const known = new Map(snapshots.items.map((one) => [one.id, one]));
-  const found = report.players.flatMap((row) => {
+  const found = report.players.flatMap((row: ReportRow) => {
     const snapshot = known.get(row.id);
     return snapshot ? [{ member: snapshot.member, frames: snapshot.frames, row }] : [];
   });
@@ -124,9 +108,9 @@ function overFrames(report: RatingReport, snapshots: Snapshots): RatedSnapshot[]
  */
 export function anchorsOf(report: RatingReport, snapshots: Snapshots): string[] {
   const marked = new Set(snapshots.items.filter((one) => one.is_anchor).map((one) => one.id));
-  return (isRated(report.players) ? report.players : [])
-    .filter((row: RatedPlayer) => row.kind !== "snapshot" || marked.has(row.id))
-    .map((row) => row.player);
+  return report.players
+    .filter((row: ReportRow) => row.kind !== "snapshot" || marked.has(row.id))
+    .map((row: ReportRow) => row.player);
 }
 
 function AgainstAnchor({

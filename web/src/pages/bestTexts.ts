@@ -1,0 +1,52 @@
+/** This file says what may be claimed of the best of a population, as `arena league` does. */
+import type { BestOfMany, FreshStrength, Objective, RatingReport } from "../api/reports";
+import { interval } from "../format";
+import { bestOf, countedIn } from "../strength";
+
+const MIN_GAMES = 30;
+
+/** What is said of the best of one role. match: the match of its fresh games, if there is one */
+export interface BestText {
+  text: string;
+  match: number | null;
+}
+
+export function bestTexts(report: RatingReport): BestText[] {
+  return bestOf(report).map(({ name, role, id }) => {
+    const best = report.players.find((row) => row.id === id);
+    if (!best) {
+      const needed = `it takes ${MIN_GAMES} evaluation games and weights that are still there`;
+      return { text: `${name}: none yet; ${needed}.`, match: null };
+    }
+    const claim = report.objective === "return" ? undefined : report.best_of_many[role];
+    const among = claim
+      ? `its ${claim.candidates} snapshots that play and have ${MIN_GAMES} games or more`
+      : `those with ${MIN_GAMES} games or more`;
+    const chosen = `${name} is ${best.player}: the highest lower end of ${among}.`;
+    if (!claim) return { text: chosen, match: null };
+    const claims = [chosen, manyText(claim, report.objective), freshText(claim, best.player)];
+    return { text: claims.filter(Boolean).join(" "), match: claim.fresh };
+  });
+}
+
+function manyText(claim: BestOfMany, objective: Objective): string {
+  if (claim.low === null || claim.may_be_best === null) return "";
+  const { amount, format } = countedIn(objective);
+  const least = `at least ${amount(format(claim.low))} (95 %, for all of them at once)`;
+  const may = `${claim.may_be_best} of ${claim.candidates} may be the best`;
+  const random = claim.may_be_random ? "; so may random" : "";
+  return `Chosen among ${claim.candidates}: ${least}; ${may}${random}.`;
+}
+
+function freshText({ fresh_strength: found }: BestOfMany, label: string): string {
+  if (!found) return `Without fresh games; play them: arena match ${label} random --fresh`;
+  return `Fresh games against random: ${strengthText(found)}.`;
+}
+
+function strengthText({ objective, value, low, high, units }: FreshStrength): string {
+  const { amount, format } = countedIn(objective);
+  const ends = interval(low, high, format) || "without bounds";
+  const closed = low !== null && high !== null;
+  const number = value !== null && closed ? `${format(value)} ${ends}` : ends;
+  return `${amount(number)}, ${units} ${objective === "margin" ? "units" : "games"}`;
+}
