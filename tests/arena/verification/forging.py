@@ -1,4 +1,4 @@
-"""What an attacker does who may write to the league: alter rows, and make their chain anew."""
+"""What an attacker with write access to the league does: alter rows, and make their chain anew."""
 
 import sqlite3
 from collections.abc import Callable
