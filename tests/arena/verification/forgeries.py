@@ -3,16 +3,22 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from arena.data.paths import population_paths
+import msgspec
+
+from arena.data.paths import league_path, population_paths
 from arena.league.chain import ChainContent, chain_of_match, chain_of_population
 from arena.league.compaction import FOLD
+from arena.league.database import open_league
+from arena.league.game_rows import GameFilter, population_games
+from arena.league.rows import to_json
 from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
-from pbt.records import Against, MemberScore
+from pbt.population.scores import score_games
+from pbt.records import MemberScore
 from tests.arena.verification.forging import execute, rechain
 from tests.arena.verification.made import NAME
 
@@ -78,40 +84,32 @@ def _delete_game(data: Path, game: int) -> None:
 
 
 def window_cherry_picked(data: Path) -> None:
-    """A score is taken over the older part of the window, and the round is decided again."""
+    """A score counts only the newer half of its window, and the round is decided again from it."""
     row = next(row for row in reversed(_rounds(data)) if _own(row)["games"] > 20)
-    own = _own(row)
-    own["games"] //= 2
-    own["against"] = [{**part, "games": part["games"]} for part in own["against"]][:1]
-    own["last_game"] -= 3
-    rules = PbtRules.from_mapping(row["rules"])
+    rules, own = PbtRules.from_mapping(row["rules"]), _own(row)
+    with open_league(league_path(data), read_only=True) as league:
+        wanted = GameFilter("training", own["member"], own["first_game"], own["last_game"], False)
+        counted = [stored.record for stored in population_games(league, NAME, wanted)]
+    half = score_games(own["member"], counted[len(counted) // 2 :], rules.objective, rules.detail)
+    assert own["games"] > half.games > 5
     scores = [
-        MemberScore(**{**score, "against": tuple(Against(**one) for one in score["against"])})
-        for score in row["scores"]
+        half if score is own else msgspec.convert(score, MemberScore) for score in row["scores"]
     ]
     decision = decide(
         row["member"], row["round"], row["frames"], scores, row["hyperparams"], rules, row["seed"]
     )
-    (stored,) = _in_rows(data, f"SELECT directive FROM rounds WHERE id = {row['id']}")
-    copied = json.loads(stored)["copy_snapshot"] if decision.copy_from else None
-    if decision.copy_from and copied is None:
-        (copied,) = _in_rows(data, "SELECT snapshot_id FROM snapshots LIMIT 1")
+    copied = None
+    if decision.copy_from is not None:
+        (copied,) = _in_rows(
+            data, f"SELECT snapshot_id FROM snapshots WHERE member = '{decision.copy_from}' LIMIT 1"
+        )
     directive = decision.directive(row["member"], row["round"], copied)
     execute(
         data,
         "UPDATE rounds SET scores = ?, verdict = ?, directive = ? WHERE id = ?",
-        json.dumps(row["scores"]),
+        to_json([asdict(score) for score in scores]),
         decision.verdict,
-        json.dumps(
-            {
-                "member": directive.member,
-                "round": directive.round,
-                "copy_from": directive.copy_from,
-                "copy_snapshot": directive.copy_snapshot,
-                "hyperparams": dict(directive.hyperparams),
-                "mutated": list(directive.mutated),
-            }
-        ),
+        to_json(asdict(directive)),
         row["id"],
     )
 
