@@ -17,7 +17,7 @@ from arena.league.match_requests import (
     get_match_request,
     match_request_page,
 )
-from arena.matches.report_schema import MarginReport
+from arena.matches.report_parts import MarginReport
 from pbt.objective import ObjectiveKind
 
 router = APIRouter(prefix="/v1/evaluations", tags=["evaluations"])

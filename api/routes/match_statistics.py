@@ -12,7 +12,7 @@ from api.context import Here
 from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_league
 from api.routes.league import MatchId, the_match
 from arena.guests.program import FORFEIT_PREFIX
-from arena.matches.report_schema import MarginReport
+from arena.matches.report_parts import MarginReport
 from arena.matches.stored import StoredDuel, stored_duel
 from pbt.objective import ObjectiveKind
 

@@ -7,20 +7,22 @@ from arena.data.paths import data_text
 from arena.matches.assertions import Assertion
 from arena.matches.match_result import MatchResult
 from arena.matches.report import match_report
-from arena.matches.report_schema import (
-    AnyReport,
+from arena.matches.report_parts import (
     AssertionReport,
-    DuelReport,
     EstimateReport,
     MarginReport,
     MeasureReport,
-    PartnerReport,
-    PartnersReport,
     ReturnsReport,
     SprtReport,
+    TallyReport,
+)
+from arena.matches.report_schema import (
+    AnyReport,
+    DuelReport,
+    PartnerReport,
+    PartnersReport,
     StandingReport,
     TableReport,
-    TallyReport,
 )
 from arena.matches.verdict import side_names
 from arena.stats.intervals import with_interval

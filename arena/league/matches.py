@@ -1,12 +1,8 @@
 """Matches in the league: planned games between players, outside a training."""
 
-import fcntl
 import json
-import os
-import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +12,10 @@ from arena.league.chain import append, chain_of_match, said
 from arena.league.chain_rows import MATCH, record_rows, runs_of
 from arena.league.database import League, insert_row
 from arena.league.game_rows import games_between
+from arena.league.match_locks import is_held
 from arena.league.rows import from_row, to_json
 from arena.league.schema import games, keys_of_match, matches
-from pbt.errors import HeldError, PbtError
+from pbt.errors import PbtError
 from pbt.objective import ObjectiveKind, as_objective
 from pbt.records import GameRecord, PlayerRef
 
@@ -303,49 +300,3 @@ def stored_games(league: League, match: Match) -> list[GameRecord]:
     """The committed games of a match, by number. Voided ones are included."""
     stored = games_between(league, *keys_of_match(match.id))
     return [game.record for game in stored]
-
-
-@contextmanager
-def match_lock(league: League, match_id: int) -> Iterator[None]:
-    """Locks a match, so that no other process plays it. Raises: HeldError while one plays it.
-
-    The lock is on one byte, that of the match's number, in a file beside the league. The operating
-    system releases it when this process ends, also when it is killed.
-    """
-    descriptor = _open_locks(league)
-    try:
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _lock_of(match_id))
-    except OSError as error:
-        os.close(descriptor)
-        raise HeldError(
-            f"match {match_id} is being played by another process; wait for it, or end that "
-            "process first"
-        ) from error
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def is_held(league: League, match_id: int) -> bool:
-    """Whether a process plays this match now."""
-    descriptor = _open_locks(league)
-    try:
-        held = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _lock_of(match_id))
-    finally:
-        os.close(descriptor)
-    return int(struct.unpack_from("h", held)[0]) != fcntl.F_UNLCK
-
-
-def _open_locks(league: League) -> int:
-    return os.open(
-        league.path.with_name("matches.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
-    )
-
-
-def _lock_of(match_id: int) -> bytes:
-    """struct flock: type, whence, start, length, pid.
-
-    The lock belongs to the open file, not to the process, because any thread may play a match.
-    """
-    return struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, match_id, 1, 0)

@@ -7,7 +7,7 @@ a batch again changes nothing.
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -34,14 +34,13 @@ from arena.league.chain_rows import (
     player_name,
 )
 from arena.league.database import League
+from arena.league.entries import Entry
 from arena.league.matches import Match, insert_match
 from arena.league.populations import Incarnation
 from arena.league.rows import (
     Row,
-    certificate_values,
     game_row,
     insert_sql,
-    round_values,
     seat_row,
 )
 from arena.league.schema import (
@@ -56,54 +55,12 @@ from arena.league.schema import (
 )
 from pbt.errors import EngineError
 from pbt.records import (
-    Event,
     GameRecord,
     PlayerRef,
-    RoundRecord,
-    SnapshotRecord,
-    WiringCertificate,
 )
 
 Games = tuple[list[Row], list[Row]]
 """(rows of games, rows of their seats)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A row of another table than `games`.
-
-    It is made in the caller's thread, so that a record that cannot be stored raises there.
-
-    kind    name of the kind of its rows in `ROW_KINDS`
-    key     the columns by which a row that is stored already is known
-    values  column -> value
-    """
-
-    kind: str
-    key: tuple[str, ...]
-    values: dict[str, Any]
-
-
-Told = RoundRecord | SnapshotRecord | WiringCertificate | Event
-"""A record of a training that is no game."""
-
-
-def entry(record: Told, position: int) -> Entry:
-    """The row of a record. position: that of an event in its incarnation.
-
-    Raises: ValueError when a number of a round or certificate is nan or infinite.
-    """
-    match record:
-        case RoundRecord():
-            return Entry("rounds", ("incarnation_id", "member", "round"), round_values(record))
-        case SnapshotRecord():
-            return Entry("snapshots", ("population_id", "snapshot_id"), asdict(record))
-        case WiringCertificate():
-            key = ("incarnation_id", "member", "frames")
-            return Entry("wiring certificates", key, certificate_values(record))
-        case Event():
-            at = ("incarnation_id", "position")
-            return Entry("events", at, {**asdict(record), "position": position})
 
 
 @dataclass(slots=True)

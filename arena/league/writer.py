@@ -19,9 +19,10 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from arena.league.chain import chain_head
 from arena.league.compaction import Folding
 from arena.league.database import League, immediate
+from arena.league.entries import Entry, Told, entry
 from arena.league.matches import Match
 from arena.league.populations import Incarnation
-from arena.league.store import Entry, RowStore, Told, entry
+from arena.league.store import RowStore
 from pbt.errors import EngineError, PbtError
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
 

@@ -14,6 +14,7 @@ from arena.guests.player import GuestError
 from arena.league.altered import refuse_altered
 from arena.league.chain import chain_head, chain_of_match
 from arena.league.database import League
+from arena.league.match_locks import match_lock
 from arena.league.matches import (
     FAILED_KEY,
     FRESH_KEY,
@@ -24,7 +25,6 @@ from arena.league.matches import (
     create_match,
     fail_match,
     finish_match,
-    match_lock,
     stored_games,
 )
 from arena.league.writer import LeagueWriter

@@ -10,23 +10,25 @@ from typing import Any, Literal
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, FORFEIT_PREFIX, PREFIX, printable
 from arena.matches.assertions import Assertion, holds
 from arena.matches.match_result import MatchResult, TableResult, anchor
-from arena.matches.report_schema import (
-    AnyReport,
+from arena.matches.report_parts import (
     AssertionReport,
-    DuelReport,
     EstimateReport,
-    LeadReport,
     MarginReport,
-    MatchReport,
     MeasureReport,
-    PartnerReport,
-    PartnersReport,
     PlayerReport,
     ReturnsReport,
     SprtReport,
+    TallyReport,
+)
+from arena.matches.report_schema import (
+    AnyReport,
+    DuelReport,
+    LeadReport,
+    MatchReport,
+    PartnerReport,
+    PartnersReport,
     StandingReport,
     TableReport,
-    TallyReport,
 )
 from arena.matches.seating import SeatHolder
 from arena.matches.verdict import distinct_games, halving_games, verdict, warnings

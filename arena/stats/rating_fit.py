@@ -43,7 +43,7 @@ class SeatAdvantage:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference(Generic[P]):
+class RatingDifference(Generic[P]):
     """How far a player is above a reference, in Elo.
 
     player    the player
@@ -91,7 +91,7 @@ class RatingFit(Generic[P]):
         """[n, n] sandwich covariance of the ratings, in Elo squared."""
         return self.fitted.covariance(self._index(self.anchor)) * ELO_PER_NAT**2
 
-    def differences(self, reference: P | None) -> list[Difference[P]]:
+    def differences(self, reference: P | None) -> list[RatingDifference[P]]:
         """Every rated player's difference to a reference, in the order of `players`.
 
         reference  a rated player; None: the mean of all rated players
@@ -101,7 +101,7 @@ class RatingFit(Generic[P]):
         bounded = self.fitted.bounded(self._index(reference))
         return [self._difference(player, reference, bounded) for player in self.players]
 
-    def difference(self, player: P, reference: P | None) -> Difference[P]:
+    def difference(self, player: P, reference: P | None) -> RatingDifference[P]:
         """The difference of one rated player; otherwise as `differences`."""
         return self._difference(player, reference, self.fitted.bounded(self._index(reference)))
 
@@ -110,12 +110,12 @@ class RatingFit(Generic[P]):
         player: P,
         reference: P | None,
         bounded: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    ) -> Difference[P]:
+    ) -> RatingDifference[P]:
         at = self.players.index(player)
         low, elo, high = self._interval(at, self._index(reference))
         above, below = (bool(ends[at]) for ends in bounded)
         name = "the other players" if reference is None else str(reference)
-        return Difference(
+        return RatingDifference(
             player,
             elo,
             low if below else None,

@@ -95,8 +95,7 @@ class Controller:
         if member.failed:
             return None
         ranked = ranked_curve(self.window.score(name), self._rules.objective)
-        point = self._curves.point(member, stats, ranked)
-        self._sink.series(name, learner.frames, point)
+        self._sink.series(name, learner.frames, self._curves.point(member, stats, ranked))
         snapshot_due = learner.frames >= self._next_snapshot[name]
         if snapshot_due:
             self._next_snapshot[name] = next_due(
@@ -179,10 +178,8 @@ class Controller:
     def edit_hyperparams(self, values: Mapping[str, float]) -> None:
         """Set values that a person edited, for every member; PBT goes on from them."""
         for member in self.members.values():
-            member.hyperparams = {
-                **member.hyperparams,
-                **{name: value for name, value in values.items() if name in member.hyperparams},
-            }
+            own = {name: value for name, value in values.items() if name in member.hyperparams}
+            member.hyperparams = {**member.hyperparams, **own}
 
     def edit(self, config: RunConfig) -> None:
         """Go on with another configuration, which differs in `pbt.config.resume.LIVE` alone.

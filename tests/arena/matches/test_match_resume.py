@@ -13,11 +13,11 @@ import psutil
 import pytest
 
 from arena.league.database import League, open_league
+from arena.league.match_locks import match_lock
 from arena.league.matches import (
     MatchError,
     create_match,
     find_match,
-    match_lock,
     newest_unfinished,
     stored_games,
     unfinished_matches,
