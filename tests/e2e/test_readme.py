@@ -35,6 +35,7 @@ LOOKING = {
     "evaluate",
     "league",
     "rounds",
+    "verify",
     "populations",
     "games",
     "metrics",
@@ -44,7 +45,7 @@ LOOKING = {
     "config",
     "doctor",
 }
-UNTRAINED = {"./my_game.py:make", "my@best", "my", "doom_basic@best"}
+UNTRAINED = {"./my_game.py:make", "my@best", "my", "doom_basic@best", "tag/prey@best"}
 EVERY_DAY = [
     words
     for words in commands(list(dict.fromkeys(shell_lines(README) + shell_lines(COMMANDS))))

@@ -43,7 +43,7 @@ QUICK = {
     "lineage": "lineage kept/m0",
     "match": "match kept/m0 kept/m1 --games 2 --sprt 0,100 --assert score>=0",
     "match, one seat": "match random random --env cartpole --games 2",
-    "match, three seats": f"match random {GUESTS} {THREE} --games 3",
+    "match, three seats": f"match random {GUESTS} {THREE} --objective win --games 3",
     "matrix": "matrix kept",
     "metrics": "metrics kept",
     "populations": "populations",

@@ -108,6 +108,7 @@ def test_json_has_all_that_programs_look_for() -> None:
         "age_s",
         "placement",
         "ranked_by",
+        "wiring",
         "processes",
         "members",
         "rows",

@@ -35,7 +35,9 @@ PROCESSES = [
 ]
 ENGINE: Any = SimpleNamespace(
     config=SimpleNamespace(runtime=SimpleNamespace(placement="inline")),
-    controller=SimpleNamespace(members=MEMBERS, window=WINDOW),
+    controller=SimpleNamespace(
+        members=MEMBERS, window=WINDOW, certifier=SimpleNamespace(summary=None)
+    ),
     clocks=lambda: {"m0": 10, "m1": 20, "m2": 0},
     processes=lambda: PROCESSES,
     rows_produced=lambda: 50,

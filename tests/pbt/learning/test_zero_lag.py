@@ -84,7 +84,10 @@ class ZeroLag(CheckedEngine):
         (
             "cartpole",
             ["truncated", "begins behind row 0", "goes on in a new slot"],
-            {"env": {"name": "cartpole", "options": {"max_episode_steps": 12}}},
+            {
+                "env": {"name": "cartpole", "options": {"max_episode_steps": 12}},
+                "pbt": {**CONFIG["pbt"], "copy_significance": 1.0},
+            },
         ),
         ("hide_and_seek", ["begins behind row 0"], {"stop_at_frames": 250}),
     ],

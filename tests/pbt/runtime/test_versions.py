@@ -13,6 +13,7 @@ import pytest
 
 from pbt.checkpoint.files import Checkpoint
 from pbt.learning.batch import Batch
+from pbt.learning.reducer import Reducer
 from pbt.learning.statistics import UpdateStats
 from pbt.records import GameRecord, is_voided
 from pbt.runtime.assembly import LocalLearner
@@ -71,8 +72,8 @@ class VersionLog:
                 expected.append((float(np.mean(lags)), max(lags)))
             return found
 
-        def updated(batch: Batch) -> UpdateStats:
-            stats = update(batch)
+        def updated(batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
+            stats = update(batch, reducer)
             self.lags.append((expected.pop(), (stats.lag_mean, stats.lag_max)))
             return stats
 
