@@ -20,18 +20,18 @@ def verify_imports(data: Path, request: VerifyRequest, observe: Observer) -> Ver
         wanted = [] if request.head is None else [request.head]
         chain = check_chain(league, IMPORTS, wanted)
         recorded = imported_by_records(league)
-    differences = [
-        *(one for one in chain.differences if chain.records),
-        *head_difference(request, chain),
-    ]
+    differences = [*chain.differences, *head_difference(request, chain)]
     cards = {path.stem: path for path in sorted(imported_folder(data).glob("*.json"))}
     for place, (name, path) in enumerate(cards.items()):
         observe("imports", place, len(cards))
         differences += _card_differences(data, name, path, recorded.get(name))
     for name in sorted(recorded.keys() - cards.keys()):
         differences.append(Difference(f"{IMPORTED}/{name}", "no card", "the card of its import"))
-    unknown = len(cards.keys() - recorded.keys())
+    unknown, before = len(cards.keys() - recorded.keys()), chain.unknown.get("imports", 0)
     notes = (f"{unknown} imports have no record: they came before the chain began",) * bool(unknown)
+    if unknown > before:
+        found = f"{unknown} cards without a record"
+        differences.append(Difference(IMPORTED, found, f"{before}, those before the chain began"))
     counts = {"imports": len(cards)}
     return VerifyReport("imports", IMPORTED, chain, tuple(differences), counts, notes=notes)
 

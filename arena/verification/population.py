@@ -241,6 +241,7 @@ class _PopulationCheck:
         if lost := counts["scores_folded"]:
             folded = f"; {lost} scores cannot be recomputed, their games were folded into counts"
         attested = chain.rows.get(TRAINING_GAMES, 0) - chain.folded
+        evaluations = sum(rows.get(EVALUATION_GAMES, 0) for rows in (chain.rows, chain.unknown))
         best = best_standing(standings(self._league, self._name))
         rated = "" if best is None else f"; from them, {best.label} is the best"
         return (
@@ -248,7 +249,7 @@ class _PopulationCheck:
             f"scores from {counts['games_read']} training games{folded}",
             f"training games: {max(attested, 0)} attested by their digests only, since they store "
             "no actions",
-            f"evaluation games: {chain.rows.get(EVALUATION_GAMES, 0)}{rated}",
+            f"evaluation games: {evaluations}{rated}",
             f"wiring: {counts['certificates']} certificates of what the parts of the training "
             "worked with",
             f"snapshots: {counts['snapshot_files']} files with the SHA-256 of their ids; "

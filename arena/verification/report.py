@@ -147,7 +147,8 @@ def report_lines(report: VerifyReport) -> list[str]:
         lines.append(_replay_line(report.replays))
     found = len(report.differences)
     verdict = f"{found} difference{'s' * (found != 1)}: rows or files were altered or lost"
-    lines.append(f"{report.kind} {report.name}: {verdict if found else 'all agree'}")
+    name = f"population {report.name}" if report.kind == "population" else report.name
+    lines.append(f"{name}: {verdict if found else 'all agree'}")
     return lines
 
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 import struct
 import time
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -56,6 +57,7 @@ def upgrade() -> None:
     connection, now = op.get_bind(), time.time()
     for (population_id,) in connection.exec_driver_sql("SELECT id FROM populations").all():
         _begin(connection, (population_id, 0), _of_population(connection, population_id), now)
+    _begin(connection, (0, 0), {"rows": {"imports": _imports(connection)}, "through": {}}, now)
     counted = "SELECT match_id, COUNT(*), MAX(id) FROM games WHERE match_id IS NOT NULL GROUP BY 1"
     games = {row[0]: row[1:] for row in connection.exec_driver_sql(counted)}
     for (match_id,) in connection.exec_driver_sql("SELECT id FROM matches").all():
@@ -92,6 +94,12 @@ def _of_population(connection: Any, population_id: int) -> dict[str, Any]:
         (population_id,),
     ).first()
     return {"rows": rows, "through": through, "folds": list(folded or (0, 0, 0))}
+
+
+def _imports(connection: Any) -> int:
+    """How many cards of imported snapshots lie beside the league."""
+    files = [row[2] for row in connection.exec_driver_sql("PRAGMA database_list")]
+    return sum(len(list((Path(file).parent / "imported").glob("*.json"))) for file in files if file)
 
 
 def _begin(connection: Any, owner: tuple[int, int], note: dict[str, Any], now: float) -> None:
