@@ -149,9 +149,12 @@ def profile_ends(
         above = 2 * (now.value - target) + np.sum(now.gradient * newton, axis=1)
         size = np.sqrt(np.maximum(above, 0.0) / (along @ contrast))
         step = newton + side * size[:, None] * along
-        if np.all(np.abs(step @ contrast) < 1e-4):
+        # A league whose end is found stays where it is.
+        arrived = np.abs(step @ contrast) < 1e-4
+        if arrived.all():
             return (beta + step) @ contrast
-        step *= np.minimum(1.0, 5.0 / np.abs(step).max(axis=1))[:, None]
+        step[arrived] = 0.0
+        step *= np.minimum(1.0, 5.0 / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None]
         for _ in range(20):
             tried = evaluated(games, beta + step, slope)
             low = ~(tried.value >= target - drop)
