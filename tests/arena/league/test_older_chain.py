@@ -17,7 +17,7 @@ from arena.league.writer import LeagueWriter
 from tests.arena.league.samples import RANDOM, event, game, new_league, snapshot_player, write_games
 
 PLAYERS = (snapshot_player("a"), RANDOM)
-BEFORE = "0003"
+BEFORE = "0004"
 
 
 @pytest.fixture
