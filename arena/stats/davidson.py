@@ -142,6 +142,8 @@ class Likelihood:
         """
         square = self._level.layout.square
         whole = np.zeros(information.shape)
+        if not len(self.layout.level.free):
+            return 0.0, whole
         factor, singular = dpotrf(information[square], lower=1, clean=1)
         if singular:
             return -math.inf, whole
