@@ -84,7 +84,7 @@ def rated(pairs: Sequence[dict[str, Any]], exact: Floats) -> dict[str, Any]:
     ]
     found = fit_margins(results, None, range(len(exact)))
     rows = sorted(found.ratings, key=lambda row: row.player)
-    ratings = [row.value for row in rows]
+    ratings = [row.value for row in rows if row.value is not None]
     measured = [row.panel.value for row in rows if row.panel is not None]
     return {
         "exact_panel": panel.tolist(),

@@ -90,7 +90,8 @@ class Hands:
         margins = (self._values[:, None] - self._values[None, :]) / 2
         joint = first.T @ second / len(first)
         found, place = np.unique(margins, return_inverse=True)
-        chances = np.bincount(place.ravel(), joint.ravel(), len(found))
+        chances = np.zeros(len(found))
+        np.add.at(chances, place.ravel(), joint.ravel())
         value = float(found @ chances)
         alone = [self._variance(chance.mean(axis=0)) for chance in (first, second)]
         return PairLaw(
@@ -99,11 +100,9 @@ class Hands:
 
     def _by_value(self, chances: Floats) -> Floats:
         """[120, V] the probability of each amount that seat 0 wins. chances: [120, T]"""
-        deals = np.arange(len(chances))[:, None] * len(self._values)
-        counted = np.bincount(
-            (deals + self._value_of).ravel(), chances.ravel(), len(chances) * len(self._values)
-        )
-        return counted.reshape(len(chances), -1)
+        counted = np.zeros((len(chances), len(self._values)))
+        np.add.at(counted, (np.arange(len(chances))[:, None], self._value_of), chances)
+        return counted
 
     def _variance(self, chances: Floats) -> float:
         mean = self._values @ chances
