@@ -18,9 +18,18 @@ from arena.league.schema import games, keys_of_match, matches
 from pbt.errors import PbtError
 from pbt.objective import ObjectiveKind, as_objective
 from pbt.records import GameRecord, PlayerRef
+from pbt.seeding import integer
 
 SPRT_KEY, FAILED_KEY, PERSON_KEY = "sprt", "failed", "person"
 OBJECTIVE_KEY, KIND_KEY, FRESH_KEY = "objective", "seating", "fresh"
+
+
+def seed_of_games(asked: int, *, fresh: bool) -> int:
+    """The seed of a match that is requested with the seed `asked`.
+
+    Fresh games have a seed of their own, so that no other match has played them.
+    """
+    return integer(asked, FRESH_KEY, bits=31) if fresh else asked
 
 
 class MatchError(PbtError):
