@@ -35,7 +35,7 @@ class BestOfMany:
     may_be_best     how many of them may be the best, None as `low`
     may_be_random   whether `random` may be the best of all, None as `low`
     fresh           number of the newest finished match of the best against `random` with games
-                    that no rating counts, None without one
+                    that no rating counts, by the objective of the table; None without one
     """
 
     candidates: int
@@ -56,7 +56,9 @@ def best_of_many(
         row for row in table.rows if could_be_best(row) and role in (None, _record(row).role)
     ]
     best = best_standing(candidates)
-    match = None if best is None else newest_fresh_match(league, best.player, ANCHOR)
+    match = None
+    if best is not None:
+        match = newest_fresh_match(league, best.player, ANCHOR, table.objective)
     fresh = None if match is None else match.id
     if table.rated.joint is None or not candidates:
         return BestOfMany(len(candidates), None, None, None, fresh)

@@ -255,8 +255,13 @@ def settings_of_games(stored: str) -> str:
     )
 
 
-def newest_fresh_match(league: League, player: PlayerRef, opponent: PlayerRef) -> Match | None:
-    """The newest finished match of two whose games count in no rating; None without one."""
+def newest_fresh_match(
+    league: League, player: PlayerRef, opponent: PlayerRef, objective: ObjectiveKind
+) -> Match | None:
+    """The newest finished match of two whose games count in no rating; None without one.
+
+    objective  what decides in it: numbers of another one do not compare with those of a table
+    """
     pair = matches.c.players == _players_text((player, opponent))
     with league.read() as connection:
         rows = connection.execute(
@@ -264,7 +269,14 @@ def newest_fresh_match(league: League, player: PlayerRef, opponent: PlayerRef) -
             .where(pair, matches.c.finished_at.is_not(None))
             .order_by(matches.c.id.desc())
         ).all()
-    return next((match for match in map(to_match, rows) if match.settings.get(FRESH_KEY)), None)
+    return next(
+        (
+            match
+            for match in map(to_match, rows)
+            if match.settings.get(FRESH_KEY) and match.objective == objective
+        ),
+        None,
+    )
 
 
 def unfinished_matches(league: League) -> list[Match]:

@@ -3,8 +3,9 @@
 import pytest
 
 from arena.league.best import best_of_each_role
+from arena.league.best_of_many import best_of_many
 from arena.league.database import League
-from arena.league.matches import create_match
+from arena.league.matches import create_match, finish_match
 from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.ratings import Standing, population_table
 from arena.league.results import population_results
@@ -66,6 +67,20 @@ def test_by_margin_the_chips_decide_and_by_wins_the_hands(started: Started) -> N
     assert games[A].rating == pytest.approx(games[B].rating, abs=1e-6)
     best = best_of_each_role(league, "by_chips")
     assert [one.record.snapshot_id for one in best.values()] == [A.name]
+
+
+def test_only_fresh_games_by_the_objective_of_the_table_stand_below_it(started: Started) -> None:
+    league, _ = started
+    write(league, population(league, "by_chips", "margin"), hands())
+    table = population_table(league, "by_chips")
+
+    def played(**settings: object) -> int:
+        match = create_match(league, "leduc", {}, [A, RANDOM], 4, 1, {"fresh": True, **settings})
+        return finish_match(league, match, 4).id
+
+    by_chips = played(objective="margin")
+    played()
+    assert best_of_many(league, "by_chips", table).fresh == by_chips
 
 
 def test_margins_are_means_over_the_two_games_of_a_seed(started: Started) -> None:
