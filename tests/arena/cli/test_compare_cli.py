@@ -19,10 +19,14 @@ from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
 from arena.matches.compare import Comparison, Contestant, read_kept
 from arena.matches.compare_finals import ComparisonResult, _looks, _meet
+from arena.matches.compare_values import meeting_value
+from arena.matches.play import play_match
 from arena.players.resolve import ResolvedPlayer
-from arena.stats.seed_scores import seed_score
+from arena.stats.seed_scores import seed_lead, seed_score
 from pbt.config.schema import RunConfig
+from pbt.objective import ObjectiveKind
 from pbt.records import PlayerRef
+from tests.pbt.envs.matrix_game import matrix_spec, together
 
 CONFIG = """
 [env]
@@ -66,6 +70,10 @@ def compare(config: Path, *more: str, data: Path | None = None) -> int:
             ("--set-b", "env.name=tictactoe"),
             "A plays connect_four {}, B plays tictactoe {}; expected one game",
         ),
+        (
+            ("--set-b", "env.objective=margin"),
+            "A counts in win, B in margin; expected one objective, such as --set env.objective=win",
+        ),
         (("--set-b", "matchmaking.past_mode=pfsp"), "matchmaking.past_mode"),
         (("--set-b", "seed=5"), "A and B are the same configuration"),
         (("--set-a", "learning.gamma=0.5", "--name", "Not OK"), "population name"),
@@ -104,7 +112,9 @@ def test_a_population_of_somebody_else_is_left_alone(config: Path, capsys: Outpu
     assert [path.name for path in there.parent.iterdir()] == ["run-b2"]
 
 
-def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> ComparisonResult:
+def outcome(
+    values: list[list[float]], looks: tuple[int, ...] = (2,), objective: ObjectiveKind = "win"
+) -> ComparisonResult:
     configs = [
         RunConfig.model_validate(
             {"env": {"name": "connect_four"}, "matchmaking": {"past_share": share}}
@@ -115,10 +125,11 @@ def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> Compari
         side: Contestant(side.upper(), f"{side}.toml", one, ())
         for side, one in zip("ab", configs, strict=True)
     }
-    comparison = Comparison("x", contestants, len(scores), 500, 400, Path("data"))  # type: ignore[arg-type]
-    return ComparisonResult(
-        comparison, tuple(map(tuple, scores)), 400, 0, seed_score(np.array(scores), 400), looks
-    )
+    comparison = Comparison("x", contestants, len(values), 500, 400, Path("data"))  # type: ignore[arg-type]
+    found = np.array(values)
+    total = seed_score(found, 400) if objective == "win" else seed_lead(found, 0 * found)
+    rows = tuple(map(tuple, values))
+    return ComparisonResult(comparison, objective, rows, 400, 0, total, looks)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +170,73 @@ def test_what_it_says(scores: list[list[float]], verdict: str, code: int, line: 
         and told["scores"] == scores
         and told["populations"]["b"][-1] == f"x-b{len(scores)}"
     )
+    assert "Decided  by games won" in lines
+    assert (told["objective"], told["lead"], told["leads"]) == ("win", None, None)
+
+
+@pytest.mark.parametrize(
+    ("leads", "verdict", "line"),
+    [
+        ([[0.7, 0.9], [0.8, 0.6]], "better", "Lead     +0.75 a game for A [+0."),
+        ([[-70.5, -90], [-80, -60]], "worse", "Lead     -75.12 a game for A [-"),
+        ([[0.6, 0.2], [-0.4, -0.5]], "undecided", "Lead     -0.025 a game for A [-"),
+        ([[0.3]], "undecided", "Lead     +0.3 a game for A; one seed does not show"),
+        ([[0.0, 0.0], [0.0, 0.0]], "undecided", "Lead     +0 a game for A; all games gave the"),
+    ],
+)
+def test_margins_and_returns_are_leads(leads: list[list[float]], verdict: str, line: str) -> None:
+    """A score of a half means nothing where margins decide: the lead of equal runs is 0."""
+    for objective, decided in (("margin", "by margins: what"), ("return", "by returns: how")):
+        found = outcome(leads, objective=objective)  # type: ignore[arg-type]
+        lines = outcome_lines(found)
+        assert found.total.verdict == verdict
+        assert [one for one in lines if one.startswith(line)], lines
+        assert [one for one in lines if one.startswith(f"Decided  {decided}")]
+        assert not any(one.startswith(("Score", "Elo")) for one in lines)
+        told = json.loads(json.dumps(outcome_json(found), allow_nan=False))
+        assert (told["objective"], told["leads"], told["lead"]) == (
+            objective,
+            leads,
+            pytest.approx(np.mean(leads)),
+        )
+        assert (told["score"], told["scores"], told["elo"]) == (None, None, None)
+
+
+def scripted(name: str, game: str, **options: object) -> ResolvedPlayer:
+    return ResolvedPlayer(PlayerRef("scripted", name), name, game, options)
+
+
+def test_a_match_is_worth_what_its_objective_counts() -> None:
+    """Margins of a pair of games, returns in games of one seat and in games with copies."""
+    for game, objective in (("leduc_holdem", "margin"), ("cartpole", "return")):
+        pair = (scripted("random", game), scripted("random", game))
+        result = play_match(*pair, games=20, seed=3)
+        value = meeting_value(result, objective)  # type: ignore[arg-type]
+        if result.margin is not None:
+            margin = result.margin
+            assert margin.deviation is not None
+            expected = (margin.mean, margin.deviation**2 / margin.units)
+        else:
+            leads = [own - other for own, other in result.returns]
+            expected = (float(np.mean(leads)), float(np.var(leads, ddof=1)) / len(leads))
+        assert (value[objective], value["variance"]) == pytest.approx(expected)
+        assert value["variance"] > 0
+    won = play_match(
+        scripted("oneply", "connect_four"), scripted("random", "connect_four"), games=4
+    )
+    assert meeting_value(won, "win") == {"score": won.duel.score}
+
+
+def test_partners_are_compared_with_copies_of_themselves() -> None:
+    """Each throws a coin with itself; the return is what both seats get alike."""
+    registered = matrix_spec(together, objective="return")
+    pair = [scripted(name, registered.name) for name in ("random", "random")]
+    result = play_match(*pair, games=40, env=registered)
+    value = meeting_value(result, "return")
+    found = result.partners
+    assert found is not None
+    ((_, _, lead),) = found.leads
+    assert value["return"] == pytest.approx(lead.value)
 
 
 def test_looks_are_counted_and_said(tmp_path: Path) -> None:
@@ -294,8 +372,13 @@ def test_a_comparison_that_is_stopped_goes_on_to_the_same_verdict(config: Path) 
 
 
 @pytest.mark.slow
-def test_roles_that_cannot_be_swapped_and_games_of_one_seat(config: Path, capsys: Output) -> None:
-    for game in ("hide_and_seek", "memory"):
+def test_games_of_every_objective_and_of_roles_are_compared(config: Path, capsys: Output) -> None:
+    for game, objective in (
+        ("hide_and_seek", "win"),
+        ("memory", "return"),
+        ("leduc_holdem", "margin"),
+        ("mpe", "return"),
+    ):
         assert (
             compare(
                 config,
@@ -314,4 +397,8 @@ def test_roles_that_cannot_be_swapped_and_games_of_one_seat(config: Path, capsys
             == EXIT_CODES["undecided"]
         )
         told = json.loads(capsys.readouterr().out.splitlines()[-1])
-        assert 0 <= told["scores"][0][0] <= 1 and told["env"] == game and told["low"] is None
+        assert (told["env"], told["objective"], told["low"]) == (game, objective, None)
+        if objective == "win":
+            assert 0 <= told["scores"][0][0] <= 1 and told["leads"] is None
+        else:
+            assert isinstance(told["leads"][0][0], float) and told["scores"] is None
