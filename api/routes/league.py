@@ -146,7 +146,10 @@ def ratings(asked: Asked) -> Response:
     "/win-matrix", operation_id="getWinMatrix", response_model=dict[str, Any], responses=KNOWN
 )
 def win_matrix(asked: Asked) -> Response:
-    """The win matrix as `arena matrix --json`: every two players that met."""
+    """The matrix as `arena matrix --json`: every two players that met.
+
+    Where margins count, each pair has its mean margin. Where returns count, there are no pairs.
+    """
 
     def report() -> dict[str, Any]:
         table = population_table(asked.here.league, asked.population, everyone=asked.all)
@@ -157,12 +160,16 @@ def win_matrix(asked: Asked) -> Response:
 
 @router.get("/cycles", operation_id="getCycles", response_model=dict[str, Any], responses=KNOWN)
 def cycles(asked: Asked) -> Response:
-    """Circles of players that beat each other, and the share of results that no rating explains."""
+    """Circles of players that beat each other, and the share of results that no rating explains.
+
+    `objective` says in what they beat each other. Where returns count, there are no circles.
+    """
 
     def report() -> dict[str, Any]:
         table = league_report(asked.here.league, asked.population, everyone=asked.all)
         return {
             "population": asked.population,
+            "objective": table["objective"],
             "cycles": table.get("cycles", []),
             "cyclic_share": table.get("cyclic_share"),
         }

@@ -6,6 +6,7 @@ from typing import Any
 from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
 from arena.cli.return_table import returns_report
 from arena.league.best_of_many import BestOfMany, best_of_many
+from arena.league.circles import circles_of
 from arena.league.database import League
 from arena.league.ratings import (
     RatingTable,
@@ -19,7 +20,6 @@ from arena.league.ratings import (
 from arena.league.returns import return_standings
 from arena.league.summaries import roles_of
 from arena.matches.fresh import fresh_strength
-from arena.stats.cycles import cyclic_share, significant_cycles
 
 
 def league_report(league: League, name: str, *, everyone: bool = False) -> dict[str, Any]:
@@ -58,11 +58,11 @@ def _claim_report(league: League, claim: BestOfMany) -> dict[str, Any]:
 def standings_report(table: RatingTable) -> dict[str, Any]:
     """The entries and the circles, whose share and p are as in `arena.stats.cycles.CyclicShare`."""
     rows = by_lower_bound(table.rows)
-    circles, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
+    circles = circles_of(table)
     names = {row.player: row.label for row in rows}
     cycles = [
         {"players": [names[cycle.a], names[cycle.b], names[cycle.c]], "p": cycle.p}
-        for cycle in circles
+        for cycle in circles.cycles
     ]
     ranks, best = ranks_of(rows), leader(rows)
     players = [
@@ -76,7 +76,7 @@ def standings_report(table: RatingTable) -> dict[str, Any]:
         "model": {"name": table.rated.model, **table.rated.facts},
         "players": players,
         "cycles": cycles,
-        "cyclic_share": {"share": share.share, "p": share.p},
+        "cyclic_share": {"share": circles.share.share, "p": circles.share.p},
     }
 
 

@@ -9,6 +9,7 @@ from itertools import count
 from arena.cli.best_text import best_lines, number_text, why_no_best
 from arena.cli.output import print_table
 from arena.cli.return_table import print_returns
+from arena.league.circles import circles_of
 from arena.league.database import League
 from arena.league.rating_models import ANCHOR
 from arena.league.ratings import (
@@ -22,7 +23,7 @@ from arena.league.ratings import (
 from arena.league.returns import return_standings
 from arena.league.summaries import roles_of
 from arena.stats.bradley_terry import BEST_MIN_GAMES
-from arena.stats.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
+from arena.stats.cycles import CYCLE_LEVEL
 from arena.stats.intervals import wilson_interval
 from arena.stats.score import Tally
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
@@ -30,6 +31,7 @@ from pbt.records import PlayerRef
 
 # A share of the variance of results; above it the order of the table says little.
 MUCH_IN_CIRCLES = 0.25
+_DECISIVE = {"win": "what decides games", "margin": "the margins", "return": "the returns"}
 TOP_ROWS, TOP_CYCLES = 20, 5
 ID_DIGITS = 8
 _COLUMNS = (
@@ -97,7 +99,8 @@ def circle_lines(table: RatingTable) -> list[str]:
     """What the circles say about the ratings; nothing for two players, who make no circle."""
     if len(table.rows) < 3:
         return []
-    cycles, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
+    circles = circles_of(table)
+    cycles, share = circles.cycles, circles.share
     names = {row.player: row.label for row in table.rows}
     rings = [((cycle.a, cycle.b, cycle.c, cycle.a), cycle.p) for cycle in cycles[:TOP_CYCLES]]
     lines = [
@@ -116,8 +119,8 @@ def circle_lines(table: RatingTable) -> list[str]:
     return [
         *lines,
         (
-            f"Cyclic share {share.share:.0%} of what decides games is in circles that no rating "
-            f"explains (p {_p_text(share.p)}){warning}."
+            f"Cyclic share {share.share:.0%} of {_DECISIVE[table.objective]} is in circles that no "
+            f"rating explains (p {_p_text(share.p)}){warning}."
         ),
     ]
 

@@ -15,6 +15,7 @@ from arena.league.rating_models import ANCHOR, Rated, RatedPlayer, rate
 from arena.league.results import Results, game_results, match_results, population_results
 from arena.league.stored_snapshots import StoredSnapshot, named_snapshots
 from arena.stats.bradley_terry import BEST_MIN_GAMES
+from arena.stats.margin_ratings import MarginResult
 from arena.stats.score import Tally
 from arena.stats.win_matrix import WinMatrix, WinRow
 from pbt.objective import ObjectiveKind
@@ -58,13 +59,16 @@ class RatingTable:
     """A rating table.
 
     rows       best first, players without a rating last; empty where returns are what counts
-    matrix     the results behind the ratings
-    objective  what the ratings count
+    matrix     the results behind the ratings, as games won, drawn and lost
+    margins    the same as margins, in games of two seats
+    objective  what the ratings count; at tables of more than two seats, places decide where
+               margins would
     rated      the ratings with their model
     """
 
     rows: Sequence[Standing]
     matrix: WinMatrix[PlayerRef]
+    margins: Sequence[MarginResult[PlayerRef]]
     objective: ObjectiveKind
     rated: Rated
 
@@ -103,11 +107,13 @@ def _table(
     ids = [player.name for player in results.matrix.players if player.kind == "snapshot"]
     kept = named_snapshots(league, ids, population)
     met = dict(zip(results.matrix.players, results.matrix.rows(), strict=True))
+    if results.rankings and objective == "margin":
+        objective = "win"
     rated = rate(results, objective)
     rows = sorted(
         (_standing(one, met[one.player], kept) for one in rated.players), key=_rating_order
     )
-    return RatingTable(rows, results.matrix, objective, rated)
+    return RatingTable(rows, results.matrix, results.margins, objective, rated)
 
 
 def _rating_order(row: Standing) -> tuple[float, str]:

@@ -112,3 +112,23 @@ def test_the_margin_of_a_match_stands_first(chips: Served, visit: Visit) -> None
         re.compile(rf"Margin of \S+: {NUMBER} a game \[{NUMBER}, {NUMBER}\]"), timeout=WAIT_MS
     )
     expect(page.locator("dl.facts div", has_text="decided by")).to_contain_text("margins")
+
+
+def test_the_matrix_and_the_chart_against_random_are_margins(chips: Served, visit: Visit) -> None:
+    pairs = chips.call("GET", "/v1/win-matrix?population=chips")["pairs"]
+    assert [pair["opponent"] for pair in pairs] == ["random", "random"]
+    told = {pair["player"]: f"{pair['margin']:+.3g}" for pair in pairs}
+    page = visit(chips).see("populations/chips/matrix")
+    shows(page, "Mean margin a game of the row against the column: blue above 0")
+    page.locator("canvas").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    best = pairs[0]["player"]
+    row = f"{best} against random: {told[best]} a game [{NUMBER}, {NUMBER}], 80 games"
+    shows(page, re.compile(re.escape(row).replace(re.escape(NUMBER), NUMBER)))
+    page = visit(chips).see("populations/chips/ratings")
+    figure = page.locator("section.figure").filter(has_text="Margin a game against random")
+    figure.get_by_text("Numbers").click()
+    texts = figure.locator("tbody tr td:nth-child(3)").all_inner_texts()
+    assert sorted(texts) == sorted(told.values())
+    shows(page, "Circles of margins")

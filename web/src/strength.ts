@@ -121,7 +121,7 @@ export interface Decided {
   score: number;
   low: number;
   high: number;
-  margin?: Margin | null;
+  margin?: Pick<Margin, "mean" | "low" | "high"> | null;
 }
 
 export function headlineOf({ score, low, high, margin: chips }: Decided): Headline {

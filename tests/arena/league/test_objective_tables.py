@@ -2,6 +2,7 @@
 
 import pytest
 
+from arena.cli.rating_report import league_report
 from arena.league.best import best_of_each_role
 from arena.league.best_of_many import best_of_many
 from arena.league.database import League
@@ -113,6 +114,17 @@ def test_a_pair_with_one_game_left_counts_as_a_game(started: Started) -> None:
     results = population_results(league, "pot")
     assert results.meetings.single[0, 0].tolist() == [1, 0, 0]
     assert results.meetings.paired.sum() == 0
+
+
+def test_larger_tables_are_rated_by_places_and_say_so(started: Started) -> None:
+    league, _ = started
+    source = population(league, "pot", "margin")
+    seats = (A, RANDOM, RANDOM)
+    games = [game(n, seats, (0, 1, 2), "evaluation", returns=[2, -1, -1]) for n in range(40)]
+    write(league, source, games)
+    table = population_table(league, "pot")
+    assert (table.objective, table.rated.unit) == ("win", "Elo")
+    assert "elo" in league_report(league, "pot")["players"][0]
 
 
 def test_returns_are_ranked_by_games_with_copies_of_oneself(started: Started) -> None:

@@ -102,6 +102,7 @@ export interface CyclicShare {
   p: number;
 }
 
+/** Two players that met. The margin is null unless margins count; low and high are the score's. */
 export interface Pair {
   player: string;
   opponent: string;
@@ -112,10 +113,16 @@ export interface Pair {
   score: number;
   low: number;
   high: number;
+  margin: number | null;
+  margin_low: number | null;
+  margin_high: number | null;
+  units: number | null;
 }
 
+/** Where returns count, no player beats another, and there are no pairs. */
 export interface WinMatrixReport {
   table: string;
+  objective: Objective;
   players: string[];
   pairs: Pair[];
 }
