@@ -135,7 +135,8 @@ def ratings(asked: Asked) -> Response:
     """The rating table as `arena league --json`; where returns count, the mean returns.
 
     The players are ordered by the lower end of their interval. `objective` says what the numbers
-    count, `unit` what follows each.
+    count, `unit` what follows each. `rank` is within the `role` of a player; a player of any role
+    has the role null.
     """
     return asked.answer(
         lambda: league_report(asked.here.league, asked.population, everyone=asked.all)

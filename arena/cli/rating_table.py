@@ -1,5 +1,7 @@
 """The rating table for people: one row per player, ordered by the lower end of its interval.
 
+Where players play several roles, each role has a table, with ranks of its own.
+
 Below the table stand the circles in which players beat each other: no rating can express them.
 """
 
@@ -17,6 +19,7 @@ from arena.league.ratings import (
     Standing,
     best_standing,
     by_lower_bound,
+    by_role,
     is_provisional,
     population_table,
 )
@@ -71,16 +74,23 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
 
 
 def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None:
-    """Print a table of ratings with its notes. top: as for `print_league`."""
-    rows = by_lower_bound(table.rows)
-    shown = rows if top == 0 else rows[:top]
-    if not rows:
+    """Print a table of ratings with its notes, for each role where there are several.
+
+    top  as for `print_league`, of each role
+    """
+    if not table.rows:
         print(f"{title}: no evaluation game and no match between two players yet")
         return
     columns = [f">{rating_head(table)}" if one == ">rating" else one for one in _COLUMNS]
-    print_table(columns, _cells(table, rows, shown), title=title, spare=_SPARE)
-    if len(shown) < len(rows):
-        print(f"... and {len(rows) - len(shown)} more: --top 0 shows all")
+    shown: list[Standing] = []
+    for number, (role, rows) in enumerate(by_role(by_lower_bound(table.rows)).items()):
+        print("\n" * (number > 0), end="")
+        some = rows if top == 0 else rows[:top]
+        heading = title if role is None else f"{title}, role {role}"
+        print_table(columns, _cells(table, rows, some, role), title=heading, spare=_SPARE)
+        if len(some) < len(rows):
+            print(f"... and {len(rows) - len(some)} more: --top 0 shows all")
+        shown += some
     print(f"{rating_words(table)}.")
     for note in table.rated.notes:
         print(f"{note[0].upper()}{note[1:]}.")
@@ -171,12 +181,13 @@ def predicted_score(table: RatingTable, row: Standing, best: Standing | None) ->
 
 
 def _cells(
-    table: RatingTable, rows: Sequence[Standing], shown: Sequence[Standing]
+    table: RatingTable, rows: Sequence[Standing], shown: Sequence[Standing], role: str | None
 ) -> list[tuple[str, ...]]:
-    ranks, best = ranks_of(rows), leader(rows)
+    """The cells of the shown rows, which are the first ones. role: of all rows, as `ranks_of`."""
+    ranks, best = ranks_of(rows, role), leader(rows)
     return [
         (
-            str(rank) if rank is not None else "" if row.player == ANCHOR else "?",
+            str(rank) if rank is not None else "?" if _is_ranked(row, role) else "",
             _name(row),
             _id_text(row.player),
             rating_text(row, table.objective),
@@ -220,10 +231,21 @@ def _versus_best(table: RatingTable, row: Standing, best: Standing | None) -> st
     return "" if predicted is None else f"({predicted:.0%})"
 
 
-def ranks_of(table: Sequence[Standing]) -> list[int | None]:
-    """1, 2, ... over the rows that are not provisional. The anchor is a reference, so unranked."""
+def ranks_of(table: Sequence[Standing], role: str | None = None) -> list[int | None]:
+    """1, 2, ... over the rows that are not provisional. The anchor is a reference, so unranked.
+
+    role  the role of the table, where there are several: players of any role are references, too
+    """
     counter = count(1)
-    return [None if row.player == ANCHOR or is_provisional(row) else next(counter) for row in table]
+    return [
+        next(counter) if _is_ranked(row, role) and not is_provisional(row) else None
+        for row in table
+    ]
+
+
+def _is_ranked(row: Standing, role: str | None) -> bool:
+    """Whether the player gets a rank as soon as it has enough games. role: as `ranks_of`."""
+    return row.player != ANCHOR and role in (None, row.role)
 
 
 def rating_text(row: Standing, objective: ObjectiveKind = "win") -> str:

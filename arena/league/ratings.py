@@ -49,6 +49,11 @@ class Standing:
         return self.results.get(ANCHOR)
 
     @property
+    def role(self) -> str | None:
+        """The role that the player plays; None where it plays any."""
+        return None if self.snapshot is None else self.snapshot.record.role
+
+    @property
     def label(self) -> str:
         """A name by which the player can be found: `random`, or `demo/m2@1.21M`."""
         return self.player.name if self.snapshot is None else self.snapshot.label
@@ -142,15 +147,26 @@ def best_standing(table: Sequence[Standing], role: str | None = None) -> Standin
             for row in ranked
             if row.snapshot is not None
             and not row.snapshot.weights_removed
-            and role in (None, row.snapshot.record.role)
+            and role in (None, row.role)
         ),
         None,
     )
 
 
+def by_role(table: Sequence[Standing]) -> dict[str | None, list[Standing]]:
+    """Role -> its rows in the order given, sorted by role; with one role, all rows under None.
+
+    Players that play any role, such as `random`, stand in the rows of each.
+    """
+    roles: list[str | None] = sorted({row.role for row in table if row.role is not None})
+    if len(roles) < 2:
+        return {None: list(table)}
+    return {role: [row for row in table if row.role in (None, role)] for role in roles}
+
+
 def best_of_roles(table: Sequence[Standing]) -> dict[str, Standing]:
     """Role -> its best player, of the roles in the table that have one, sorted by name."""
-    roles = sorted({row.snapshot.record.role for row in table if row.snapshot is not None})
+    roles = sorted({row.role for row in table if row.role is not None})
     found = {role: best_standing(table, role) for role in roles}
     return {role: row for role, row in found.items() if row is not None}
 

@@ -8,10 +8,13 @@ export type Objective = "win" | "margin" | "return";
 
 /** A row of ratings. It has `elo` where games won count, `margin` where margins do. */
 export interface RatedPlayer {
+  /** Within its role. */
   rank: number | null;
   player: string;
   kind: "snapshot" | "scripted" | "guest";
   id: string;
+  /** null for a player of any role, such as `random` */
+  role: string | null;
   elo?: number | null;
   margin?: number | null;
   low: number | null;
@@ -35,9 +38,12 @@ export interface RatedPlayer {
  * `cross_play` that beside other players, and `gap` the difference.
  */
 export interface ReturnRow {
+  /** Within its role; null with too few games. */
+  rank: number | null;
   player: string;
   kind: "snapshot";
   id: string;
+  role: string;
   games: number;
   mean_return: number;
   low: number | null;
