@@ -103,8 +103,7 @@ def command(
 ) -> None:
     """Train A and B with each seed, and play all trained players of A against all of B.
 
-    One training runs after the other. The score is A's; where margins or returns decide, it is
-    A's lead over B.
+    One training runs after the other. The score, or lead in margins or returns, is A's.
 
     Exit codes: 0 A is better; 5 A is worse; 6 undecided; 2 wrong input; 4 more than one game and
     more than 1 % of the games raised an error; 130 Ctrl-C, which keeps everything: the same command
