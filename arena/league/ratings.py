@@ -158,7 +158,7 @@ def by_role(table: Sequence[Standing]) -> dict[str | None, list[Standing]]:
 
     Players that play any role, such as `random`, stand in the rows of each.
     """
-    roles: list[str | None] = sorted({row.role for row in table if row.role is not None})
+    roles: Sequence[str | None] = sorted({row.role for row in table if row.role is not None})
     if len(roles) < 2:
         return {None: list(table)}
     return {role: [row for row in table if row.role in (None, role)] for role in roles}
