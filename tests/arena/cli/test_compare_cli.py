@@ -19,14 +19,11 @@ from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
 from arena.matches.compare import Comparison, Contestant, read_kept
 from arena.matches.compare_finals import ComparisonResult, _looks, _meet
-from arena.matches.compare_values import meeting_value
-from arena.matches.play import play_match
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.seed_scores import seed_lead, seed_score
 from pbt.config.schema import RunConfig
 from pbt.objective import ObjectiveKind
 from pbt.records import PlayerRef
-from tests.pbt.envs.matrix_game import matrix_spec, together
 
 CONFIG = """
 [env]
@@ -200,43 +197,6 @@ def test_margins_and_returns_are_leads(leads: list[list[float]], verdict: str, l
             pytest.approx(np.mean(leads)),
         )
         assert (told["score"], told["scores"], told["elo"]) == (None, None, None)
-
-
-def scripted(name: str, game: str, **options: object) -> ResolvedPlayer:
-    return ResolvedPlayer(PlayerRef("scripted", name), name, game, options)
-
-
-def test_a_match_is_worth_what_its_objective_counts() -> None:
-    """Margins of a pair of games, returns in games of one seat and in games with copies."""
-    for game, objective in (("leduc_holdem", "margin"), ("cartpole", "return")):
-        pair = (scripted("random", game), scripted("random", game))
-        result = play_match(*pair, games=20, seed=3)
-        value = meeting_value(result, objective)  # type: ignore[arg-type]
-        if result.margin is not None:
-            margin = result.margin
-            assert margin.deviation is not None
-            expected = (margin.mean, margin.deviation**2 / margin.units)
-        else:
-            leads = [own - other for own, other in result.returns]
-            expected = (float(np.mean(leads)), float(np.var(leads, ddof=1)) / len(leads))
-        assert (value[objective], value["variance"]) == pytest.approx(expected)
-        assert value["variance"] > 0
-    won = play_match(
-        scripted("oneply", "connect_four"), scripted("random", "connect_four"), games=4
-    )
-    assert meeting_value(won, "win") == {"score": won.duel.score}
-
-
-def test_partners_are_compared_with_copies_of_themselves() -> None:
-    """Each throws a coin with itself; the return is what both seats get alike."""
-    registered = matrix_spec(together, objective="return")
-    pair = [scripted(name, registered.name) for name in ("random", "random")]
-    result = play_match(*pair, games=40, env=registered)
-    value = meeting_value(result, "return")
-    found = result.partners
-    assert found is not None
-    ((_, _, lead),) = found.leads
-    assert value["return"] == pytest.approx(lead.value)
 
 
 def test_looks_are_counted_and_said(tmp_path: Path) -> None:
