@@ -18,12 +18,10 @@ import pytest
 from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
 from arena.matches.compare import Comparison, Contestant, read_kept
-from arena.matches.compare_finals import ComparisonResult, _looks, _meet
-from arena.players.resolve import ResolvedPlayer
+from arena.matches.compare_finals import ComparisonResult, _looks
 from arena.stats.seed_scores import seed_lead, seed_score
 from pbt.config.schema import RunConfig
 from pbt.objective import ObjectiveKind
-from pbt.records import PlayerRef
 
 CONFIG = """
 [env]
@@ -213,19 +211,6 @@ def test_looks_are_counted_and_said(tmp_path: Path) -> None:
     assert not any(line.startswith("Looks") for line in first)
     assert any(line.startswith("Looks    3, after 3, 6 and 12 seeds;") for line in third)
     assert outcome_json(outcome([[0.5]], (3, 6)))["looks"] == (3, 6)
-
-
-def player(role: str | None) -> ResolvedPlayer:
-    return ResolvedPlayer(PlayerRef("snapshot", "a" * 64), "x", "game", {}, role=role)
-
-
-def test_only_those_meet_who_can_sit_at_one_table() -> None:
-    assert _meet(["player", "player"], player("player"), player("player"))
-    assert _meet(["cat", "mouse"], player("cat"), player("mouse")) and _meet(
-        ["cat", "mouse"], player("mouse"), player("cat")
-    )
-    assert not _meet(["cat", "mouse"], player("cat"), player("cat"))
-    assert _meet(["alone"], player("alone"), player("alone"))
 
 
 # --- whole comparisons ----------------------------------------------------------------------------

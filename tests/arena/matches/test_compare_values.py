@@ -1,8 +1,9 @@
-"""What a match between two runs of a comparison is worth, in each objective."""
+"""Which players of a comparison meet, and what a match of them is worth in each objective."""
 
 import numpy as np
 import pytest
 
+from arena.matches.compare_finals import _meet
 from arena.matches.compare_values import meeting_value
 from arena.matches.play import play_match
 from arena.players.resolve import ResolvedPlayer
@@ -45,3 +46,16 @@ def test_partners_are_compared_with_copies_of_themselves() -> None:
     assert found is not None
     ((_, _, lead),) = found.leads
     assert value["return"] == pytest.approx(lead.value)
+
+
+def player(role: str | None) -> ResolvedPlayer:
+    return ResolvedPlayer(PlayerRef("snapshot", "a" * 64), "x", "game", {}, role=role)
+
+
+def test_only_those_meet_who_can_sit_at_one_table() -> None:
+    assert _meet(["player", "player"], player("player"), player("player"))
+    assert _meet(["cat", "mouse"], player("cat"), player("mouse")) and _meet(
+        ["cat", "mouse"], player("mouse"), player("cat")
+    )
+    assert not _meet(["cat", "mouse"], player("cat"), player("cat"))
+    assert _meet(["alone"], player("alone"), player("alone"))
