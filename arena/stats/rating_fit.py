@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from arena.stats.bradley_terry import ELO_PER_NAT, P, Rating, best_first, rated_group
+from arena.stats.bradley_terry import ELO_PER_NAT, P, rated_group
 from arena.stats.chances import Chances
 from arena.stats.fitted import Fitted, most_likely
 from arena.stats.meetings import Meetings, seated_cells, unseated_cells
@@ -121,26 +121,6 @@ class RatingFit(Generic[P]):
             low if below else None,
             high if above else None,
             _why_open(str(player), name, above=above, below=below),
-        )
-
-    def ratings(self) -> list[Rating[P]]:
-        """The ratings of all players, best first, players without a rating last.
-
-        Where the games give no end of an interval, it is that of the penalised likelihood.
-        Raises: EngineError when the end of an interval is not found.
-        """
-        to, found = self._index(self.anchor), []
-        for at, player in enumerate(self.players):
-            low, elo, high = self._interval(at, to)
-            found.append(Rating(player, elo, low, high, self.games[player]))
-        rated = set(self.players)
-        return best_first(
-            found
-            + [
-                Rating(player, None, None, None, games)
-                for player, games in self.games.items()
-                if player not in rated
-            ]
         )
 
     def score(self, difference: NDArray[np.float64]) -> NDArray[np.float64]:
