@@ -1,0 +1,29 @@
+"""Coverage of the first seat's advantage in simulated leagues: what is counted as what."""
+
+import numpy as np
+import pytest
+
+from bench.seat_advantage import coverage, endless, measured
+from bench.simulated_leagues import Cell, cells
+
+CELL = {cell.name: cell for cell in cells()}
+
+
+def test_endless_games_give_the_level_or_what_lies_between_the_ends_of_the_rise() -> None:
+    assert endless(CELL["300-0-dense"]) == pytest.approx(300, abs=0.1)
+    assert endless(CELL["100-0.5-sparse"]) == pytest.approx(100, abs=0.1)
+    assert 100 < endless(CELL["rising-0-sparse"]) < 200
+
+
+def test_only_what_is_counted_covers() -> None:
+    value, half, truth = np.zeros(4), np.array([1.0, 1.0, 3.0, 3.0]), np.full(4, 2.0)
+    assert coverage(value, half, truth, np.array([True, False, True, False])) == 0.5
+    assert coverage(value, half, truth, np.zeros(4, dtype=bool)) == 1.0
+
+
+def test_a_cell_is_measured_and_repeats_itself() -> None:
+    cell = Cell("", (0.0, 200.0, 400.0), ((0, 1), (1, 2), (0, 2)), 20, 4, seat=100.0)
+    found = measured(cell, 3, 40)
+    assert found == measured(cell, 3, 40)
+    assert found["at_best"] > 0.8 and found["overall"] > 0.8
+    assert found["at_best_width"] > found["overall_width"] > 0
