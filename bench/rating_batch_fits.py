@@ -81,12 +81,14 @@ class Fits:
         return best, value, half
 
     def level_seat(self) -> tuple[Array, Array]:
-        """([L] gamma0, [L] half of its interval) of the models without gamma1."""
+        """([L] gamma0, [L] half of its interval) of the models without gamma1, nan with it."""
         kept = self.slope == 0
+        value, half = np.full((2, len(kept)), np.nan)
+        if not kept.any():
+            return value, half
         games, beta, slope = self.games.chosen(kept), self.beta[kept], self.slope[kept]
         contrast = np.zeros((1, games.size))
         contrast[0, games.cells.players - 1] = 1.0
-        value, half = np.full((2, len(kept)), np.nan)
         value[kept] = beta[:, games.cells.players - 1]
         half[kept] = seat_half_widths(games, evaluated(games, beta, slope), contrast)
         return value, half

@@ -27,3 +27,10 @@ def test_a_cell_is_measured_and_repeats_itself() -> None:
     assert found == measured(cell, 3, 40)
     assert found["at_best"] > 0.8 and found["overall"] > 0.8
     assert found["at_best_width"] > found["overall_width"] > 0
+
+
+def test_where_all_leagues_show_that_it_grows_there_is_no_level() -> None:
+    cell = Cell("", (0.0, 300.0, 600.0), ((0, 1), (1, 2), (0, 2)), 2000, 0, slope=0.5)
+    found = measured(cell, 3, 5)
+    assert (found["slope_kept"], found["overall_width"]) == (1.0, 0.0)
+    assert abs(found["at_best_bias"]) < 30
