@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bench.seat_advantage import coverage, endless, measured
+from bench.seat_advantage import coverage, endless, measured, summary
 from bench.simulated_leagues import Cell, cells
 
 CELL = {cell.name: cell for cell in cells()}
@@ -34,3 +34,23 @@ def test_where_all_leagues_show_that_it_grows_there_is_no_level() -> None:
     found = measured(cell, 3, 5)
     assert (found["slope_kept"], found["overall_width"]) == (1.0, 0.0)
     assert abs(found["at_best_bias"]) < 30
+
+
+def test_extremes_leave_out_what_is_hardly_ever_printed() -> None:
+    def found(at_best: float, overall: float, slope_kept: float) -> dict[str, float]:
+        return {
+            "at_best": at_best,
+            "at_best_open": 1 - at_best,
+            "overall": overall,
+            "slope_kept": slope_kept,
+            "without_the_doubt": at_best / 2,
+        }
+
+    assert summary({"a": found(0.95, 0.94, 0.1), "b": found(0.98, 0.2, 0.95)}) == {
+        "at_best_least": 0.95,
+        "at_best_greatest": 0.98,
+        "at_best_most_open": pytest.approx(0.05),
+        "overall_least": 0.94,
+        "overall_greatest": 0.94,
+        "without_the_doubt_least": 0.475,
+    }
