@@ -95,7 +95,7 @@ def endless(cell: Cell) -> float:
 
 
 def summary(results: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """The extremes over cells; of "overall" over those that print it in a tenth of their leagues."""
+    """The extremes of cells; of "overall" where at least a tenth of the leagues print it."""
     at_best = [found["at_best"] for found in results.values()]
     overall = [found["overall"] for found in results.values() if found["slope_kept"] < 0.9]
     return {
