@@ -120,7 +120,7 @@ def stage(progress: Progress) -> tuple[bool, bool]:
 
 def columns(ranked_by: ObjectiveKind) -> tuple[str, ...]:
     """The columns of the table; ">" marks numbers."""
-    ranked = f">{OBJECTIVE_WORDS[ranked_by].number}"
+    ranked = f">{OBJECTIVE_WORDS[ranked_by].heading}"
     return ("member", ">frames", ">frames/s", ranked, f">{STRENGTHS[ranked_by]}", "last PBT event")
 
 
