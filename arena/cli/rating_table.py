@@ -152,8 +152,8 @@ def rating_words(table: RatingTable) -> str:
 
 def rating_head(table: RatingTable) -> str:
     """The head of the column of ratings."""
-    words = OBJECTIVE_WORDS[table.objective]
-    return "Elo [95 %]" if table.objective == "win" else f"{words.number} {words.unit} [95 %]"
+    heading = "Elo" if table.objective == "win" else OBJECTIVE_WORDS[table.objective].heading
+    return f"{heading} [95 %]"
 
 
 def leader(table: Sequence[Standing]) -> Standing | None:
