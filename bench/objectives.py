@@ -5,8 +5,8 @@
 
 Both games count in returns. In simple_spread three players share one return; in simple_tag
 predators and prey have returns of their own. Each seed is one population, trained by the shipped
-configuration, stopped at --frames of each member. Then follow the commands that a user types, where
-UNTRAINED is the best one's own member at frame 0, and matches are fresh, so that they chose nothing:
+configuration, stopped at --frames of each member. Then follow the commands that a user types.
+UNTRAINED is the best one's own member at frame 0. Matches are fresh: their games chose no best.
   league    the mean returns of all snapshots, which are the curve of the training
   match     (simple_spread) `arena match NAME@best UNTRAINED --fresh`, and the same against random;
             (simple_tag) one match of the best and the untrained of both roles, and random
