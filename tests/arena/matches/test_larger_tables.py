@@ -116,6 +116,36 @@ def test_players_of_one_role_are_compared_on_the_same_seeds() -> None:
     assert any(line.startswith("Lead") for line in match_lines(result))
 
 
+def test_where_returns_count_players_stand_by_role_and_return() -> None:
+    """Of two hunters that always name the same, both catch the prey or none.
+
+    They catch more preys than two that name anything, and less often any. By places they are worse.
+    """
+    prey, hunter = player("mostly zero", "hunting", "prey"), player("zero", "hunting", "hunter")
+    chance = player("random", "hunting")
+    by_places, by_returns = (
+        play_match(prey, hunter, chance, games=800, env=HUNTING, objective=objective)
+        for objective in ("win", "return")
+    )
+    places, report = match_report(by_places), match_report(by_returns)
+    assert isinstance(places, TableReport) and isinstance(report, TableReport)
+    assert [row.player.name for row in places.standings] == [
+        "random", "zero", "random", "mostly zero"
+    ]  # fmt: skip
+    rows = [(row.role, row.player.name) for row in report.standings]
+    assert rows == [
+        ("hunter", "zero"), ("hunter", "random"), ("prey", "random"), ("prey", "mostly zero")
+    ]  # fmt: skip
+    assert [(one.ahead, one.behind, one.unit) for one in report.leads] == [
+        (0, 1, "return"), (2, 3, "return")
+    ]  # fmt: skip
+    before, same = report.score[0][2], places.score[1][2]
+    assert before == same is not None
+    words = [line.split()[0] for line in match_lines(by_returns)[1:]]
+    assert words[:6] == ["Return"] * 4 + ["Lead"] * 2
+    assert not {"Place", "Before"} & set(words)
+
+
 def test_one_player_for_each_role_leaves_nothing_to_compare() -> None:
     hunter, prey = player("zero", "hunting", "hunter"), player("one", "hunting", "prey")
     result = play_match(prey, hunter, games=10, env=HUNTING)
