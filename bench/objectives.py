@@ -135,7 +135,7 @@ def spread(one: Population) -> Report:
         "best": best,
         "self_play_of_best_and_other": self_play,
         "lead": dict(zip(others, leads, strict=True)),
-        "improved": min(low for _, low, _ in leads) > 0,
+        "improved": all(lead is not None and lead[1] > 0 for lead in leads),
     }
 
 
@@ -157,7 +157,8 @@ def tag(one: Population) -> Report:
             word = "random" if other == "random" else "untrained"
             roles.setdefault(ahead["role"], {"best": player})[word] = lead["lead"]
     leads = [roles.get(role, {}).get("untrained") for role in best]
-    return {"roles": roles, "improved": all(lead and lead["low"] > 0 for lead in leads)}
+    improved = all(lead is not None and lead["low"] > 0 for lead in leads)
+    return {"roles": roles, "improved": improved}
 
 
 def curve(one: Population) -> dict[str, list[Sequence[float | None]]]:

@@ -60,6 +60,13 @@ describe("the columns of returns", () => {
       "gap",
     ]);
   });
+  it("say the role where there are several, and no cross-play where all games are", async () => {
+    const { returnColumns } = await import("../src/pages/RatingTable");
+    const crossed = { mean_return: 2.5, cross_play: 2.5, games: 40, cross_play_games: 40 };
+    const rows = ["prey", "predator"].map((role) => returned({ role, ...crossed }));
+    const names = returnColumns(rows).map((column) => column.name);
+    expect(names).toEqual(["player", "role", "mean return", "low", "high", "games"]);
+  });
 });
 
 describe("the best of many", () => {

@@ -38,6 +38,8 @@ export interface ReturnRow {
   player: string;
   kind: "snapshot";
   id: string;
+  role: string;
+  frames: number;
   games: number;
   mean_return: number;
   low: number | null;

@@ -80,6 +80,7 @@ function againstBest(row: RatedPlayer) {
 const RETURNED: readonly Column<ReturnRow>[] = [
   { name: "player", value: (row) => row.player, show: (row) => <PlayerLink label={row.player} /> },
 ];
+const ROLE: Column<ReturnRow> = { name: "role", value: (row) => row.role };
 const RETURN_GAMES: Column<ReturnRow> = {
   name: "games",
   value: (row) => row.games,
@@ -109,11 +110,18 @@ function ratedColumns(objective: Objective): readonly Column<RatedPlayer>[] {
   return [...PLAYER, ...strengthColumns<RatedPlayer>(objective, (row) => row), ...RESULTS];
 }
 
-/** Returns the columns of mean returns; cross-play has some where any player sat beside others. */
+/**
+ * Returns the columns of mean returns; cross-play has some where any player sat beside others, and
+ * any in all seats of a game.
+ */
 export function returnColumns(rows: readonly ReturnRow[]): readonly Column<ReturnRow>[] {
-  const crossed = rows.some((row) => row.cross_play !== null);
+  const crossed =
+    rows.some((row) => row.cross_play !== null) &&
+    rows.some((row) => row.cross_play !== row.mean_return || row.cross_play_games !== row.games);
+  const several = new Set(rows.map((row) => row.role)).size > 1;
   return [
     ...RETURNED,
+    ...(several ? [ROLE] : []),
     ...strengthColumns<ReturnRow>("return", (row) => row),
     RETURN_GAMES,
     ...(crossed ? CROSSED : []),
