@@ -156,9 +156,8 @@ def tag(one: Population) -> Report:
         if player == best[ahead["role"]] and other in ("random", untrained(player)):
             word = "random" if other == "random" else "untrained"
             roles.setdefault(ahead["role"], {"best": player})[word] = lead["lead"]
-    leads = [roles.get(role, {}).get("untrained") for role in best]
-    improved = all(lead is not None and lead["low"] > 0 for lead in leads)
-    return {"roles": roles, "improved": improved}
+    ends = [roles.get(role, {}).get("untrained", {}).get("low") for role in best]
+    return {"roles": roles, "improved": all(low is not None and low > 0 for low in ends)}
 
 
 def curve(one: Population) -> dict[str, list[Sequence[float | None]]]:
