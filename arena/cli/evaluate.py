@@ -53,7 +53,8 @@ def evaluate(
 ) -> None:
     """Measure the returns of a player over episodes, and of other players over the same episodes.
 
-    In games of several seats `random` plays the other seats. Nothing is stored in the league.
+    In games of several seats `random` plays the other seats. Where the first player plays one role,
+    the others play that one. Nothing is stored in the league.
     """
     names = [player, *(others or ())]
     spec, players = players_named(names, data, env, options, move_timeout_s, objective)
@@ -69,6 +70,7 @@ def evaluate(
                     greedy=greedy,
                     on_progress=on_progress,
                     objective=players[0].objective,
+                    role=players[0].role,
                 )
             )
         if not as_json:

@@ -9,7 +9,7 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName, tables_of
-from arena.cli.rating_table import circle_lines, rating_head, rating_text
+from arena.cli.rating_table import circle_lines, rating_head, rating_text, why_empty
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.ratings import RatingTable, Standing, by_lower_bound
@@ -99,7 +99,7 @@ def print_matrix(title: str, table: RatingTable, top: int) -> None:
     """Print the matrix of the `top` best players (0: of all); columns are numbered as the rows."""
     rows = by_lower_bound(table.rows)
     if not rows:
-        print(f"{title}: no evaluation game and no match between two players yet")
+        print(f"{title}: {why_empty(table)}")
         return
     shown = rows if top == 0 else rows[:top]
     head = rating_head(table)

@@ -73,7 +73,7 @@ def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None
     rows = by_lower_bound(table.rows)
     shown = rows if top == 0 else rows[:top]
     if not rows:
-        print(f"{title}: no evaluation game and no match between two players yet")
+        print(f"{title}: {why_empty(table)}")
         return
     columns = [f">{rating_head(table)}" if one == ">rating" else one for one in _COLUMNS]
     print_table(columns, _cells(table, rows, shown), title=title, spare=_SPARE)
@@ -91,6 +91,16 @@ def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None
         print("* = its weights were removed: its games still count, but it plays no more.")
     for line in circle_lines(table):
         print(line)
+
+
+def why_empty(table: RatingTable) -> str:
+    """Why a table has no row."""
+    if table.objective == "return":
+        return (
+            "returns are what counts, so no two players have a score; `arena league POPULATION` "
+            "has mean returns, and `arena match --resume NUMBER` shows a match again"
+        )
+    return "no evaluation game and no match between two players yet"
 
 
 def circle_lines(table: RatingTable) -> list[str]:

@@ -106,13 +106,14 @@ def tournament(
     elif played.results:
         if table.objective == "return":
             for _, result in played.results:
-                print("\n".join(match_lines(result)))
+                print("\n".join(match_lines(result, data=data)))
+            print(f"Saved: {_matches(played)}")
         else:
             print_standings(_title(played), table, top=0)
-        print(
-            f"Saved: {_matches(played)}; every player against every other one: arena matrix "
-            f"--env {resolved[0].env_name}{data_text(data)}"
-        )
+            print(
+                f"Saved: {_matches(played)}; every player against every other one: arena matrix "
+                f"--env {resolved[0].env_name}{data_text(data)}"
+            )
     _exit(played)
 
 

@@ -210,6 +210,27 @@ def test_reports_of_larger_tables_fit_the_schema() -> None:
         assert " nan" not in "\n".join(match_lines(result))
 
 
+def test_beside_a_player_of_one_role_others_are_evaluated_in_its_seats() -> None:
+    """A prey is not compared with the mean of hunters and preys."""
+    prey, chance = player("one", "hunting", "prey"), player("random", "hunting")
+    own = evaluate_player(prey, HUNTING, episodes=400, objective="return")
+    its = evaluate_player(chance, HUNTING, episodes=400, objective="return", role="prey")
+    assert own.seats == its.seats == ("prey",)
+    lead = own.lead_over(its)
+    assert lead is not None and lead[1] < 0 < lead[2]
+    assert its.mean_return == pytest.approx(-1.0, abs=0.15)
+    everywhere = evaluate_player(chance, HUNTING, episodes=4, objective="return")
+    assert len(everywhere.seats) == 3
+    hunter = player("zero", "hunting", "hunter")
+    assert len(evaluate_player(hunter, HUNTING, episodes=4, role="prey").seats) == 2
+
+
+def test_the_player_of_each_role_is_said_once() -> None:
+    hunter, prey = player("zero", "hunting", "hunter"), player("one", "hunting", "prey")
+    (note,) = match_report(play_match(hunter, prey, games=4, env=HUNTING)).notes
+    assert "(zero is hunter, one is prey)" in note
+
+
 def test_an_evaluation_of_returns_seats_the_player_everywhere() -> None:
     alone = evaluate_player(ZERO, AGREEING, episodes=40, objective="return")
     assert (alone.mean_return, alone.others, alone.together) == (1.0, 0, True)
