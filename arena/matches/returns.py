@@ -6,7 +6,7 @@ returns are what counts, all seats that it can play; `random` takes the rest.
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 import numpy as np
@@ -103,20 +103,16 @@ def evaluate_player(
     tables: int = DEFAULT_TABLES,
     on_progress: Progress | None = None,
     objective: ObjectiveKind | None = None,
-    role: str | None = None,
 ) -> Returns:
     """Play episodes; nothing is recorded. The player takes the seats of its role in turn.
 
     Equal player, seed and settings give equal episodes. env: as `resolve_players` gives it.
     objective: with "return", the player takes all its seats at once; None: as `objective_of`.
-    role: the only one that it plays here, if it plays that one; None: all that it can.
     Ctrl-C ends it early; before the first finished episode it raises KeyboardInterrupt.
     Raises: PlayerError when the game has no seat for the player, EnvOptionsError for options the
     game does not take, SnapshotError for unusable weights, EnvError when the game keeps raising,
     GuestError for a program's first fault.
     """
-    if role is not None and player.plays(role):
-        player = replace(player, role=role)
     game = make_game(env, player.env_options)
     turns = _turns(game, player, objective or objective_of(env, game, [player]))
     random_player = _random_beside(player)

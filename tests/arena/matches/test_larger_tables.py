@@ -214,7 +214,7 @@ def test_beside_a_player_of_one_role_others_are_evaluated_in_its_seats() -> None
     """A prey is not compared with the mean of hunters and preys."""
     prey, chance = player("one", "hunting", "prey"), player("random", "hunting")
     own = evaluate_player(prey, HUNTING, episodes=400, objective="return")
-    its = evaluate_player(chance, HUNTING, episodes=400, objective="return", role="prey")
+    its = evaluate_player(chance.in_role("prey"), HUNTING, episodes=400, objective="return")
     assert own.seats == its.seats == ("prey",)
     lead = own.lead_over(its)
     assert lead is not None and lead[1] < 0 < lead[2]
@@ -222,7 +222,7 @@ def test_beside_a_player_of_one_role_others_are_evaluated_in_its_seats() -> None
     everywhere = evaluate_player(chance, HUNTING, episodes=4, objective="return")
     assert len(everywhere.seats) == 3
     hunter = player("zero", "hunting", "hunter")
-    assert len(evaluate_player(hunter, HUNTING, episodes=4, role="prey").seats) == 2
+    assert hunter.in_role("prey") == hunter.in_role(None) == hunter
 
 
 def test_the_player_of_each_role_is_said_once() -> None:
