@@ -1,7 +1,8 @@
 """Trains MPE's simple_spread and simple_tag, and measures what returns have become of it.
 
     python -m bench.objectives --folder objectives --games spread --frames 500_000 --json FILE
-    python -m bench.objectives --folder objectives --games tag --frames 300_000 --json FILE
+    python -m bench.objectives --folder objectives --games tag --frames 300_000 --matches 2400 \\
+        --json FILE
 
 Both games count in returns. In simple_spread three players share one return; in simple_tag
 predators and prey have returns of their own. Each seed is one population, trained by the shipped
