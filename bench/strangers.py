@@ -134,18 +134,19 @@ def member_policies(
     policies: dict[str, list[tuple[int, Table]]] = {}
     for snapshot in snapshots:
         policies.setdefault(snapshot.record.member, []).append(
-            (snapshot.record.frames, _policy(states, snapshot, data))
+            (snapshot.record.frames, states.policy_of(network(snapshot, data).model))
         )
     return policies
 
 
-def _policy(states: InformationStates, snapshot: StoredSnapshot, data: Path) -> Table:
+def network(snapshot: StoredSnapshot, data: Path) -> NetworkPolicy:
+    """The policy of a snapshot, as a match plays it."""
     env, (player,) = resolve_players([snapshot.record.snapshot_id], data)
     game = env.make(**player.env_options)
     hosted = load_policy(player, role_layout(game.roles[0], game.reward_terms, 1, 0), env)
     game.close()
     assert isinstance(hosted, NetworkPolicy)
-    return states.policy_of(hosted.model)
+    return hosted
 
 
 def best_member(options: argparse.Namespace) -> str:

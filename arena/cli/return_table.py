@@ -1,6 +1,11 @@
-"""The table where returns are what counts: mean returns, alone or with copies of itself."""
+"""The table where returns are what counts: mean returns, alone or with copies of itself.
 
+Where players play several roles, each role has a table, with ranks of its own.
+"""
+
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from arena.cli.output import print_table
@@ -8,28 +13,21 @@ from arena.league.returns import ReturnStanding, best_by_return
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 
 ORDERED = "with 95 % intervals; ordered by the lower end"
-BY_ROLE = "with 95 % intervals; of each role ordered by the lower end"
 ALONE_TEXT = f"Mean returns of evaluation games (one seat: there is no opponent), {ORDERED}"
 TOGETHER_TEXT = (
     "Mean returns of evaluation games: return with itself in all seats where it was so seated, "
     f"cross-play beside other players, gap the difference; {ORDERED}"
 )
-BESIDE_TEXT = "Mean returns of evaluation games, all of them beside other players, "
+BESIDE_TEXT = f"Mean returns of evaluation games, all of them beside other players, {ORDERED}"
 ID_DIGITS = 8
 
 
-def returns_words(table: Sequence[ReturnStanding], roles: Sequence[str]) -> str:
-    """What the numbers are. roles: all that members of the population play."""
+def returns_words(table: Sequence[ReturnStanding]) -> str:
+    """What the numbers are."""
     if all(row.cross_play is None for row in table):
         return ALONE_TEXT
-    if _sat_together(table):
-        return TOGETHER_TEXT
-    return BESIDE_TEXT + (BY_ROLE if len(roles) > 1 else ORDERED)
-
-
-def _sat_together(table: Sequence[ReturnStanding]) -> bool:
-    """Whether any player sat in all seats of a game."""
-    return any(row.cross_play != (row.games, row.mean) for row in table)
+    together = any(row.cross_play != (row.games, row.mean) for row in table)
+    return TOGETHER_TEXT if together else BESIDE_TEXT
 
 
 def print_returns(
@@ -37,28 +35,36 @@ def print_returns(
 ) -> None:
     """Print the table, and below it which player is `@best`, of each role where there are several.
 
-    roles  all that members of the population play
-    top    print this many rows; 0 prints all
+    top  print this many rows of each role; 0 prints all
     """
-    several = len(roles) > 1
-    crossed = returns_words(table, roles) == TOGETHER_TEXT
-    ordered = _by_role(table, roles) if several else table
-    shown = ordered if top == 0 else ordered[:top]
-    columns = ("player", *(("role",) if several else ()), "id", ">return [95 %]", ">games") + (
+    crossed = returns_words(table) == TOGETHER_TEXT
+    columns = (">rank", "player", "id", ">return [95 %]", ">games") + (
         (">cross-play", ">its games", ">gap") if crossed else ()
     )
-    rows = [_cells(row, role=several) + (_crossed_cells(row) if crossed else ()) for row in shown]
-    print_table(columns, rows, title=f"population {name}")
-    if len(shown) < len(table):
-        print(f"... and {len(table) - len(shown)} more: --top 0 shows all")
-    print(f"{returns_words(table, roles)}.")
-    for role in roles if len(roles) > 1 else (None,):
+    of_roles = [(role, f", role {role}") for role in roles] if len(roles) > 1 else [(None, "")]
+    for number, (role, heading) in enumerate(of_roles):
+        print("\n" * (number > 0), end="")
+        own = [row for row in table if role in (None, row.role)]
+        shown = own if top == 0 else own[:top]
+        rows = [
+            ("?" if rank is None else str(rank), *_cells(row))
+            + (_crossed_cells(row) if crossed else ())
+            for rank, row in zip(return_ranks(own), shown, strict=False)
+        ]
+        print_table(columns, rows, title=f"population {name}{heading}")
+        if len(shown) < len(own):
+            print(f"... and {len(own) - len(shown)} more: --top 0 shows all")
+    print(f"{returns_words(table)}.")
+    if any(rank is None for rank in return_ranks(table)):
+        print(f"? = provisional: fewer than {BEST_MIN_GAMES} games.")
+    for role, _ in of_roles:
         print(_best_text(name if role is None else f"{name}/{role}", best_by_return(table, role)))
 
 
-def _by_role(table: Sequence[ReturnStanding], roles: Sequence[str]) -> list[ReturnStanding]:
-    """The rows role by role, since returns of different roles cannot be compared."""
-    return sorted(table, key=lambda row: roles.index(row.snapshot.record.role))
+def return_ranks(table: Sequence[ReturnStanding]) -> list[int | None]:
+    """1, 2, ... within each role, over the rows with enough games."""
+    counters: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
+    return [None if row.games < BEST_MIN_GAMES else next(counters[row.role]) for row in table]
 
 
 def _best_text(name: str, best: ReturnStanding | None) -> str:
@@ -76,23 +82,27 @@ def _best_text(name: str, best: ReturnStanding | None) -> str:
 def returns_report(
     name: str, table: Sequence[ReturnStanding], everyone: bool, roles: Sequence[str]
 ) -> dict[str, Any]:
-    """The same table for programs. cross_play and gap are null without games beside others."""
+    """The same table for programs. cross_play and gap are null without games beside others.
+
+    rank is within the role, null for a player with too few games.
+    """
     by_role = {role: best_by_return(table, role) for role in roles}
     best = {role: row and row.snapshot.record.snapshot_id for role, row in by_role.items()}
     return {
         "population": name,
         "everyone": everyone,
-        "rating": returns_words(table, roles),
+        "rating": returns_words(table),
         "objective": "return",
         "unit": "a game",
         "best": next(iter(best.values()), None) if len(roles) < 2 else None,
         "best_by_role": best,
         "players": [
             {
+                "rank": rank,
                 "player": row.label,
                 "kind": "snapshot",
                 "id": row.snapshot.record.snapshot_id,
-                "role": row.snapshot.record.role,
+                "role": row.role,
                 "frames": row.snapshot.record.frames,
                 "games": row.games,
                 "mean_return": row.mean,
@@ -102,18 +112,16 @@ def returns_report(
                 "cross_play_games": 0 if row.cross_play is None else row.cross_play[0],
                 "gap": row.gap,
             }
-            for row in (_by_role(table, roles) if len(roles) > 1 else table)
+            for rank, row in zip(return_ranks(table), table, strict=True)
         ],
     }
 
 
-def _cells(row: ReturnStanding, *, role: bool) -> tuple[str, ...]:
-    """role: whether the role is shown."""
+def _cells(row: ReturnStanding) -> tuple[str, ...]:
     mean = f"{row.mean:.4g}"
     interval = "" if row.low is None else f" [{row.low:.4g}, {row.high:.4g}]"
     return (
         row.label,
-        *((row.snapshot.record.role,) if role else ()),
         row.snapshot.record.snapshot_id[:ID_DIGITS],
         mean + interval,
         str(row.games),

@@ -137,26 +137,32 @@ class Attestor:
         rows = rows_acted_by(batch, self._version, recurrent=bool(self._kept.state_size))
         slots = rows.sum(0).argsort(descending=True, stable=True)[:SAMPLE_SLOTS]
         part = batch.select(slots)
-        return self._sample(part, part.log_prob, rows[:, slots]) if rows.any() else None
+        return self._sample(part, part.log_prob, rows[:, slots])
 
     def _listen(self, part: Batch, log_prob: Tensor) -> None:
         """Compare what the learner computed, [T, b], in its first pass over slots of a batch.
 
-        The slots are found in the batch as it was gathered by what the actor stored with their
-        rows. They cannot be found where these numbers are not those of the batch.
+        The slots are found in the batch as it was gathered by what stands in their rows. They
+        cannot be found where these rows are not those of the batch.
         """
         self._learner.listener = None
         batch, count = self._batch, min(SAMPLE_SLOTS, part.slots)
         assert batch is not None, "`update` has begun"
-        same = (_stored(part)[:count, None] == _stored(batch)[None]).all(-1)
-        own = batch.select(same.to(torch.int8).argmax(1))
+        found = _places(part, batch, count)
+        own = batch.select(torch.tensor([place or 0 for place in found]))
         sample = self._sample(own, log_prob[:, :count], own.valid)
-        found = bool(same.any(1).all())
-        self._trained = sample if found else sample._replace(largest=float("inf"))
+        if sample is not None and None in found:
+            sample = sample._replace(largest=float("inf"))
+        self._trained = sample
 
     @torch.no_grad()
-    def _sample(self, part: Batch, log_prob: Tensor, rows: Tensor) -> LogProbSample:
-        """Compare log-probabilities, [T, b], of these rows ([T, b] bool) with new ones."""
+    def _sample(self, part: Batch, log_prob: Tensor, rows: Tensor) -> LogProbSample | None:
+        """Compare log-probabilities, [T, b], of these rows ([T, b] bool) with new ones.
+
+        None where there are no such rows.
+        """
+        if not rows.any():
+            return None
         model = self._kept
         assert model is not None
         logits, _ = model.unroll(
@@ -197,7 +203,36 @@ def rows_acted_by(batch: Batch, version: int, *, recurrent: bool) -> Tensor:
     return torch.stack(rows)
 
 
+def _places(part: Batch, batch: Batch, count: int) -> list[int | None]:
+    """Where the first `count` slots of a part stand in the batch that it is from; None: nowhere.
+
+    Other slots may have the same numbers of the actor, which a policy gives that does not yet tell
+    observations or actions apart. So actions and what was seen must be the same, too.
+    """
+    same = (_stored(part)[:count, None] == _stored(batch)[None]).all(-1)
+    places = [row.nonzero().flatten().tolist() for row in same]
+    return [
+        next((place for place in candidates if _seen_alike(part, slot, batch, place)), None)
+        for slot, candidates in enumerate(places)
+    ]
+
+
 def _stored(batch: Batch) -> Tensor:
-    """What the actor stored with every slot, [B, 2 * T]; 0 where a row is not valid."""
-    numbers = [torch.where(batch.valid, column, 0.0) for column in (batch.log_prob, batch.value)]
-    return torch.cat(numbers).t()
+    """What the actor stored with every slot, [B, (2 + heads) * T]; 0 where a row is not valid."""
+    columns = [batch.log_prob.unsqueeze(-1), batch.value.unsqueeze(-1), batch.actions.double()]
+    numbers = torch.cat([column.double() for column in columns], -1)
+    valid = torch.where(batch.valid.unsqueeze(-1), numbers, 0.0)
+    return valid.transpose(0, 1).flatten(1)
+
+
+def _seen_alike(part: Batch, slot: int, batch: Batch, place: int) -> bool:
+    """Whether a slot of the part and one of the batch were seen alike, but for their rows T."""
+    pairs = zip(part.observations.values(), batch.observations.values(), strict=True)
+    return _alike(part.initial_state[slot], batch.initial_state[place]) and all(
+        _alike(mine[:-1, slot], theirs[:-1, place]) for mine, theirs in pairs
+    )
+
+
+def _alike(mine: Tensor, theirs: Tensor) -> bool:
+    """Whether two tensors of one shape hold the same numbers, where NaN equals itself."""
+    return bool(((mine == theirs) | ((mine != mine) & (theirs != theirs))).all())

@@ -45,7 +45,7 @@ class Ledger:
     """The weights of one member.
 
     known      version -> weights that the learner attested
-    answers    of versions that are not attested yet, oldest first
+    answers    of weights that are not attested yet, oldest first
     stored     snapshots of versions that are not attested yet
     updates    of the learner
     lost       attestations up to this version may be lost, because a process died
@@ -91,14 +91,17 @@ class Ledger:
     def take_answers(self, patience: int) -> list[LiveAnswer]:
         """The answers to be compared now.
 
-        Their versions are attested, or were not within `patience` updates of the learner; then no
-        attestation will come. Answers of versions whose attestation may be lost are forgotten.
+        Their weights are attested, or were not within `patience` updates of the learner; then no
+        attestation will come. Other weights of the same version say nothing before that, because a
+        copy brings such weights, and a game with them may end before their learner attests them.
+        Answers of versions whose attestation may be lost are forgotten.
         """
         waiting, self.answers = self.answers, deque()
         ready = []
         for answer in waiting:
             late = self.updates - answer.updates > patience
-            if answer.version in self.known or (late and answer.version > self.lost):
+            agrees = acting_problem(answer, self.known.get(answer.version, ())) is None
+            if agrees or (late and answer.version > self.lost):
                 ready.append(answer)
             elif answer.version > self.lost:
                 self.answers.append(answer)

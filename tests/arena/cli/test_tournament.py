@@ -187,4 +187,4 @@ def test_where_returns_count_players_are_seated_with_themselves(
     assert proof.endswith(f"--data {tmp_path / 'data'}")
     for command in ("matrix", "league"):
         assert run([command, "--env", "mpe", *folder[:2]]) == 0
-        assert "returns are what counts, so no two players have a score" in capsys.readouterr().out
+        assert "returns count, and no player beats another" in capsys.readouterr().out

@@ -148,7 +148,7 @@ def test_one_among_equal_copies_is_even_whatever_the_number_of_copies() -> None:
     for _ in range(200):
         games = [
             RankedGame(players, tuple(int(place) for place in rng.permutation(4)), block)
-            for block in range(30)
+            for block in range(12)
             for players in seats
         ]
         found = free_for_all(games, block_games=8)

@@ -16,7 +16,7 @@ from arena.league.populations import find_population
 
 NAME = "run"
 CONFIG = """
-stop_at_frames = 1500
+stop_at_frames = 900
 [env]
 name = "connect_four"
 [model]
@@ -27,8 +27,8 @@ rollout_steps = 8
 [learning]
 batch_steps = 128
 [pbt]
-period_frames = 400
-warmup_frames = 400
+period_frames = 250
+warmup_frames = 250
 min_games = 5
 score_games = 40
 copy_gap = 0.0
@@ -37,7 +37,7 @@ mutation_probability = 0.5
 share = 0.2
 final_games = 4
 [snapshots]
-every_frames = 250
+every_frames = 150
 keep_newest = 4
 thinned_every = 3
 [checkpoints]
@@ -45,7 +45,7 @@ keep = 2
 [runtime]
 placement = "serial"
 """
-KEPT_GAMES, CHUNK_GAMES = 300, 100
+KEPT_GAMES, CHUNK_GAMES = 180, 60
 
 
 def train(data: Path, *words: str) -> None:
@@ -79,11 +79,11 @@ def make(folder: Path) -> Path:
     data = folder / "data"
     (folder / f"{NAME}.toml").write_text(CONFIG)
     train(data, str(folder / f"{NAME}.toml"))
-    resume(data, "stop_at_frames=2200")
+    resume(data, "stop_at_frames=1300")
     go_back(data)
-    resume(data, "stop_at_frames=2600")
+    resume(data, "stop_at_frames=1500")
     joins = 'population.joined.m4={role="player",weights="m0"}'
-    resume(data, "stop_at_frames=3200", joins, 'population.left=["m1"]')
+    resume(data, "stop_at_frames=1900", joins, 'population.left=["m1"]')
     fold(data)
     out = str(folder / "best.safetensors")
     for line in (

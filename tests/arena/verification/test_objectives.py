@@ -34,11 +34,11 @@ def objectives(data: Path) -> set[str]:
 
 
 def test_edits_of_the_objective_raise_no_alarm(data: Path, capsys: Output) -> None:
-    for objective, frames in (("margin", 4_000), ("return", 4_500)):
+    for objective, frames in (("margin", 2_400), ("return", 2_900)):
         resume(data, f"stop_at_frames={frames}", f"env.objective={objective}")
         assert objectives(data) == {objective}
         assert differences(data, capsys) == []
-    resume(data, "stop_at_frames=5000")
+    resume(data, "stop_at_frames=3500")
     assert objectives(data) == {"return"}
     fold(data)
     assert differences(data, capsys) == []
@@ -49,10 +49,10 @@ def test_an_edit_that_a_later_start_undoes_raises_no_alarm(
 ) -> None:
     checkpoints = population_paths(data, NAME).checkpoints
     before = shutil.copytree(checkpoints, tmp_path / "before")
-    resume(data, "stop_at_frames=4000", "env.objective=margin")
+    resume(data, "stop_at_frames=2400", "env.objective=margin")
     shutil.rmtree(checkpoints)
     shutil.copytree(before, checkpoints)
-    resume(data, "stop_at_frames=4000")
+    resume(data, "stop_at_frames=2400")
     assert objectives(data) == {"win"}
     assert differences(data, capsys) == []
 

@@ -22,6 +22,7 @@ from tests.e2e.faults.strikes import (
     KINDS,
     Strike,
     current,
+    disarm,
     freeze,
     freeze_all,
     kill,
@@ -191,10 +192,12 @@ def _hasty_kill(run: Run, rng: random.Random) -> None:
 
 
 def ended_well(run: Run) -> dict[str, list[str]]:
-    """After a run has ended by itself or was stopped: check -> what is wrong, [] where nothing
-    is.
+    """After a run has ended by itself or was stopped: check -> what is wrong, [] where nothing is.
+
+    Its game is mended first, because its evaluation games are played again.
     """
     league = league_path(run.data)
+    disarm(run)
     verify = run.arena("verify", NAME, "--json")
     report: dict[str, Any] = {"ok": False, "differences": [verify.stderr]}
     if verify.stdout.strip():

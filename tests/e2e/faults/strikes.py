@@ -208,6 +208,12 @@ def arm(run: Run, fault: str, how_often: str) -> Path:
     return flag
 
 
+def disarm(run: Run) -> None:
+    """Have the games of a run behave again."""
+    for flag in (run.folder / "flags").glob("*"):
+        flag.unlink(missing_ok=True)
+
+
 def signal_to(pid: int, number: signal.Signals) -> None:
     """Signal a process of a run, by its pid. One that is gone by now needs none, and a foreign
     process that got its number must not be hit.

@@ -129,6 +129,33 @@ def test_altered_log_probabilities_and_rows_show() -> None:
         assert (said.actor.largest < 1e-5) == (alter == "learner")
 
 
+def test_slots_with_the_same_numbers_are_told_apart() -> None:
+    """A first policy is uniform in all states, so slots differ in actions and observations only."""
+    config = LearningConfig(learning_rate=1e-2, minibatches=2)
+    bench = Bench(model_config=FLAT, config=config, steps=1)
+    learner = bench.learner()
+    uniform = bench.model()
+    for parameter in uniform.heads.parameters():
+        torch.nn.init.zeros_(parameter)
+    attestor = Attestor(learner)
+    attestor.begin(1)
+    attestor.update(bench.batch(uniform, slots=40, version=0))
+    said = attestor.take()
+    assert said is not None and said.trained is not None
+    assert said.trained.rows > 5 and said.trained.largest < 1e-5
+
+
+def test_a_batch_without_valid_rows_is_not_compared() -> None:
+    bench = Bench(model_config=FLAT)
+    learner = bench.learner()
+    attestor = Attestor(learner)
+    attestor.begin(1)
+    batch = bench.batch(learner.model)
+    attestor.update(replace(batch, valid=torch.zeros_like(batch.valid)))
+    said = attestor.take()
+    assert said is None or (said.actor is None and said.trained is None)
+
+
 def test_rows_that_the_batch_does_not_have_show() -> None:
     bench = Bench()
     learner = bench.learner()

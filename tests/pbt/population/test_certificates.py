@@ -63,6 +63,30 @@ def test_answers_wait_for_their_attestation_but_not_for_ever() -> None:
     assert not ledger.answers
 
 
+def test_answers_of_copied_weights_wait_for_their_own_attestation() -> None:
+    """A copy brings other weights under the same version, and they act before they are attested."""
+    ledger = Ledger(updates=5)
+    ledger.attested(7, Known(0, 70))
+    copied = LiveAnswer(3, 1, 7, 71, 5)
+    ledger.answers.append(copied)
+    assert ledger.take_answers(2) == []
+    ledger.attested(7, Known(1, 71))
+    assert ledger.take_answers(2) == [copied]
+    assert acting_problem(copied, ledger.known[7]) is None
+
+
+def test_answers_of_weights_that_no_learner_attests_are_told_after_a_while() -> None:
+    ledger = Ledger(updates=5)
+    ledger.attested(7, Known(0, 70))
+    wrong = LiveAnswer(3, 0, 7, 71, 5)
+    ledger.answers.append(wrong)
+    ledger.updates = 7
+    assert ledger.take_answers(2) == []
+    ledger.updates = 8
+    assert ledger.take_answers(2) == [wrong]
+    assert acting_problem(wrong, ledger.known[7]) is not None
+
+
 def test_answers_whose_attestation_may_be_lost_are_forgotten() -> None:
     ledger = Ledger(updates=5, lost=8)
     ledger.answers.extend([LiveAnswer(0, 0, 8, 80, 0), LiveAnswer(1, 0, 9, 90, 0)])

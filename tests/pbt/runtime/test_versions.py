@@ -173,7 +173,7 @@ def test_open_games_keep_their_versions_over_a_resume(
     check_rows(resumed.sink.games, log.acted, config.seed, lost)
 
 
-@pytest.mark.parametrize("placement", ["inline", "central"])
+@pytest.mark.parametrize("placement", ["central", pytest.param("inline", marks=pytest.mark.slow)])
 def test_versions_and_lag_of_other_processes(
     placement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from pbt.runtime.process_group import ProcessGroup
 from tests.conftest import REPOSITORY
 from tests.pbt.runtime import wiring_faults as faults
 from tests.pbt.runtime.checked_process import FAULT
-from tests.pbt.runtime.placing import PLACEMENTS, Running, placed
+from tests.pbt.runtime.placing import Running, placed
 
 # Sharp policies, so that differences show; values that differ from member to member.
 CHANGES: dict[str, Any] = {
@@ -55,15 +55,15 @@ def found(run: Running) -> dict[str, list[WiringCertificate]]:
     }
 
 
-@pytest.mark.parametrize("placement", [*PLACEMENTS])
+@pytest.mark.parametrize("placement", ["serial", "central"])
 def test_clean_runs_agree(placement: str, tmp_path: Path) -> None:
-    run = run_of(placement, 6000 if placement == "shards" else 1200, tmp_path)
+    """Runs of other tests find no fault either; here it is seen that they compare something."""
+    run = run_of(placement, 1200, tmp_path)
     certificates = run.sink.certificates
     assert not [problem for one in certificates for problem in one.problems]
     assert not run.engine.controller.certifier.faults
     counts = compared(certificates)
-    single = placement == "shards"
-    assert {name for name in CHECKS if not counts[name]} <= ({"copy"} if single else set())
+    assert all(counts[name] for name in CHECKS)
     # One for each round, and one for the time before a member's first round.
     rounds = {(record.member, record.round) for record in run.sink.rounds}
     first = {(name, 0) for name in run.engine.controller.members}
@@ -74,7 +74,7 @@ def test_clean_runs_agree(placement: str, tmp_path: Path) -> None:
     assert all(compared([one])["values"] for one in certificates if one.frames < 900)
 
 
-@pytest.mark.parametrize("game", ["hide_and_seek", "rock_paper_scissors", "cartpole"])
+@pytest.mark.parametrize("game", ["rock_paper_scissors", "cartpole"])
 def test_clean_runs_of_other_games_agree(game: str, tmp_path: Path) -> None:
     config = placed("serial", game, 500, **CHANGES)
     with Running(config, tmp_path).start() as run:
@@ -217,12 +217,17 @@ def in_children(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 @pytest.mark.parametrize(
     ("placement", "fault", "by"),
     [
-        ("inline", "publications_are_stale", "published"),
         ("inline", "policies_read_anothers_weights", "acting"),
-        ("inline", "opponents_change_in_mid_game", "opponents"),
-        ("inline", "copies_keep_the_learning_rate", "values"),
         ("central", "actors_have_another_temperature", "actor_log_prob"),
-        ("central", "learners_ignore_masks", "learner_log_prob"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("inline", "publications_are_stale", "published"),
+                ("inline", "opponents_change_in_mid_game", "opponents"),
+                ("inline", "copies_keep_the_learning_rate", "values"),
+                ("central", "learners_ignore_masks", "learner_log_prob"),
+            )
+        ),
     ],
 )
 def test_a_fault_in_another_process_is_found(
