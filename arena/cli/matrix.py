@@ -10,7 +10,7 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName, tables_of
-from arena.cli.rating_table import circle_lines, rating_head, rating_text
+from arena.cli.rating_table import circle_lines, rating_head, rating_text, why_empty
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.ratings import RatingTable, Standing, by_lower_bound
@@ -137,11 +137,8 @@ def margins_by_pair(table: RatingTable) -> Margins:
 def print_matrix(title: str, table: RatingTable, top: int) -> None:
     """Print the matrix of the `top` best players (0: of all); columns are numbered as the rows."""
     rows = by_lower_bound(table.rows)
-    if table.objective == "return":
-        print(f"{title}: returns count, and no player beats another; see `arena league`")
-        return
     if not rows:
-        print(f"{title}: no evaluation game and no match between two players yet")
+        print(f"{title}: {why_empty(table)}")
         return
     margins = margins_by_pair(table)
     shown = rows if top == 0 else rows[:top]

@@ -79,7 +79,7 @@ def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None
     top  as for `print_league`, of each role
     """
     if not table.rows:
-        print(f"{title}: no evaluation game and no match between two players yet")
+        print(f"{title}: {why_empty(table)}")
         return
     columns = [f">{rating_head(table)}" if one == ">rating" else one for one in _COLUMNS]
     shown: list[Standing] = []
@@ -103,6 +103,16 @@ def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None
         print("* = its weights were removed: its games still count, but it plays no more.")
     for line in circle_lines(table):
         print(line)
+
+
+def why_empty(table: RatingTable) -> str:
+    """Why a table has no row."""
+    if table.objective == "return":
+        return (
+            "returns count, and no player beats another; `arena league POPULATION` has mean "
+            "returns, and `arena match --resume NUMBER` shows a match again"
+        )
+    return "no evaluation game and no match between two players yet"
 
 
 def circle_lines(table: RatingTable) -> list[str]:

@@ -18,12 +18,16 @@ TOGETHER_TEXT = (
     "Mean returns of evaluation games: return with itself in all seats where it was so seated, "
     f"cross-play beside other players, gap the difference; {ORDERED}"
 )
+BESIDE_TEXT = f"Mean returns of evaluation games, all of them beside other players, {ORDERED}"
 ID_DIGITS = 8
 
 
 def returns_words(table: Sequence[ReturnStanding]) -> str:
     """What the numbers are."""
-    return TOGETHER_TEXT if any(row.cross_play is not None for row in table) else ALONE_TEXT
+    if all(row.cross_play is None for row in table):
+        return ALONE_TEXT
+    together = any(row.cross_play != (row.games, row.mean) for row in table)
+    return TOGETHER_TEXT if together else BESIDE_TEXT
 
 
 def print_returns(
@@ -33,7 +37,7 @@ def print_returns(
 
     top  print this many rows of each role; 0 prints all
     """
-    crossed = any(row.cross_play is not None for row in table)
+    crossed = returns_words(table) == TOGETHER_TEXT
     columns = (">rank", "player", "id", ">return [95 %]", ">games") + (
         (">cross-play", ">its games", ">gap") if crossed else ()
     )
@@ -99,6 +103,7 @@ def returns_report(
                 "kind": "snapshot",
                 "id": row.snapshot.record.snapshot_id,
                 "role": row.role,
+                "frames": row.snapshot.record.frames,
                 "games": row.games,
                 "mean_return": row.mean,
                 "low": row.low,

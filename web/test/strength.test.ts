@@ -60,6 +60,12 @@ describe("the columns of returns", () => {
       "gap",
     ]);
   });
+  it("say no cross-play where all games are", async () => {
+    const { returnColumns } = await import("../src/pages/RatingTable");
+    const crossed = { mean_return: 2.5, cross_play: 2.5, games: 40, cross_play_games: 40 };
+    const names = returnColumns([returned(crossed)]).map((column) => column.name);
+    expect(names).toEqual(["rank", "player", "mean return", "low", "high", "games"]);
+  });
 });
 
 describe("the tables of roles", () => {

@@ -1,6 +1,6 @@
 """Plackett-Luce against its oracles, its ties written out, and the coverage of its intervals."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import choix
 import numpy as np
@@ -64,6 +64,30 @@ def test_without_prior_and_ties_it_is_the_maximum_likelihood_that_choix_finds(se
     oracle = choix.ilsr_rankings(len(NAMES), ordered, max_iter=10_000, tol=1e-12) * ELO_PER_NAT
     found = by_player(fit_rankings(rankings, "random", prior_draws=0))
     for i, name in enumerate(NAMES):
+        assert found[name][0] == pytest.approx(oracle[i] - oracle[0], abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_with_prior_and_ties_it_is_what_choix_finds_in_all_orders_of_the_tied(seed: int) -> None:
+    """Every three of four players meet equally often.
+
+    So every two have a third of a virtual draw: a sixth of a win for either. A game is written 12
+    times, in all orders of its ties, and that sixth twice.
+    """
+    rng = np.random.default_rng(seed)
+    rankings, written = [], [(i, j) for i, j in permutations(range(4), 2) for _ in range(2)]
+    for seats in list(combinations(range(4), 3)) * 5:
+        places = rng.integers(1, 4, 3).tolist()
+        rankings.append(Ranking(tuple(NAMES[i] for i in seats), tuple(places)))
+        orders = [
+            order
+            for order in permutations(range(3))
+            if [places[k] for k in order] == sorted(places)
+        ]
+        written += [tuple(seats[k] for k in order) for order in orders] * (12 // len(orders))
+    oracle = choix.ilsr_rankings(4, written, max_iter=10_000, tol=1e-12) * ELO_PER_NAT
+    found = by_player(fit_rankings(rankings, "random"))
+    for i, name in enumerate(NAMES[:4]):
         assert found[name][0] == pytest.approx(oracle[i] - oracle[0], abs=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""Ratings with seats and ties: closed forms, invariances, what is open, and a posterior."""
+"""Ratings with seats and ties: closed forms, invariances, and what is open."""
 
 import math
 import time
@@ -294,71 +294,6 @@ def test_meetings_are_checked(
 ) -> None:
     with pytest.raises(EngineError, match=said):
         Meetings(np.array(first), np.array(second), np.zeros((len(first), 3, 3)), single)
-
-
-def test_estimates_and_intervals_are_those_of_a_posterior() -> None:
-    """Random-walk Metropolis under Jeffreys' prior, written without the module's formulas.
-
-    The mode is held against the mean, and the profile against quantiles; they differ by the skew of
-    the posterior, which is a few hundredths of its width here.
-    """
-    cell = Cell("", LADDER.strength, LADDER.met, 60, 30, seat=80.0, ties=0.25)
-    games = drawn(cell, np.random.default_rng(6))
-    fit = fitted(4, games)
-    drawn_at = metropolis(games, np.random.default_rng(7))
-    assert fit.seat is not None
-    assert fit.tie is not None
-    errors = drawn_at.std(axis=0)
-    log_nu = math.log(fit.tie) * ELO_PER_NAT
-    mode = np.array([*fit.elo[1:], fit.seat.at(0.0), log_nu])
-    assert np.max(np.abs(mode - drawn_at.mean(axis=0)) / errors) < 0.1
-    for row, samples, error in zip(fit.differences(0)[1:], drawn_at.T, errors, strict=False):
-        ratio = fit.fitted.dispersion(row.player, 0).ratio
-        low, high = np.quantile(samples, [0.025, 0.975])
-        assert row.low is not None
-        assert row.high is not None
-        # The sandwich scales the interval by the root of its ratio.
-        scale = math.sqrt(ratio)
-        assert row.elo + (row.low - row.elo) / scale == pytest.approx(low, abs=0.15 * error)
-        assert row.elo + (row.high - row.elo) / scale == pytest.approx(high, abs=0.15 * error)
-
-
-def metropolis(games: Meetings, rng: np.random.Generator) -> NDArray[np.float64]:
-    """[draws, 5] theta_1, theta_2, theta_3, gamma and log nu, in Elo, of 400 chains."""
-    seats, won = [], []
-    for i, j, paired, single in zip(
-        games.first, games.second, games.paired, games.single, strict=True
-    ):
-        seats += [(i, j), (j, i)]
-        won += [paired.sum(1) + single[0], (paired.sum(0) + single[1])[::-1]]
-    first = np.eye(4)[[i for i, _ in seats]] - np.eye(4)[[j for _, j in seats]]
-    by_d = np.hstack([first[:, 1:], np.ones((len(seats), 1)), np.zeros((len(seats), 1))])
-    counts = np.array(won)
-
-    def height(beta: NDArray[np.float64]) -> NDArray[np.float64]:
-        d, tie = beta @ by_d.T, np.exp(beta[:, 4:])
-        weights = np.stack([np.exp(d / 2), np.broadcast_to(tie, d.shape), np.exp(-d / 2)], axis=-1)
-        p = weights / weights.sum(axis=-1, keepdims=True)
-        slopes = np.zeros((*p.shape, 5))
-        slopes += np.array([0.5, 0, -0.5])[:, None] * by_d[:, None]
-        slopes[:, :, 1, 4] += 1
-        slopes -= np.einsum("kco,kcob->kcb", p, slopes)[:, :, None]
-        share = np.einsum("kco,c,kcoa,kcob->kab", p, counts.sum(1), slopes, slopes, optimize=True)
-        plain = np.einsum("co,kco->k", counts, np.log(p))
-        return np.asarray(plain + np.linalg.slogdet(share)[1] / 2)
-
-    at = rng.normal(0, 0.1, (400, 5))
-    now, kept, step = height(at), [], np.full(5, 0.12)
-    for turn in range(700):
-        tried = at + step * rng.normal(size=at.shape)
-        there = height(tried)
-        taken = np.log(rng.random(len(at))) < there - now
-        at, now = np.where(taken[:, None], tried, at), np.where(taken, there, now)
-        if turn < 200 and turn % 10 == 0:
-            step = 1.1 * at.std(axis=0) + 1e-3
-        if turn >= 300 and turn % 4 == 0:
-            kept.append(at.copy())
-    return np.concatenate(kept) * ELO_PER_NAT
 
 
 def test_among_many_players_intervals_are_about_those_of_the_profile(

@@ -44,6 +44,7 @@ export interface ReturnRow {
   kind: "snapshot";
   id: string;
   role: string;
+  frames: number;
   games: number;
   mean_return: number;
   low: number | null;

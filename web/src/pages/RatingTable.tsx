@@ -118,9 +118,14 @@ function ratedColumns(objective: Objective): readonly Column<RatedPlayer>[] {
   return [...PLAYER, ...strengthColumns<RatedPlayer>(objective, (row) => row), ...RESULTS];
 }
 
-/** Returns the columns of mean returns; cross-play has some where any player sat beside others. */
+/**
+ * Returns the columns of mean returns; cross-play has some where any player sat beside others, and
+ * any in all seats of a game.
+ */
 export function returnColumns(rows: readonly ReturnRow[]): readonly Column<ReturnRow>[] {
-  const crossed = rows.some((row) => row.cross_play !== null);
+  const crossed =
+    rows.some((row) => row.cross_play !== null) &&
+    rows.some((row) => row.cross_play !== row.mean_return || row.cross_play_games !== row.games);
   return [
     ...RETURNED,
     ...strengthColumns<ReturnRow>("return", (row) => row),
