@@ -142,7 +142,7 @@ class ProgressMeter:
 
     def _member(self, name: str, frames: int, rate: float) -> MemberProgress:
         controller = self._engine.controller
-        member, score = controller.members[name], controller.window.score(name)
+        member, score = controller.members[name], controller.window.mean(name)
         return MemberProgress(
             name,
             member.role,
