@@ -201,17 +201,18 @@ def _first_values(
 ) -> dict[str, float]:
     """The values of a member before its first round.
 
-    They are the config's; a member that joined with the weights of another has its values, which
-    the edit that let it join names. stored: the first round that tells its values.
+    They are the config's, as it was edited until then; a member that joined with the weights of
+    another has its values, which the edit that let it join names. stored: the first round that
+    tells its values.
     """
     values = stored.record.hyperparams[member]
     first = dict(initial_hyperparams(config, member, tuple(shaping_terms(values))).flat())
     for number in range(1, stored.incarnation + 1):
-        for key, value in edits.get(number, {}).items():
-            name = key.removeprefix(f"members.{member}.")
-            if name != key and name in first:
-                with suppress(ValueError):
-                    first[name] = float(value)
+        for section in ("learning.", f"members.{member}."):
+            for key, value in edits.get(number, {}).items():
+                if key.startswith(section) and (name := key.removeprefix(section)) in first:
+                    with suppress(ValueError):
+                        first[name] = float(value)
     return first
 
 

@@ -135,3 +135,13 @@ def test_unknown_names_exit_2(made: Path, tmp_path: Path, capsys: Output) -> Non
     captured = capsys.readouterr()
     assert (captured.out, len(captured.err.splitlines())) == ("", 1)
     assert not (tmp_path / "none").exists()
+
+
+def test_a_member_that_joins_after_an_edit_begins_with_the_edited_values(
+    data: Path, capsys: Output
+) -> None:
+    resume(data, "stop_at_frames=2400", "learning.learning_rate=0.002")
+    joins = 'population.joined.m5={role="player",weights=""}'
+    resume(data, "stop_at_frames=2900", joins)
+    code, report = verify(data, capsys, NAME, "--replay", "none")
+    assert (code, report["differences"]) == (0, [])
