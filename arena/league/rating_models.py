@@ -152,6 +152,12 @@ def _worth(worth: SeatWorth) -> str:
     return f"{worth.value:+.0f} [{worth.low:+.0f}, {worth.high:+.0f}]"
 
 
+def _explained(fit: MarginRatings[PlayerRef]) -> str:
+    if fit.explained is None:
+        return "what share of the margins ratings explain cannot be told"
+    return f"ratings explain {fit.explained:.0%} of the margins"
+
+
 def _by_margins(fit: MarginRatings[PlayerRef]) -> Rated:
     """The ratings of a fit, or the margins against the panel where one number says too little."""
     rows = [
@@ -160,11 +166,11 @@ def _by_margins(fit: MarginRatings[PlayerRef]) -> Rated:
         for shown in [one.panel if fit.ranked_by == "panel" and one.panel is not None else one]
     ]
     misfit = "" if fit.misfit is None else f" (misfit p = {fit.misfit.p:.2g})"
-    notes = [f"ratings explain {fit.explained:.0%} of the margins{misfit}"]
+    notes = [f"{_explained(fit)}{misfit}"]
     if fit.ranked_by == "panel":
         notes.append(
-            "that is less than 80 %, so the table shows mean margins against all "
-            f"{len(fit.panel)} rated players, equally weighted"
+            "that is less than 80 %, and more than chance leaves, so the table shows mean margins "
+            f"against the panel: all {len(fit.players) - 1} other rated players, equally weighted"
         )
     return Rated(
         rows,
