@@ -33,6 +33,9 @@ class BestOfMany:
     candidates      how many snapshots could have been chosen
     low             with 95 % the best of them is at least this strong, in the table's unit; None
                     where the model gives no joint uncertainty
+    low_of          label of the candidate whose lower end that is; None as `low`
+    own_low         the lower end of `@best` itself that holds for all candidates at once; None as
+                    `low`
     may_be_best     how many of them may be the best, None as `low`
     may_be_random   whether `random` may be the best of all, None as `low`
     fresh           number of the newest finished match of the best against `random` with games
@@ -41,6 +44,8 @@ class BestOfMany:
 
     candidates: int
     low: float | None
+    low_of: str | None
+    own_low: float | None
     may_be_best: int | None
     may_be_random: bool | None
     fresh: int | None
@@ -56,9 +61,10 @@ def best_of_many(
     candidates = [
         row for row in table.rows if could_be_best(row) and role in (None, _record(row).role)
     ]
-    fresh = _fresh_match(league, best_standing(candidates), table.objective)
-    if table.rated.joint is None or not candidates:
-        return BestOfMany(len(candidates), None, None, None, fresh)
+    best = best_standing(candidates)
+    fresh = _fresh_match(league, best, table.objective)
+    if table.rated.joint is None or best is None:
+        return BestOfMany(len(candidates), None, None, None, None, None, fresh)
     joint = table.rated.joint()
     place = {player: at for at, player in enumerate(joint.players)}
     rows = sorted(candidates, key=lambda row: (_record(row).frames, row.player.name))
@@ -78,9 +84,12 @@ def best_of_many(
     inside = may_be_best(
         joint.values[everyone], joint.covariance[np.ix_(everyone, everyone)], rng, DRAWS
     )
+    lower = simultaneous_lower_end(values, covariance, rng, DRAWS)
     return BestOfMany(
         len(candidates),
-        simultaneous_lower_end(values, covariance, rng, DRAWS).low,
+        lower.low,
+        rows[lower.chosen].label,
+        float(lower.lows[rows.index(best)]),
         int(inside[: len(chosen)].sum()),
         bool(inside[len(chosen) :].any()),
         fresh,

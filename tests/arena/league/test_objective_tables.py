@@ -3,6 +3,7 @@
 import pytest
 
 from arena.cli.rating_report import league_report
+from arena.cli.rating_table import print_standings
 from arena.league.best import best_of_each_role
 from arena.league.best_of_many import best_of_many
 from arena.league.database import League
@@ -68,6 +69,45 @@ def test_by_margin_the_chips_decide_and_by_wins_the_hands(started: Started) -> N
     assert games[A].rating == pytest.approx(games[B].rating, abs=1e-6)
     best = best_of_each_role(league, "by_chips")
     assert [one.record.snapshot_id for one in best.values()] == [A.name]
+
+
+def test_a_table_of_margins_has_margins_in_every_column(
+    started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    league, _ = started
+    write(league, population(league, "by_chips", "margin"), hands())
+    print_standings("by_chips", population_table(league, "by_chips"))
+    text = capsys.readouterr().out
+    (row,) = [line for line in text.splitlines() if line.startswith("   1 ")]
+    assert row.count("+0.667") == 3 and "%" not in row, "rating, score and versus random"
+    assert "of the margins ratings explain cannot be told" in text
+
+
+def circle_of_hands() -> list[GameRecord]:
+    """a beats b, b beats random, random beats a, by 4 chips; no rating explains any of it."""
+    played = []
+    for number in range(180):
+        pair = ((A, B), (B, RANDOM), (RANDOM, A))[number % 3]
+        chips = 4.0 + 0.5 * (number % 5 - 2) + (pair == (B, RANDOM)) * 2
+        order = pair if number % 2 else pair[::-1]
+        played.append(hand(number, order, chips if order == pair else -chips))
+    return played
+
+
+def test_against_a_panel_random_has_a_value_and_is_no_zero(
+    started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    league, _ = started
+    write(league, population(league, "by_chips", "margin"), circle_of_hands())
+    table = population_table(league, "by_chips")
+    print_standings("by_chips", table)
+    text = capsys.readouterr().out
+    (random,) = [row for row in table.rows if row.player == RANDOM]
+    assert random.rating == pytest.approx(-1.0)
+    (row,) = [line for line in text.splitlines() if line.split()[:1] == ["random"]]
+    assert "-1 [" in row
+    assert "mean margins, zero = mean of the panel" in text and "random = 0" not in text
+    assert "the panel: all 2 other rated players, equally weighted" in text
 
 
 def test_only_fresh_games_by_the_objective_of_the_table_stand_below_it(started: Started) -> None:

@@ -210,7 +210,12 @@ def test_only_players_that_games_connect_to_the_anchor_are_rated() -> None:
     ]
     assert (of(found, "random").low, of(found, "random").high) == (0.0, 0.0)
     # A tree of players leaves nothing to test.
-    assert (found.misfit, found.tau, found.explained, found.ranked_by) == (None, 0.0, None, "rating")
+    assert (found.misfit, found.tau, found.explained, found.ranked_by) == (
+        None,
+        0.0,
+        None,
+        "rating",
+    )
     centred = fit_margins(results[:2], None)
     assert sum(one.value or 0.0 for one in centred.ratings) == pytest.approx(0.0, abs=1e-12)
     assert fit_margins(results, "nobody_met").players == ()
