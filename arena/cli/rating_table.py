@@ -11,10 +11,11 @@ from itertools import count
 from arena.cli.best_text import best_lines, number_text, why_no_best
 from arena.cli.margin_cells import Margins, margin_text, margins_of, mean_margin
 from arena.cli.output import print_table
+from arena.cli.rating_distances import Distances, distance_lines, to_best, to_middle
 from arena.cli.return_table import print_returns
 from arena.league.circles import circles_of
 from arena.league.database import League
-from arena.league.rating_models import ANCHOR
+from arena.league.rating_models import ANCHOR, RatedPlayer
 from arena.league.ratings import (
     RatingTable,
     Standing,
@@ -30,7 +31,7 @@ from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.cycles import CYCLE_LEVEL
 from arena.stats.intervals import wilson_interval
 from arena.stats.score import Tally
-from pbt.objective import OBJECTIVE_WORDS
+from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 from pbt.records import PlayerRef
 
 # A share of the variance of results; above it the order of the table says little.
@@ -48,10 +49,22 @@ _COLUMNS = (
     ">score",
     ">vs best",
     ">vs random",
+    ">to best",
+    ">to middle",
     ">met",
 )
 # Columns that are left out on a narrow screen, in this order.
-_SPARE = ("met", "W/D/L", "vs random", "id", "score", "games", "vs best")
+_SPARE = (
+    "met",
+    "to middle",
+    "to best",
+    "W/D/L",
+    "vs random",
+    "id",
+    "score",
+    "games",
+    "vs best",
+)
 
 
 def print_league(league: League, name: str, *, everyone: bool = False, top: int = TOP_ROWS) -> None:
@@ -92,6 +105,8 @@ def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None
         if len(some) < len(rows):
             print(f"... and {len(rows) - len(some)} more: --top 0 shows all")
         shown += some
+        for line in distance_lines(table, rows):
+            print(line)
     print(f"{rating_words(table)}.")
     for note in table.rated.notes:
         print(f"{note[0].upper()}{note[1:]}.")
@@ -158,8 +173,8 @@ def rating_words(table: RatingTable) -> str:
     if by_panel(table):
         zero = "zero = mean of the panel"
     return (
-        f"{what} from evaluation games and matches ({table.rated.model}, {zero}), with 95 % intervals; "
-        "ordered by the lower end"
+        f"{what} from evaluation games and matches ({table.rated.model}, {zero}), with 95 % "
+        "intervals; ordered by the lower end"
     )
 
 
@@ -203,6 +218,7 @@ def _cells(
 ) -> list[tuple[str, ...]]:
     """The cells of the shown rows, which are the first ones. role: of all rows, as `ranks_of`."""
     ranks, best, margins = ranks_of(rows, role), leader(rows), margins_of(table)
+    top, middle = to_best(table, rows), to_middle(table, rows)
     return [
         (
             str(rank) if rank is not None else "?" if _is_ranked(row, role) else "",
@@ -214,6 +230,8 @@ def _cells(
             _score(table, row),
             _versus_best(table, row, best, margins),
             _versus_random(table, row, margins),
+            _distance_text(table, row, top),
+            _distance_text(table, row, middle),
             str(len(row.results)),
         )
         for rank, row in zip(ranks, shown, strict=False)
@@ -273,17 +291,26 @@ def _is_ranked(row: Standing, role: str | None) -> bool:
 
 def rating_text(row: Standing, table: RatingTable) -> str:
     """`+312 [+250, +374]`, ">= +640" without an upper end, 0 for the anchor, or a dash."""
-    objective = table.objective
     if row.player == ANCHOR and not by_panel(table):
         return "0"
-    if row.rating is None or (row.low is None and row.high is None):
+    return _interval_text(row, table.objective)
+
+
+def _interval_text(one: Standing | RatedPlayer, objective: ObjectiveKind) -> str:
+    """As `rating_text`. objective: Elo are whole numbers, margins are not."""
+    if one.rating is None or (one.low is None and one.high is None):
         return "-"
-    if row.high is None:
-        return f">= {number_text(row.low, objective)}"
-    if row.low is None:
-        return f"<= {number_text(row.high, objective)}"
-    low, high = number_text(row.low, objective), number_text(row.high, objective)
-    return f"{number_text(row.rating, objective)} [{low}, {high}]"
+    if one.high is None:
+        return f">= {number_text(one.low, objective)}"
+    if one.low is None:
+        return f"<= {number_text(one.high, objective)}"
+    low, high = number_text(one.low, objective), number_text(one.high, objective)
+    return f"{number_text(one.rating, objective)} [{low}, {high}]"
+
+
+def _distance_text(table: RatingTable, row: Standing, distances: Distances | None) -> str:
+    found = None if distances is None else distances.of(row)
+    return "" if found is None else _interval_text(found, table.objective)
 
 
 def _score(table: RatingTable, row: Standing) -> str:

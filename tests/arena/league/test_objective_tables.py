@@ -83,6 +83,34 @@ def test_a_table_of_margins_has_margins_in_every_column(
     assert "of the margins ratings explain cannot be told" in text
 
 
+@pytest.mark.parametrize("objective", ["win", "margin"])
+def test_the_distance_to_another_player_needs_no_random(
+    started: Started, capsys: pytest.CaptureFixture[str], objective: str
+) -> None:
+    """Against each other the two are known better than either is against `random`."""
+    league, _ = started
+    write(league, population(league, "pair", objective), hands())
+    with LeagueWriter(league, create_match(league, "leduc", {}, [A, B], 90, 1, {})) as writer:
+        for number in range(90):
+            chips = (5.0 if number % 3 else -1.0) * (1 + 0.1 * (number % 5 - 2))
+            players = (A, B) if number % 2 else (B, A)
+            writer.game(hand(number, players, chips if number % 2 else -chips))
+    rows = {row["id"]: row for row in league_report(league, "pair")["players"]}
+    value = "elo" if objective == "win" else "margin"
+    best, other = rows[A.name], rows[B.name]
+    assert best["to_best"] is None and best["rank"] == 1
+    distance = other["to_best"]
+    assert distance["anchor"] == best["player"]
+    assert distance["value"] == pytest.approx(other[value] - best[value], abs=1e-6)
+    assert distance["low"] < distance["value"] < distance["high"] < 0
+    assert rows["random"]["to_best"]["value"] == pytest.approx(-best[value], abs=1e-6)
+    # Of two players, the lower one is the middle.
+    assert other["to_middle"] is None and best["to_middle"]["low"] > 0
+    print_standings("pair", population_table(league, "pair"))
+    text = capsys.readouterr().out
+    assert f"to best: above {best['player']}; to middle: above {other['player']}" in text
+
+
 def circle_of_hands() -> list[GameRecord]:
     """a beats b, b beats random, random beats a, by 4 chips; no rating explains any of it."""
     played = []
