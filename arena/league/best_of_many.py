@@ -17,7 +17,7 @@ from arena.league.rating_models import ANCHOR
 from arena.league.ratings import RatingTable, Standing, best_standing, is_provisional
 from arena.league.stored_snapshots import list_snapshots
 from arena.stats.curves import shrink_along_curves
-from arena.stats.selection import may_be_best, simultaneous_lower_end
+from arena.stats.selection import Floats, may_be_best, simultaneous_lower_end
 from pbt.errors import EngineError
 from pbt.objective import ObjectiveKind
 from pbt.records import SnapshotRecord
@@ -72,13 +72,8 @@ def best_of_many(
     values, covariance = joint.values[chosen], joint.covariance[np.ix_(chosen, chosen)]
     made = list_snapshots(league, population, superseded=True)
     records = {stored.record.snapshot_id: stored.record for stored in made}
-    parents, distances = walks([_record(row) for row in rows], records)
-    try:
-        shrunk = shrink_along_curves(values, covariance, parents, distances)
-        values, covariance = shrunk.values, shrunk.covariance
-    except EngineError:
-        # Players whose ratings are known only together cannot be told apart by their curves.
-        pass
+    walk = walks([_record(row) for row in rows], records)
+    values, covariance = _along_curves(values, covariance, *walk)
     rng = np.random.default_rng(0)
     everyone = [*chosen, *([place[ANCHOR]] if ANCHOR in place else [])]
     inside = may_be_best(
@@ -94,6 +89,18 @@ def best_of_many(
         bool(inside[len(chosen) :].any()),
         fresh,
     )
+
+
+def _along_curves(
+    values: Floats, covariance: Floats, parents: Sequence[int | None], distances: Sequence[float]
+) -> tuple[Floats, Floats]:
+    """(values, covariance), shrunk where the ratings allow it."""
+    try:
+        shrunk = shrink_along_curves(values, covariance, parents, distances)
+    except EngineError:
+        # Players whose ratings are known only together cannot be told apart by their curves.
+        return values, covariance
+    return shrunk.values, shrunk.covariance
 
 
 def _fresh_match(league: League, best: Standing | None, objective: ObjectiveKind) -> int | None:
