@@ -158,6 +158,10 @@ def test_the_table_for_people(trained: Path, capsys: Output) -> None:
         "best",
         "vs",
         "random",
+        "to",
+        "best",
+        "to",
+        "middle",
         "met",
     ]
     assert any("demo/m0@" in line for line in text)
