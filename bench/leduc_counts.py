@@ -82,7 +82,7 @@ def rated(pairs: Sequence[dict[str, Any]], exact: Floats) -> dict[str, Any]:
         MarginResult(row["a"], row["b"], row["deals"], row["total"], row["squares"])
         for row in pairs
     ]
-    found = fit_margins(results, None, range(len(exact)))
+    found = fit_margins(results, None)
     rows = sorted(found.ratings, key=lambda row: row.player)
     ratings = [row.value for row in rows if row.value is not None]
     measured = [row.panel.value for row in rows if row.panel is not None]

@@ -49,13 +49,13 @@ def _claim_lines(
 ) -> list[str]:
     """What may be claimed of the best although it was chosen among many."""
     lines = []
-    if claim.low is not None and claim.may_be_best is not None:
+    if claim.low is not None and claim.own_low is not None:
         among = f"{claim.may_be_best} of {claim.candidates} may be the best"
         random = "; so may random" if claim.may_be_random else ""
-        low = number_text(claim.low, table.objective)
+        low, own = (number_text(one, table.objective) for one in (claim.low, claim.own_low))
         lines.append(
-            f"  chosen among {claim.candidates}: at least {low} (95 %, for all of them at once); "
-            f"{among}{random}"
+            f"  chosen among {claim.candidates}: it is at least {own}, the best of them "
+            f"({claim.low_of}) is at least {low} (95 %, for all of them at once); {among}{random}"
         )
     if claim.fresh is not None and (text := _fresh_text(league, claim.fresh)):
         lines.append(f"  fresh games, match {claim.fresh} against random: {text}")

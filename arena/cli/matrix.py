@@ -148,7 +148,7 @@ def print_matrix(title: str, table: RatingTable, top: int) -> None:
         (
             number,
             row.label,
-            rating_text(row, table.objective),
+            rating_text(row, table),
             *(_cell(row, other, margins) for other in shown),
         )
         for number, row in enumerate(shown, start=1)

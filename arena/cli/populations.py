@@ -87,7 +87,7 @@ def _best(table: RatingTable, row: Standing) -> dict[str, Any]:
         ("elo" if table.objective == "win" else table.objective): row.rating,
         "low": row.low,
         "high": row.high,
-        "text": rating_text(row, table.objective),
+        "text": rating_text(row, table),
     }
 
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from arena.cli.rating_distances import to_best, to_middle
 from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
 from arena.cli.return_table import returns_report
 from arena.league.best_of_many import BestOfMany, best_of_many
@@ -70,16 +71,18 @@ def standings_report(table: RatingTable) -> dict[str, Any]:
         {"players": [names[cycle.a], names[cycle.b], names[cycle.c]], "p": cycle.p}
         for cycle in circles.cycles
     ]
-    placed: dict[PlayerRef, tuple[int | None, Standing | None]] = {}
+    placed: dict[PlayerRef, dict[str, Any]] = {}
     for role, own in by_role(rows).items():
-        best = leader(own)
+        best, top, middle = leader(own), to_best(table, own), to_middle(table, own)
         for rank, row in zip(ranks_of(own, role), own, strict=True):
-            placed[row.player] = (rank, best) if role in (None, row.role) else (None, None)
-    players = [
-        {"rank": rank, **_row_report(table, row, best)}
-        for row in rows
-        for rank, best in [placed[row.player]]
-    ]
+            inside = role in (None, row.role)
+            placed[row.player] = {
+                "rank": rank if inside else None,
+                **_row_report(table, row, best if inside else None),
+                "to_best": top.report(row) if top and inside else None,
+                "to_middle": middle.report(row) if middle and inside else None,
+            }
+    players = [placed[row.player] for row in rows]
     return {
         "rating": rating_words(table),
         "objective": table.objective,

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from itertools import count
 
 from arena.cli.best_text import best_lines, number_text, why_no_best
+from arena.cli.margin_cells import Margins, margin_text, margins_of, mean_margin
 from arena.cli.output import print_table
+from arena.cli.rating_distances import Distances, distance_lines, to_best, to_middle
 from arena.cli.return_table import print_returns
 from arena.league.circles import circles_of
 from arena.league.database import League
-from arena.league.rating_models import ANCHOR
+from arena.league.rating_models import ANCHOR, RatedPlayer
 from arena.league.ratings import (
     RatingTable,
     Standing,
@@ -47,10 +49,22 @@ _COLUMNS = (
     ">score",
     ">vs best",
     ">vs random",
+    ">to best",
+    ">to middle",
     ">met",
 )
 # Columns that are left out on a narrow screen, in this order.
-_SPARE = ("met", "W/D/L", "vs random", "id", "score", "games", "vs best")
+_SPARE = (
+    "met",
+    "to middle",
+    "to best",
+    "W/D/L",
+    "vs random",
+    "id",
+    "score",
+    "games",
+    "vs best",
+)
 
 
 def print_league(league: League, name: str, *, everyone: bool = False, top: int = TOP_ROWS) -> None:
@@ -91,6 +105,8 @@ def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None
         if len(some) < len(rows):
             print(f"... and {len(rows) - len(some)} more: --top 0 shows all")
         shown += some
+        for line in distance_lines(table, rows):
+            print(line)
     print(f"{rating_words(table)}.")
     for note in table.rated.notes:
         print(f"{note[0].upper()}{note[1:]}.")
@@ -154,10 +170,17 @@ def rating_words(table: RatingTable) -> str:
     what = "Elo" if table.objective == "win" else OBJECTIVE_WORDS[table.objective].number
     anchored = not table.rows or any(row.player == ANCHOR for row in table.rows)
     zero = "random = 0" if anchored else "mean = 0, since `random` never played"
+    if by_panel(table):
+        zero = "zero = mean of the panel"
     return (
-        f"{what} from evaluation games only ({table.rated.model}, {zero}), with 95 % intervals; "
-        "ordered by the lower end"
+        f"{what} from evaluation games and matches ({table.rated.model}, {zero}), with 95 % "
+        "intervals; ordered by the lower end"
     )
+
+
+def by_panel(table: RatingTable) -> bool:
+    """Whether the numbers are mean margins against a panel, so that `random` is not their zero."""
+    return table.rated.facts.get("ranked_by") == "panel"
 
 
 def rating_head(table: RatingTable) -> str:
@@ -194,18 +217,21 @@ def _cells(
     table: RatingTable, rows: Sequence[Standing], shown: Sequence[Standing], role: str | None
 ) -> list[tuple[str, ...]]:
     """The cells of the shown rows, which are the first ones. role: of all rows, as `ranks_of`."""
-    ranks, best = ranks_of(rows, role), leader(rows)
+    ranks, best, margins = ranks_of(rows, role), leader(rows), margins_of(table)
+    top, middle = to_best(table, rows), to_middle(table, rows)
     return [
         (
             str(rank) if rank is not None else "?" if _is_ranked(row, role) else "",
             _name(row),
             _id_text(row.player),
-            rating_text(row, table.objective),
+            rating_text(row, table),
             str(row.total.games),
             f"{row.total.wins}/{row.total.draws}/{row.total.losses}",
-            _percent(row.total),
-            _versus_best(table, row, best),
-            _percent(row.against_random),
+            _score(table, row),
+            _versus_best(table, row, best, margins),
+            _versus_random(table, row, margins),
+            _distance_text(table, row, top),
+            _distance_text(table, row, middle),
             str(len(row.results)),
         )
         for rank, row in zip(ranks, shown, strict=False)
@@ -229,14 +255,19 @@ def _id_text(player: PlayerRef) -> str:
     return "" if player.kind == "scripted" else player.kind
 
 
-def _versus_best(table: RatingTable, row: Standing, best: Standing | None) -> str:
-    """The score against the best with half its interval; in brackets a prediction, if unplayed."""
+def _versus_best(table: RatingTable, row: Standing, best: Standing | None, margins: Margins) -> str:
+    """The score against the best with its interval; in brackets a prediction, if unplayed.
+
+    Where margins count, the mean margin with its interval.
+    """
     if best is None or row.player == best.player:
         return ""
+    if table.objective == "margin":
+        return margin_text(margins.get((row.player, best.player)))
     direct = row.results.get(best.player)
     if direct is not None:
         low, high = wilson_interval(direct.score, direct.games)
-        return f"{direct.score:.0%} ± {(high - low) / 2:.0%}"
+        return f"{direct.score:.0%} [{100 * low:.0f}, {100 * high:.0f}]"
     predicted = predicted_score(table, row, best)
     return "" if predicted is None else f"({predicted:.0%})"
 
@@ -258,21 +289,44 @@ def _is_ranked(row: Standing, role: str | None) -> bool:
     return row.player != ANCHOR and role in (None, row.role)
 
 
-def rating_text(row: Standing, objective: ObjectiveKind = "win") -> str:
-    """`+312 [+250, +374]`, ">= +640" without an upper end, 0 for the anchor, or a dash.
-
-    objective  what the rating counts: Elo are whole numbers, margins are not
-    """
-    if row.player == ANCHOR:
+def rating_text(row: Standing, table: RatingTable) -> str:
+    """`+312 [+250, +374]`, ">= +640" without an upper end, 0 for the anchor, or a dash."""
+    if row.player == ANCHOR and not by_panel(table):
         return "0"
-    if row.rating is None or (row.low is None and row.high is None):
+    return _interval_text(row, table.objective)
+
+
+def _interval_text(one: Standing | RatedPlayer, objective: ObjectiveKind) -> str:
+    """As `rating_text`. objective: Elo are whole numbers, margins are not."""
+    if one.rating is None or (one.low is None and one.high is None):
         return "-"
-    if row.high is None:
-        return f">= {number_text(row.low, objective)}"
-    if row.low is None:
-        return f"<= {number_text(row.high, objective)}"
-    low, high = number_text(row.low, objective), number_text(row.high, objective)
-    return f"{number_text(row.rating, objective)} [{low}, {high}]"
+    if one.high is None:
+        return f">= {number_text(one.low, objective)}"
+    if one.low is None:
+        return f"<= {number_text(one.high, objective)}"
+    low, high = number_text(one.low, objective), number_text(one.high, objective)
+    return f"{number_text(one.rating, objective)} [{low}, {high}]"
+
+
+def _distance_text(table: RatingTable, row: Standing, distances: Distances | None) -> str:
+    found = None if distances is None else distances.of(row)
+    return "" if found is None else _interval_text(found, table.objective)
+
+
+def _score(table: RatingTable, row: Standing) -> str:
+    """The score against all opponents; where margins count, the mean margin."""
+    if table.objective != "margin":
+        return _percent(row.total)
+    mean = mean_margin(table, row.player)
+    return "" if mean is None else number_text(mean, "margin")
+
+
+def _versus_random(table: RatingTable, row: Standing, margins: Margins) -> str:
+    """As `_score`, against `random`."""
+    if table.objective != "margin":
+        return _percent(row.against_random)
+    margin = margins.get((row.player, ANCHOR))
+    return "" if margin is None else number_text(margin.mean, "margin")
 
 
 def _percent(tally: Tally | None) -> str:

@@ -17,7 +17,7 @@ from arena.league.rating_models import ANCHOR
 from arena.league.ratings import RatingTable, Standing, best_standing, is_provisional
 from arena.league.stored_snapshots import list_snapshots
 from arena.stats.curves import shrink_along_curves
-from arena.stats.selection import may_be_best, simultaneous_lower_end
+from arena.stats.selection import Floats, may_be_best, simultaneous_lower_end
 from pbt.errors import EngineError
 from pbt.objective import ObjectiveKind
 from pbt.records import SnapshotRecord
@@ -33,6 +33,9 @@ class BestOfMany:
     candidates      how many snapshots could have been chosen
     low             with 95 % the best of them is at least this strong, in the table's unit; None
                     where the model gives no joint uncertainty
+    low_of          label of the candidate whose lower end that is; None as `low`
+    own_low         the lower end of `@best` itself that holds for all candidates at once; None as
+                    `low`
     may_be_best     how many of them may be the best, None as `low`
     may_be_random   whether `random` may be the best of all, None as `low`
     fresh           number of the newest finished match of the best against `random` with games
@@ -41,6 +44,8 @@ class BestOfMany:
 
     candidates: int
     low: float | None
+    low_of: str | None
+    own_low: float | None
     may_be_best: int | None
     may_be_random: bool | None
     fresh: int | None
@@ -56,9 +61,10 @@ def best_of_many(
     candidates = [
         row for row in table.rows if could_be_best(row) and role in (None, _record(row).role)
     ]
-    fresh = _fresh_match(league, best_standing(candidates), table.objective)
-    if table.rated.joint is None or not candidates:
-        return BestOfMany(len(candidates), None, None, None, fresh)
+    best = best_standing(candidates)
+    fresh = _fresh_match(league, best, table.objective)
+    if table.rated.joint is None or best is None:
+        return BestOfMany(len(candidates), None, None, None, None, None, fresh)
     joint = table.rated.joint()
     place = {player: at for at, player in enumerate(joint.players)}
     rows = sorted(candidates, key=lambda row: (_record(row).frames, row.player.name))
@@ -66,25 +72,35 @@ def best_of_many(
     values, covariance = joint.values[chosen], joint.covariance[np.ix_(chosen, chosen)]
     made = list_snapshots(league, population, superseded=True)
     records = {stored.record.snapshot_id: stored.record for stored in made}
-    parents, distances = walks([_record(row) for row in rows], records)
-    try:
-        shrunk = shrink_along_curves(values, covariance, parents, distances)
-        values, covariance = shrunk.values, shrunk.covariance
-    except EngineError:
-        # Players whose ratings are known only together cannot be told apart by their curves.
-        pass
+    walk = walks([_record(row) for row in rows], records)
+    values, covariance = _along_curves(values, covariance, *walk)
     rng = np.random.default_rng(0)
     everyone = [*chosen, *([place[ANCHOR]] if ANCHOR in place else [])]
     inside = may_be_best(
         joint.values[everyone], joint.covariance[np.ix_(everyone, everyone)], rng, DRAWS
     )
+    lower = simultaneous_lower_end(values, covariance, rng, DRAWS)
     return BestOfMany(
         len(candidates),
-        simultaneous_lower_end(values, covariance, rng, DRAWS).low,
+        lower.low,
+        rows[lower.chosen].label,
+        float(lower.lows[rows.index(best)]),
         int(inside[: len(chosen)].sum()),
         bool(inside[len(chosen) :].any()),
         fresh,
     )
+
+
+def _along_curves(
+    values: Floats, covariance: Floats, parents: Sequence[int | None], distances: Sequence[float]
+) -> tuple[Floats, Floats]:
+    """(values, covariance), shrunk where the ratings allow it."""
+    try:
+        shrunk = shrink_along_curves(values, covariance, parents, distances)
+    except EngineError:
+        # Players whose ratings are known only together cannot be told apart by their curves.
+        return values, covariance
+    return shrunk.values, shrunk.covariance
 
 
 def _fresh_match(league: League, best: Standing | None, objective: ObjectiveKind) -> int | None:

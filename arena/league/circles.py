@@ -26,6 +26,8 @@ def circles_of(table: RatingTable) -> Circles:
         return Circles(significant_cycles(table.matrix), cyclic_share(table.matrix))
     cycles = margin_cycles(table.matrix.players, pair_margins(table.margins))
     facts = table.rated.facts
-    misfit = facts["misfit"]
-    share = CyclicShare(1 - facts["explained"], 1.0 if misfit is None else misfit["p"])
+    misfit, explained = facts["misfit"], facts["explained"]
+    share = CyclicShare(
+        0.0 if explained is None else 1 - explained, 1.0 if misfit is None else misfit["p"]
+    )
     return Circles(cycles, share)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from arena.league.results import Results
 from arena.stats.bradley_terry import ELO_PER_NAT
-from arena.stats.margin_ratings import MarginRatings, fit_margins
+from arena.stats.margin_ratings import MarginRatings, MarginResult, fit_margins
 from arena.stats.plackett_luce import fit_rankings
 from arena.stats.rating_fit import RatingFit, fit_meetings
 from arena.stats.seat_advantage import SeatWorth
@@ -47,6 +47,8 @@ class Rated:
     joint     the ratings with their covariance; None where the model gives none
     expected  the score that a difference of ratings predicts in even seats; None where ratings
               predict no score
+    above     the rated players by how far they are above the given one, with intervals of that;
+              None where the model gives none
     """
 
     players: Sequence[RatedPlayer]
@@ -56,6 +58,7 @@ class Rated:
     facts: Mapping[str, Any]
     joint: Callable[[], "JointRatings"] | None
     expected: Callable[[float], float] | None
+    above: Callable[[PlayerRef], Mapping[PlayerRef, RatedPlayer]] | None = None
 
 
 class JointRatings(NamedTuple):
@@ -84,7 +87,7 @@ def rate(results: Results, objective: ObjectiveKind) -> Rated:
         players = [RatedPlayer(one.player, one.elo, one.low, one.high) for one in ratings]
         return Rated(players, "Elo", "Plackett-Luce", (), {}, None, _logistic)
     if objective == "margin":
-        return _by_margins(fit_margins(results.margins, anchor))
+        return _by_margins(results.margins, anchor)
     fit = fit_meetings(results.matrix.players, results.meetings, anchor)
     if fit is None:
         return Rated(_unrated(results.matrix.players), "Elo", "Bradley-Terry", (), {}, None, None)
@@ -113,6 +116,10 @@ def _by_wins(fit: RatingFit[PlayerRef]) -> Rated:
         {**facts, "tie": fit.tie},
         lambda: JointRatings(fit.players, fit.elo, fit.covariance),
         lambda difference: float(fit.score(np.array([difference]))[0]),
+        lambda reference: {
+            one.player: RatedPlayer(one.player, one.elo, one.low, one.high)
+            for one in fit.differences(reference)
+        },
     )
 
 
@@ -152,19 +159,26 @@ def _worth(worth: SeatWorth) -> str:
     return f"{worth.value:+.0f} [{worth.low:+.0f}, {worth.high:+.0f}]"
 
 
-def _by_margins(fit: MarginRatings[PlayerRef]) -> Rated:
-    """The ratings of a fit, or the margins against the panel where one number says too little."""
+def _explained(fit: MarginRatings[PlayerRef]) -> str:
+    if fit.explained is None:
+        return "what share of the margins ratings explain cannot be told"
+    return f"ratings explain {fit.explained:.0%} of the margins"
+
+
+def _by_margins(margins: Sequence[MarginResult[PlayerRef]], anchor: PlayerRef | None) -> Rated:
+    """The ratings, or the margins against the panel where one number says too little."""
+    fit = fit_margins(margins, anchor)
     rows = [
         RatedPlayer(one.player, shown.value, shown.low, shown.high)
         for one in fit.ratings
         for shown in [one.panel if fit.ranked_by == "panel" and one.panel is not None else one]
     ]
     misfit = "" if fit.misfit is None else f" (misfit p = {fit.misfit.p:.2g})"
-    notes = [f"ratings explain {fit.explained:.0%} of the margins{misfit}"]
+    notes = [f"{_explained(fit)}{misfit}"]
     if fit.ranked_by == "panel":
         notes.append(
-            "that is less than 80 %, so the table shows mean margins against all "
-            f"{len(fit.panel)} rated players, equally weighted"
+            "that is less than 80 %, and more than chance leaves, so the table shows mean margins "
+            f"against the panel: all {len(fit.players) - 1} other rated players, equally weighted"
         )
     return Rated(
         rows,
@@ -182,4 +196,16 @@ def _by_margins(fit: MarginRatings[PlayerRef]) -> Rated:
         if fit.ranked_by == "panel"
         else lambda: JointRatings(fit.players, fit.values, fit.covariance),
         None,
+        None if fit.ranked_by == "panel" else lambda reference: _above(margins, reference),
     )
+
+
+def _above(
+    margins: Sequence[MarginResult[PlayerRef]], reference: PlayerRef
+) -> dict[PlayerRef, RatedPlayer]:
+    """As `Rated.above`."""
+    return {
+        one.player: RatedPlayer(one.player, one.value, one.low, one.high)
+        for one in fit_margins(margins, reference).ratings
+        if one.value is not None
+    }

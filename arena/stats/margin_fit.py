@@ -36,8 +36,8 @@ def fit_strengths(met: Met, noise: Noise, tau2: float, anchor: int | None) -> Fi
 
     The variance V of a strength depends on tau^2 and the pooled variance m. freedom =
     2 V^2 / ((dV / dtau^2)^2 Var tau^2 + (dV / dm)^2 Var m), Var m = 2 m^2 / its degrees of freedom,
-    Var tau^2 from the restricted information 1/2 tr PP (Harville 1977). Where tau^2 is estimated as
-    0, the model has noise alone.
+    Var tau^2 from the restricted information 1/2 tr PP (Harville 1977). It counts also where tau^2
+    is estimated as 0: that the games do not show a misfit does not show that there is none.
     """
     error = noise.variance / met.number
     known = bool(np.all(error + tau2 > 0))
@@ -56,7 +56,7 @@ def fit_strengths(met: Met, noise: Noise, tau2: float, anchor: int | None) -> Fi
     if noise.pooled:
         by_noise = _moved(spread, met.laplacian(weight**2 * error))
         doubt += 2 * by_noise**2 / noise.freedom
-    if tau2:
+    if met.freedom:
         squared = covariance @ met.laplacian(weight**2)
         cubed = covariance @ met.laplacian(weight**3)
         information = float(weight @ weight - 2 * np.trace(cubed) + np.sum(squared * squared.T)) / 2
@@ -72,9 +72,14 @@ def _moved(spread: Floats, laplacian: Floats) -> Floats:
     return slope
 
 
-def explained_share(met: Met, fit: Fit, tau2: float) -> float:
-    """R^2 as in `MarginRatings.explained`; 1 where ratings leave nothing to explain."""
+def explained_share(met: Met, fit: Fit, tau2: float, *, misfit: bool) -> float | None:
+    """R^2 as in `MarginRatings.explained`.
+
+    misfit  whether the margins show that ratings do not explain all of them
+    """
     own = np.diag(fit.covariance)
     noise = own[met.first] + own[met.second] - 2 * fit.covariance[met.first, met.second]
     signal = max(0.0, float(np.mean(met.differences(fit.values) ** 2 - noise)))
+    if not met.freedom or (signal == 0.0 and not misfit):
+        return None
     return signal / (signal + tau2) if tau2 else 1.0

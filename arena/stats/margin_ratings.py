@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Generic, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import chdtrc, stdtrit
@@ -26,6 +25,8 @@ from pbt.errors import EngineError
 
 # Below this share, one number per player does not describe the margins.
 LEAST_EXPLAINED = 0.8
+# Of the misfit test; chance alone often makes a small share of small margins.
+MISFIT_LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ class MarginResult(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class PanelMargin:
-    """The mean margin of a player against the reference panel, its members equally weighted.
+    """The mean margin of a player against the reference panel: all other rated players, equally
+    weighted.
 
     value  where the player did not meet a member, that member counts with what ratings expect
     low    lower end of the 95 % interval, None as in `MarginRating`
@@ -72,8 +74,7 @@ class MarginRating(Generic[P]):
             the mean); None as `value`, and where the games do not show how much margins vary
     high    upper end of the interval, None as `low`
     units   number of units that it played
-    panel   its margin against the reference panel; None unless the panel was asked for or ranks
-            the players, and as `value`
+    panel   its margin against the reference panel; None as `value`
     """
 
     player: P
@@ -110,12 +111,13 @@ class MarginRatings(Generic[P]):
     weight      degrees of freedom that the pooled variance counts for in each pair
     tau         standard deviation of u: what a true mean margin has beyond its players' difference
     explained   R^2: share of the mean square of true mean margins that differences of ratings
-                explain, S / (S + tau^2), S = mean of (fit^2 - Var fit) over the pairs that met
+                explain, S / (S + tau^2), S = mean of (fit^2 - Var fit) over the pairs that met.
+                None where it cannot be told: no pairs beyond a tree of the players, or S of 0
+                without a misfit that is more than chance
     misfit      the test of tau = 0; None where no degrees of freedom are left, or margins never
                 vary
-    ranked_by   "rating"; "panel" where `explained` is below 0.8: then the players are ranked by
-                their mean margin against the panel
-    panel       the reference panel: the rated players, unless another one was given
+    ranked_by   "rating"; "panel" where `explained` is below 0.8 and the misfit is more than chance
+                (p < 0.05): then the players are ranked by their mean margin against the panel
     """
 
     ratings: tuple[MarginRating[P], ...]
@@ -125,45 +127,32 @@ class MarginRatings(Generic[P]):
     deviation: float
     weight: float
     tau: float
-    explained: float
+    explained: float | None
     misfit: Misfit | None
     ranked_by: Literal["rating", "panel"]
-    panel: tuple[P, ...]
-
-    def gap(self, a: P, b: P) -> tuple[float, float]:
-        """(how much higher the rating of a is, its standard error)."""
-        i, j = self.players.index(a), self.players.index(b)
-        variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
-        return float(self.values[i] - self.values[j]), math.sqrt(max(0.0, float(variance)))
 
 
-def fit_margins(
-    results: Iterable[MarginResult[P]], anchor: P | None, panel: Sequence[P] | None = None
-) -> MarginRatings[P]:
+def fit_margins(results: Iterable[MarginResult[P]], anchor: P | None) -> MarginRatings[P]:
     """The ratings of all players.
 
     anchor  the player whose rating is 0. None: the largest group of players that games connect is
             rated, and its mean is 0
-    panel   the reference panel; members that are not rated are left out. None: all rated players
-    Raises: EngineError on a player against itself, on numbers that no units have, and on a panel
-    of which no member is rated.
+    Raises: EngineError on a player against itself, and on numbers that no units have.
     """
     merged, units = _merged(results)
     players, met = _connected(merged, list(units), anchor)
-    inside = tuple(players if panel is None else [one for one in panel if one in players])
     if not players:
         return _without_ratings(units)
-    if not inside:
-        raise EngineError(f"panel {panel}: expected at least one player that is rated")
     noise = unit_noise(met)
     tau2 = misfit_variance(met, noise)
     fit = fit_strengths(met, noise, tau2, None if anchor is None else players.index(anchor))
-    explained = explained_share(met, fit, tau2)
-    ranked_by: Literal["rating", "panel"] = "rating" if explained >= LEAST_EXPLAINED else "panel"
-    panels: Sequence[PanelMargin | None] = [None] * len(players)
-    if panel is not None or ranked_by == "panel":
-        places = np.array([players.index(one) for one in inside], dtype=np.intp)
-        panels = [_panel(met, noise, tau2, fit, i, places) for i in range(len(players))]
+    misfit = _misfit(met, noise)
+    # Without noise, whatever ratings do not explain is misfit.
+    shown = tau2 > 0 and (misfit is None or misfit.p < MISFIT_LEVEL)
+    explained = explained_share(met, fit, tau2, misfit=shown)
+    little = shown and explained is not None and explained < LEAST_EXPLAINED
+    ranked_by: Literal["rating", "panel"] = "panel" if little else "rating"
+    panels = [_panel(met, noise, tau2, fit, i) for i in range(len(players))]
     return MarginRatings(
         ratings=_in_order(players, units, fit, panels, ranked_by),
         players=tuple(players),
@@ -173,9 +162,8 @@ def fit_margins(
         weight=noise.weight,
         tau=math.sqrt(tau2),
         explained=explained,
-        misfit=_misfit(met, noise),
+        misfit=misfit,
         ranked_by=ranked_by,
-        panel=inside,
     )
 
 
@@ -184,7 +172,7 @@ def _without_ratings(units: dict[P, int]) -> MarginRatings[P]:
     unrated = tuple(MarginRating(one, None, None, None, units[one], None) for one in units)
     none = np.zeros(0)
     return MarginRatings(
-        unrated, (), none, np.zeros((0, 0)), 0.0, math.inf, 0.0, 1.0, None, "rating", ()
+        unrated, (), none, np.zeros((0, 0)), 0.0, math.inf, 0.0, None, None, "rating"
     )
 
 
@@ -243,32 +231,24 @@ def _connected(
 
 
 def _misfit(met: Met, noise: Noise) -> Misfit | None:
-    freedom = len(met.mean) - met.players + 1
-    if not freedom or noise.pooled == 0.0:
+    if not met.freedom or noise.pooled == 0.0:
         return None
     weight = met.number / noise.variance
     q = float(weight @ (met.mean - met.differences(strengths(met, weight))) ** 2)
-    return Misfit(q, freedom, float(chdtrc(freedom, q)))
+    return Misfit(q, met.freedom, float(chdtrc(met.freedom, q)))
 
 
-def _panel(
-    met: Met, noise: Noise, tau2: float, fit: Fit, i: int, panel: NDArray[np.intp]
-) -> PanelMargin | None:
-    """The mean margin of player i against the panel; None where the panel is the player alone.
+def _panel(met: Met, noise: Noise, tau2: float, fit: Fit, i: int) -> PanelMargin:
+    """The mean margin of player i against the panel.
 
     The estimate is linear in the mean margins of the pairs: its coefficients are those of the
     ratings, for members that the player did not meet, plus 1 / members for each pair that it
     played. The interval is of the true mean margin, which has u of each pair in it.
     """
-    others = np.zeros(met.players, dtype=bool)
-    others[panel] = True
-    others[i] = False
-    size = int(others.sum())
-    if not size:
-        return None
-    played = ((met.first == i) & others[met.second]) | ((met.second == i) & others[met.first])
+    size = met.players - 1
+    played = (met.first == i) | (met.second == i)
     sign = np.where(met.first == i, 1.0, -1.0)
-    unmet = others.copy()
+    unmet = np.arange(met.players) != i
     unmet[np.where(met.first == i, met.second, met.first)[played]] = False
     wanted = np.where(unmet, -1.0, 0.0)
     wanted[i] = unmet.sum()
@@ -279,7 +259,7 @@ def _panel(
     variance += tau2 * (float(by_rating @ by_rating) + float(unmet.sum()) / size**2)
     if variance <= 0.0:
         return PanelMargin(value, None, None, int(played.sum()))
-    freedom = noise.freedom or len(met.mean) - met.players + 1
+    freedom = noise.freedom or met.freedom
     half = float(stdtrit(freedom, 0.975)) * math.sqrt(variance)
     return PanelMargin(value, value - half, value + half, int(played.sum()))
 
@@ -288,7 +268,7 @@ def _in_order(
     players: Sequence[P],
     units: dict[P, int],
     fit: Fit,
-    panels: Sequence[PanelMargin | None],
+    panels: Sequence[PanelMargin],
     ranked_by: Literal["rating", "panel"],
 ) -> tuple[MarginRating[P], ...]:
     """All ratings, best first, players without a rating last."""

@@ -15,6 +15,8 @@ from scipy.optimize import minimize_scalar
 
 Floats = NDArray[np.float64]
 _GRID, _ROUNDING = 12, 1e-12
+# Of log-likelihoods; the search for a maximum at 0 ends a little above it, by rounding.
+_LEAST_GAIN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Met:
     mean: Floats
     squares: Floats
     players: int
+
+    @property
+    def freedom(self) -> int:
+        """How many pairs met beyond those that make a tree of the players."""
+        return len(self.mean) - self.players + 1
 
     def laplacian(self, weight: Floats) -> Floats:
         """[players, players] X' W X of the differences between players, with these weights."""
@@ -107,9 +114,8 @@ def misfit_variance(met: Met, noise: Noise) -> float:
 
     Without more pairs than a tree of the players has, nothing tells u from theta, and it is 0.
     """
-    freedom = len(met.mean) - met.players + 1
     residual = met.mean - met.differences(strengths(met, np.ones(len(met.mean))))
-    most = math.sqrt(float(residual @ residual) / freedom) if freedom else 0.0
+    most = math.sqrt(float(residual @ residual) / met.freedom) if met.freedom else 0.0
     if most <= _ROUNDING * float(np.max(np.abs(met.mean))):
         return 0.0
     error = noise.variance / met.number
@@ -124,7 +130,7 @@ def misfit_variance(met: Met, noise: Noise) -> float:
     best = int(np.argmin(losses))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, _GRID)]
     found = minimize_scalar(lost, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
-    return float(found.x) ** 2 if found.fun < losses[0] else 0.0
+    return float(found.x) ** 2 if losses[0] - found.fun > _LEAST_GAIN else 0.0
 
 
 def restricted_likelihood(met: Met, variance: Floats) -> float:

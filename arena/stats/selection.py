@@ -58,14 +58,16 @@ def fresh_headline(fresh: MatchStatistics) -> Headline:
 class LowerEnd:
     """The candidate with the greatest lower end.
 
-    chosen  its index
-    low     value - quantile * standard error of the chosen. With 95 % its true strength is above
-            that, and so is the strength of the best
+    chosen    its index
+    low       value - quantile * standard error of the chosen. With 95 % its true strength is above
+              that, and so is the strength of the best
+    lows      [k] value - quantile * standard error of each; with 95 % all of them hold at once
     quantile  of the greatest of all standardised errors; 1.645 for one candidate
     """
 
     chosen: int
     low: float
+    lows: Floats
     quantile: float
 
 
@@ -90,7 +92,7 @@ def simultaneous_lower_end(
     quantile = float(np.quantile(greatest, LEVEL))
     lows = values - quantile * error
     chosen = int(np.argmax(lows))
-    return LowerEnd(chosen, float(lows[chosen]), quantile)
+    return LowerEnd(chosen, float(lows[chosen]), lows, quantile)
 
 
 def may_be_best(

@@ -158,10 +158,14 @@ def test_the_table_for_people(trained: Path, capsys: Output) -> None:
         "best",
         "vs",
         "random",
+        "to",
+        "best",
+        "to",
+        "middle",
         "met",
     ]
     assert any("demo/m0@" in line for line in text)
-    assert any("evaluation games only" in line and "random = 0" in line for line in text)
+    assert any("evaluation games and matches" in line and "random = 0" in line for line in text)
     assert any(line.startswith("demo@best is demo/m") for line in text)
     assert text[-1].endswith("random --fresh")
     few = lines(capsys, "league", "demo", "--data", str(trained), "--top", "1")

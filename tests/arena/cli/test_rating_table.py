@@ -3,13 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from arena.cli.best_text import best_lines, why_no_best
 from arena.cli.rating_report import standings_report
 from arena.cli.rating_table import leader, print_standings
+from arena.league.best_of_many import best_of_many
 from arena.league.database import open_league
-from arena.league.rating_models import Rated
+from arena.league.populations import create_population
+from arena.league.rating_models import JointRatings, Rated
 from arena.league.ratings import (
     RatingTable,
     Standing,
@@ -22,7 +25,7 @@ from arena.league.stored_snapshots import StoredSnapshot
 from arena.stats.score import Tally
 from arena.stats.win_matrix import win_matrix
 from pbt.records import PlayerRef
-from tests.arena.league.samples import snapshot
+from tests.arena.league.samples import MEMBERS, snapshot
 
 RATED = Rated((), "Elo", "Bradley-Terry", (), {}, None, None)
 
@@ -133,3 +136,34 @@ def test_rows_without_weights_are_marked(capsys: pytest.CaptureFixture[str]) -> 
             RatingTable([gone, there], win_matrix([]), (), "win", RATED)
         )["players"]
     ] == [True, False]
+
+
+def test_a_score_against_the_best_has_its_interval_and_no_half(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Half an interval beside 100 % would reach 140 %."""
+    best, other = standing("a", 70.0), standing("b", -90.0)
+    lost = replace(other, results={best.player: Tally(0, 0, 4)})
+    text = "\n".join(shown(capsys, best, lost))
+    assert "0% [0, 49]" in text and "±" not in text
+    assert "from evaluation games and matches (" in text
+
+
+def test_the_lower_end_is_that_of_the_player_it_names(
+    tmp_path: Path,
+) -> None:
+    """`@best` has the highest end of its own interval; another one may have it for all at once."""
+    rows = [standing("a", 70.0), standing("b", 60.0)]
+    joint = JointRatings(
+        tuple(row.player for row in rows), np.array([120.0, 110.0]), np.diag([900.0, 100.0])
+    )
+    rated = replace(RATED, joint=lambda: joint)
+    with open_league(tmp_path / "league.db") as league:
+        create_population(league, "demo", "connect_four", {"env": {}}, {}, MEMBERS)
+        table = RatingTable(rows, win_matrix([]), (), "win", rated)
+        claim = best_of_many(league, "demo", table)
+        assert claim.low_of == rows[1].label
+        assert claim.own_low is not None and claim.low is not None and claim.own_low < claim.low
+        text = "\n".join(best_lines(league, "demo", table, ["player"]))
+    assert f"the best of them ({rows[1].label}) is at least +{claim.low:.0f}" in text
+    assert f"it is at least +{claim.own_low:.0f}, " in text

@@ -3,6 +3,7 @@
 import pytest
 
 from arena.cli.rating_report import league_report
+from arena.cli.rating_table import print_standings
 from arena.league.best import best_of_each_role
 from arena.league.best_of_many import best_of_many
 from arena.league.database import League
@@ -68,6 +69,73 @@ def test_by_margin_the_chips_decide_and_by_wins_the_hands(started: Started) -> N
     assert games[A].rating == pytest.approx(games[B].rating, abs=1e-6)
     best = best_of_each_role(league, "by_chips")
     assert [one.record.snapshot_id for one in best.values()] == [A.name]
+
+
+def test_a_table_of_margins_has_margins_in_every_column(
+    started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    league, _ = started
+    write(league, population(league, "by_chips", "margin"), hands())
+    print_standings("by_chips", population_table(league, "by_chips"))
+    text = capsys.readouterr().out
+    (row,) = [line for line in text.splitlines() if line.startswith("   1 ")]
+    assert row.count("+0.667") == 3 and "%" not in row, "rating, score and versus random"
+    assert "of the margins ratings explain cannot be told" in text
+
+
+@pytest.mark.parametrize("objective", ["win", "margin"])
+def test_the_distance_to_another_player_needs_no_random(
+    started: Started, capsys: pytest.CaptureFixture[str], objective: str
+) -> None:
+    """Against each other the two are known better than either is against `random`."""
+    league, _ = started
+    write(league, population(league, "pair", objective), hands())
+    with LeagueWriter(league, create_match(league, "leduc", {}, [A, B], 90, 1, {})) as writer:
+        for number in range(90):
+            chips = (5.0 if number % 3 else -1.0) * (1 + 0.1 * (number % 5 - 2))
+            players = (A, B) if number % 2 else (B, A)
+            writer.game(hand(number, players, chips if number % 2 else -chips))
+    rows = {row["id"]: row for row in league_report(league, "pair")["players"]}
+    value = "elo" if objective == "win" else "margin"
+    best, other = rows[A.name], rows[B.name]
+    assert best["to_best"] is None and best["rank"] == 1
+    distance = other["to_best"]
+    assert distance["anchor"] == best["player"]
+    assert distance["value"] == pytest.approx(other[value] - best[value], abs=1e-6)
+    assert distance["low"] < distance["value"] < distance["high"] < 0
+    assert rows["random"]["to_best"]["value"] == pytest.approx(-best[value], abs=1e-6)
+    # Of two players, the lower one is the middle.
+    assert other["to_middle"] is None and best["to_middle"]["low"] > 0
+    print_standings("pair", population_table(league, "pair"))
+    text = capsys.readouterr().out
+    assert f"to best: above {best['player']}; to middle: above {other['player']}" in text
+
+
+def circle_of_hands() -> list[GameRecord]:
+    """a beats b, b beats random, random beats a, by 4 chips; no rating explains any of it."""
+    played = []
+    for number in range(180):
+        pair = ((A, B), (B, RANDOM), (RANDOM, A))[number % 3]
+        chips = 4.0 + 0.5 * (number % 5 - 2) + (pair == (B, RANDOM)) * 2
+        order = pair if number % 2 else pair[::-1]
+        played.append(hand(number, order, chips if order == pair else -chips))
+    return played
+
+
+def test_against_a_panel_random_has_a_value_and_is_no_zero(
+    started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    league, _ = started
+    write(league, population(league, "by_chips", "margin"), circle_of_hands())
+    table = population_table(league, "by_chips")
+    print_standings("by_chips", table)
+    text = capsys.readouterr().out
+    (random,) = [row for row in table.rows if row.player == RANDOM]
+    assert random.rating == pytest.approx(-1.0)
+    (row,) = [line for line in text.splitlines() if line.split()[:1] == ["random"]]
+    assert "-1 [" in row
+    assert "mean margins, zero = mean of the panel" in text and "random = 0" not in text
+    assert "the panel: all 2 other rated players, equally weighted" in text
 
 
 def test_only_fresh_games_by_the_objective_of_the_table_stand_below_it(started: Started) -> None:

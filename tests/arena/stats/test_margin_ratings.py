@@ -103,7 +103,10 @@ def test_the_fit_is_that_of_dense_matrices(seed: int) -> None:
         for b in players:
             i, j = players.index(a), players.index(b)
             error = math.sqrt(max(0.0, inverse[i, i] + inverse[j, j] - 2 * inverse[i, j]))
-            assert found.gap(a, b) == pytest.approx((theta[i] - theta[j], error), abs=1e-9)
+            at, to = found.players.index(a), found.players.index(b)
+            own_error = found.covariance[at, at] + found.covariance[to, to]
+            own_error -= 2 * found.covariance[at, to]
+            assert math.sqrt(max(0.0, own_error)) == pytest.approx(error, abs=1e-9)
     at_zero = np.diag(number / variances)
     fit = x @ np.linalg.pinv(x.T @ at_zero @ x) @ x.T @ at_zero @ mean
     q = float((mean - fit) @ at_zero @ (mean - fit))
@@ -207,7 +210,12 @@ def test_only_players_that_games_connect_to_the_anchor_are_rated() -> None:
     ]
     assert (of(found, "random").low, of(found, "random").high) == (0.0, 0.0)
     # A tree of players leaves nothing to test.
-    assert (found.misfit, found.tau, found.explained, found.ranked_by) == (None, 0.0, 1.0, "rating")
+    assert (found.misfit, found.tau, found.explained, found.ranked_by) == (
+        None,
+        0.0,
+        None,
+        "rating",
+    )
     centred = fit_margins(results[:2], None)
     assert sum(one.value or 0.0 for one in centred.ratings) == pytest.approx(0.0, abs=1e-12)
     assert fit_margins(results, "nobody_met").players == ()
@@ -265,20 +273,37 @@ def test_where_ratings_explain_little_players_are_ranked_against_a_panel() -> No
     found = fit_margins(circle(np.random.default_rng(4)), "random")
     assert found.misfit is not None and found.misfit.p < 1e-9
     assert found.explained < 0.8 and found.ranked_by == "panel"
-    assert set(found.panel) == {"r", "s", "p", "random"}
     margins = [one.panel.value for one in found.ratings if one.panel is not None]
     assert len(margins) == 4 and margins == sorted(margins, reverse=True)
-    only_random = fit_margins(circle(np.random.default_rng(4)), "random", ["random"])
-    direct = {one.a: one.total / one.units for one in circle(np.random.default_rng(4))[3:]}
-    for player, mean in direct.items():
-        panel = of(only_random, player).panel
-        assert panel is not None and panel.low is not None and panel.high is not None
-        assert panel.met == 1
-        assert panel.value == pytest.approx(mean)
-        assert panel.low < mean < panel.high
-    assert of(only_random, "random").panel is None
-    with pytest.raises(EngineError, match="at least one player that is rated"):
-        fit_margins(circle(np.random.default_rng(4)), "random", ["stranger"])
+    means = {one.a: one.total / one.units for one in circle(np.random.default_rng(4))[3:]}
+    panel = of(found, "random").panel
+    assert panel is not None and panel.low is not None and panel.high is not None
+    assert panel.met == 3
+    assert panel.value == pytest.approx(-sum(means.values()) / 3)
+    assert panel.low < panel.value < panel.high < 0
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.3])
+def test_noise_alone_does_not_switch_to_a_panel(gap: float) -> None:
+    """Leagues in which ratings explain all: the panel may come up as often as the test errs."""
+    panels, tiny, unknown = 0, 0, 0
+    for seed in range(100):
+        rng = np.random.default_rng([seed, 27])
+        theta = gap * np.arange(6)
+        results = [
+            units(f"p{i}", f"p{j}", (theta[i] - theta[j] + rng.normal(size=10)).tolist())
+            for i in range(6)
+            for j in range(i)
+        ]
+        found = fit_margins(results, "p0")
+        panels += found.ranked_by == "panel"
+        tiny += 0 < found.tau < 1e-6
+        unknown += found.explained is None
+        assert found.misfit is not None
+        assert found.explained is None or found.explained > 0 or found.misfit.p < 0.05
+    print(f"gap {gap}: {panels} by panel, {tiny} with tau by rounding, {unknown} cannot be told")
+    assert tiny == 0 and panels <= 10
+    assert (unknown > 10) == (gap == 0)
 
 
 def test_a_panel_counts_members_that_were_not_met_by_their_ratings() -> None:
@@ -288,21 +313,21 @@ def test_a_panel_counts_members_that_were_not_met_by_their_ratings() -> None:
         units(a, b, rng.normal(size=6).tolist())
         for a, b in (("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("a", "c"), ("d", "e"))
     ]
-    found = fit_margins(results, "a", ["b", "c", "d", "e"])
+    found = fit_margins(results, "a")
     players, x, mean, number = design(results)
     variances = shrunk(results)[0] / number
     w = np.diag(1 / (found.tau**2 + variances))
     hat = np.linalg.pinv(x.T @ w @ x) @ x.T @ w
     own = {name: np.eye(5)[players.index(name)] for name in players}
     # b met a and c; d and e count by their ratings.
-    direct = np.array([0, 1 / 3, 0, 0, 0, 0])
-    by_rating = (2 * own["b"] - own["d"] - own["e"]) @ hat / 3
+    direct = np.array([-1 / 4, 1 / 4, 0, 0, 0, 0])
+    by_rating = (2 * own["b"] - own["d"] - own["e"]) @ hat / 4
     panel = of(found, "b").panel
     assert panel is not None and panel.high is not None
-    assert panel.met == 1
+    assert panel.met == 2
     assert panel.value == pytest.approx(float((direct + by_rating) @ mean), abs=1e-9)
     variance = (direct + by_rating) ** 2 @ variances + found.tau**2 * (
-        by_rating @ by_rating + 2 / 9
+        by_rating @ by_rating + 2 / 16
     )
     freedom = float((number - 1).sum())
     assert panel.high - panel.value == pytest.approx(
