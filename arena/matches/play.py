@@ -14,6 +14,7 @@ from arena.guests.player import GuestError
 from arena.league.altered import refuse_altered
 from arena.league.chain import chain_head, chain_of_match
 from arena.league.database import League
+from arena.league.fresh_matches import no_headline
 from arena.league.match_locks import match_lock
 from arena.league.matches import (
     FAILED_KEY,
@@ -92,6 +93,7 @@ def play_match(
     seed = seed_of_games(seed, fresh=fresh)
     plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables, objective=objective)
     check_test(plan.seating, sprt is not None)
+    check_fresh(fresh=fresh, greedy=greedy)
     if sprt is not None and plan.objective == "margin":
         sprt = replace(sprt, model="margin")
     if league is None:
@@ -186,6 +188,15 @@ def check_test(seating: Seating, tested: bool) -> None:
         )
 
 
+def check_fresh(*, fresh: bool, greedy: bool) -> None:
+    """Check that fresh games are of sampled actions. Raises: MatchError."""
+    if fresh and greedy:
+        raise MatchError(
+            "fresh games measure a player as ratings do, by sampled actions; leave --fresh or "
+            "--greedy out"
+        )
+
+
 def _play(
     env: EnvSpec,
     plan: MatchPlan,
@@ -231,7 +242,7 @@ def _play(
         raise KeyboardInterrupt
     if results.complete and league is not None and match is not None and match.finished_at is None:
         finish_match(league, match, results.end)
-    notes += _changed_games(plan, results)
+    notes += [*_changed_games(plan, results), *_fresh_notes(match)]
     played = len(results.games) - before
     games_per_s = played / (time.monotonic() - started_s) if played else None
     return _headed(league, match_result(plan, results, match, games_per_s, notes))
@@ -242,6 +253,14 @@ def _headed(league: League | None, result: MatchResult) -> MatchResult:
     if league is None or result.match_id is None:
         return result
     return replace(result, head=chain_head(league, chain_of_match(result.match_id))[1])
+
+
+def _fresh_notes(match: Match | None) -> list[str]:
+    """A note on a fresh match that `arena league` does not show as the strength of a player."""
+    if match is None or not match.settings.get(FRESH_KEY):
+        return []
+    reason = no_headline(match.players, stored_test(match)[0], match.settings)
+    return [f"fresh games, but not those that stand below @best: {reason}"] if reason else []
 
 
 def _changed_games(plan: MatchPlan, results: PlayedGames) -> list[str]:

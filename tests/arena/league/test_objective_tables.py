@@ -76,12 +76,12 @@ def test_only_fresh_games_by_the_objective_of_the_table_stand_below_it(started: 
     table = population_table(league, "by_chips")
 
     def played(**settings: object) -> int:
-        match = create_match(league, "leduc", {}, [A, RANDOM], 4, 1, {"fresh": True, **settings})
-        return finish_match(league, match, 4).id
+        match = create_match(league, "leduc", {}, [A, RANDOM], 400, 1, {"fresh": True, **settings})
+        return finish_match(league, match, 400).id
 
     by_chips = played(objective="margin")
     played()
-    assert best_of_many(league, "by_chips", table).fresh == by_chips
+    assert best_of_many(league, "by_chips", table).fresh == (by_chips,)
 
 
 def test_margins_are_means_over_the_two_games_of_a_seed(started: Started) -> None:
