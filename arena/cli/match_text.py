@@ -92,10 +92,7 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
         ),
         (
             "Elo",
-            (
-                f"{result.duel.elo_text}   nElo {_nelo(report)}   LOS {100 * report.los:.1f} %   "
-                f"{above}"
-            ),
+            (f"{_elo(report, result)}   nElo {_nelo(report)}   {_los(report)}{above}"),
         ),
     ]
     if report.pair_counts is not None and report.even_pairs is not None:
@@ -125,10 +122,18 @@ def _margin(margin: MarginReport, above: str) -> str:
     if margin.low is not None and margin.high is not None:
         ends = f"[{margin.low:+.3g}, {margin.high:+.3g}]"
     stop = " at any stop" if margin.interval == "sequence" else ""
-    return (
-        f"{margin.mean:+.3g} {ends}{stop} a game   LOS {100 * margin.los:.1f} %   {above}; this "
-        "decides"
-    )
+    return f"{margin.mean:+.3g} {ends}{stop} a game   {_los(margin)}{above}; this decides"
+
+
+def _los(report: DuelReport | MarginReport) -> str:
+    """The likelihood of superiority; none with a sequential test, which it does not allow for."""
+    return "" if report.interval == "sequence" else f"LOS {100 * report.los:.1f} %   "
+
+
+def _elo(report: DuelReport, result: MatchResult) -> str:
+    text = result.duel.elo_text
+    bounded = result.duel.elo_low is not None or result.duel.elo_high is not None
+    return f"{text} at any stop" if report.interval == "sequence" and bounded else text
 
 
 def _score(report: DuelReport) -> str:

@@ -1,4 +1,4 @@
-"""Fresh matches: their games count in no rating, so none of them chose the player that they measure.
+"""Fresh matches: their games count in no rating, so they did not choose the player they measure.
 
 Those against `random` are the headline of `@best`. A person could look for a flattering one: with
 few games, with greedy actions, with a test that stops when it is ahead, or with one seed after

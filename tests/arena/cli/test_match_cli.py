@@ -209,7 +209,7 @@ def test_a_test_that_finds_no_strength_fails_its_assertion(data: str, capsys: Ou
     assert (
         capsys.readouterr()
         .out.splitlines()[-1]
-        .startswith("Verdict  random is stronger by less than 50, if at all (sequential test")
+        .startswith("Verdict  random is not stronger by 50 or more (sequential test")
     )
 
 

@@ -21,7 +21,8 @@ from arena.matches.report_schema import DuelReport, MatchReport, TableReport, sc
 from arena.matches.seating import Seating
 from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer
-from arena.stats.anytime import score_sequence
+from arena.stats.anytime import duel_statistics, score_sequence
+from arena.stats.margin import MarginStatistics
 from arena.stats.score import MatchGame, match_statistics, pair_interval
 from arena.stats.sprt import SequentialTest, Sprt
 from pbt.records import GameRecord, PlayerRef, SeatRecord
@@ -145,8 +146,26 @@ def test_a_test_is_told_with_its_bounds_and_that_the_estimate_is_biased() -> Non
     fixed = pair_interval(report.pair_counts)
     assert report.low < fixed[0] and report.high >= fixed[1]
     assert "] at any stop   won" in lines[1]
-    assert "nElo not available" in lines[2]
+    assert "at any stop   nElo not available   (oneply above random)" in lines[2]
+    assert "LOS" not in lines[2]
     assert lines[-1] == "Verdict  oneply is stronger (sequential test, normalised Elo)"
+
+
+def test_a_test_by_margin_speaks_of_the_margin_and_of_an_interval_that_holds_0() -> None:
+    won = MarginStatistics(200, 0.4, 1.0, -0.1, 0.9, "sequence", 0.999)
+    test = SequentialTest(Sprt(0, 20, model="margin"), 2)
+    test.look([0.9, 1.1] * 1000)
+    assert test.state == "accept H1"
+    stats = duel_statistics(published_sample(), Sprt(0, 20))
+    decided = replace(published_match(), statistics=stats, test=test, margin=won)
+    lines = match_lines(decided)
+    (margin,) = [line for line in lines if line.startswith("Margin")]
+    assert "at any stop a game   (oneply above random)" in margin
+    notes = [line for line in lines if line.startswith("Note")]
+    assert any("score, Elo and margin lean" in note for note in notes)
+    assert any("the interval holds 0, where both are equal, although" in note for note in notes)
+    apart = replace(decided, margin=replace(won, low=0.1))
+    assert not any("although the test decided" in line for line in match_lines(apart))
 
 
 def test_an_undecided_test_is_not_biased_and_its_assertion_is_open() -> None:
@@ -284,11 +303,11 @@ def test_the_players_are_named_again_where_one_is_a_program() -> None:
 @pytest.mark.parametrize(
     ("elo0", "elo1", "stronger", "not_stronger"),
     [
-        (0, 50, "stronger", "stronger by less than 50, if at all"),
-        (10, 50, "stronger by more than 10", "stronger by less than 50, if at all"),
-        (-20, 20, "weaker by less than 20, if at all", "stronger by less than 20, if at all"),
-        (-20, 0, "weaker by less than 20, if at all", "weaker"),
-        (-50, -20, "weaker by less than 50, if at all", "weaker by more than 20"),
+        (0, 50, "stronger", "not stronger by 50 or more"),
+        (10, 50, "stronger by more than 10", "not stronger by 50 or more"),
+        (-20, 20, "not weaker by 20 or more", "not stronger by 20 or more"),
+        (-20, 0, "not weaker by 20 or more", "weaker"),
+        (-50, -20, "not weaker by 50 or more", "weaker by more than 20"),
     ],
 )
 def test_what_a_test_rejected_is_said_in_words(
