@@ -37,9 +37,9 @@ def match_lines(
     rows = (
         _duel_rows(report, result)
         if isinstance(report, DuelReport)
-        else _table_rows(report)
+        else _table_rows(report, result)
         if isinstance(report, TableReport)
-        else _partner_rows(report)
+        else _partner_rows(report, result)
     )
     rows.append(("Games", _games(report)))
     if isinstance(report, DuelReport) and report.sprt is not None:
@@ -172,8 +172,8 @@ def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[
     ]
 
 
-def _table_rows(report: TableReport) -> list[tuple[str, str]]:
-    names = [_row_name(row) for row in report.standings]
+def _table_rows(report: TableReport, result: MatchResult) -> list[tuple[str, str]]:
+    names = _row_names(report, result)
     # Places and ratings would compare the returns of different roles.
     if report.objective == "return":
         return _lead_rows(report, names)
@@ -215,8 +215,17 @@ def _place_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, st
     return rows
 
 
-def _row_name(row: StandingReport) -> str:
-    return row.player.name if row.role is None else f"{row.player.name} as {row.role}"
+def _row_names(report: TableReport, result: MatchResult) -> list[str]:
+    """The names of the rows; a player against itself is told apart as in `side_names`."""
+    assert result.table is not None
+    sides = [player.label for player in result.plan.players]
+    if result.same_player:
+        sides = list(side_names(result))
+    takers = [sides[row.player.player] for row in result.table.standings.standings]
+    return [
+        name if row.role is None else f"{name} as {row.role}"
+        for name, row in zip(takers, report.standings, strict=True)
+    ]
 
 
 def _lead_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, str]]:
@@ -238,9 +247,13 @@ def _lead_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, str
     ]
 
 
-def _partner_rows(report: PartnersReport) -> list[tuple[str, str]]:
+def _partner_rows(report: PartnersReport, result: MatchResult) -> list[tuple[str, str]]:
     """Self-play, cross-play and their gap, then the matrix of mean returns."""
-    names = [one.player.name for one in report.players]
+    names = (
+        list(side_names(result))
+        if len(report.players) == 2
+        else [one.player.name for one in report.players]
+    )
     width = max(len(name) for name in [*names, "all"])
     everyone: list[tuple[str, PartnerReport | PartnersReport]] = [
         *zip(names, report.players, strict=True),

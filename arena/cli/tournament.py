@@ -36,6 +36,7 @@ from arena.matches.tournament import (
     DEFAULT_GAMES,
     Fixture,
     Tournament,
+    different_players,
     plan_tournament,
     play_tournament,
 )
@@ -86,6 +87,11 @@ def tournament(
     """
     upgrade_league(league_path(data_dir(data)))
     spec, resolved = players_named(players, data, env, options, move_timeout_s, objective)
+    if repeated := len(resolved) - len(different_players(resolved)):
+        say(
+            f"note: {repeated} of the {len(resolved)} names are of a player named before; "
+            "each plays once"
+        )
     fixtures = plan_tournament(spec, resolved, rounds, seed)
     with open_league(league_path(data_dir(data))) as league:
         with progress_bar(f"tournament of {len(resolved)}") as on_progress:

@@ -92,7 +92,7 @@ def play_match(
     most = games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES)
     seed = seed_of_games(seed, fresh=fresh)
     plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables, objective=objective)
-    check_test(plan.seating, sprt is not None)
+    check_test(plan.seating, plan.objective, sprt is not None)
     check_fresh(fresh=fresh, greedy=greedy)
     if sprt is not None and plan.objective == "margin":
         sprt = replace(sprt, model="margin")
@@ -173,12 +173,18 @@ def resume_match(
         return _play(env, plan, sprt, league, match, concurrency, on_progress, on_look)
 
 
-def check_test(seating: Seating, tested: bool) -> None:
+def check_test(seating: Seating, objective: ObjectiveKind, tested: bool) -> None:
     """Check that a tested match is one of two players in games of at most two seats.
 
     tested  it has a sequential test or an assertion
-    Raises: MatchError for another match.
+    Raises: MatchError for another match, and where players sit with themselves.
     """
+    if tested and seating.kind == "partners":
+        raise MatchError(
+            "sequential tests and assertions compare the games that two players win of each other, "
+            f'and by the objective "{objective}" each is measured with copies of itself and beside '
+            "the other; leave --sprt and --assert out, or name another --objective"
+        )
     if tested and not seating.duel:
         named = len({player for sitting in seating.sittings for player in sitting})
         raise MatchError(
