@@ -21,8 +21,7 @@ from arena.matches.report_schema import DuelReport, MatchReport, TableReport, sc
 from arena.matches.seating import Seating
 from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer
-from arena.stats.anytime import duel_statistics, score_sequence
-from arena.stats.margin import MarginStatistics
+from arena.stats.anytime import score_sequence
 from arena.stats.score import MatchGame, match_statistics, pair_interval
 from arena.stats.sprt import SequentialTest, Sprt
 from pbt.records import GameRecord, PlayerRef, SeatRecord
@@ -149,23 +148,6 @@ def test_a_test_is_told_with_its_bounds_and_that_the_estimate_is_biased() -> Non
     assert "at any stop   nElo not available   (oneply above random)" in lines[2]
     assert "LOS" not in lines[2]
     assert lines[-1] == "Verdict  oneply is stronger (sequential test, normalised Elo)"
-
-
-def test_a_test_by_margin_speaks_of_the_margin_and_of_an_interval_that_holds_0() -> None:
-    won = MarginStatistics(200, 0.4, 1.0, -0.1, 0.9, "sequence", 0.999)
-    test = SequentialTest(Sprt(0, 20, model="margin"), 2)
-    test.look([0.9, 1.1] * 1000)
-    assert test.state == "accept H1"
-    stats = duel_statistics(published_sample(), Sprt(0, 20))
-    decided = replace(published_match(), statistics=stats, test=test, margin=won)
-    lines = match_lines(decided)
-    (margin,) = [line for line in lines if line.startswith("Margin")]
-    assert "at any stop a game   (oneply above random)" in margin
-    notes = [line for line in lines if line.startswith("Note")]
-    assert any("score, Elo and margin lean" in note for note in notes)
-    assert any("the interval holds 0, where both are equal, although" in note for note in notes)
-    apart = replace(decided, margin=replace(won, low=0.1))
-    assert not any("although the test decided" in line for line in match_lines(apart))
 
 
 def test_an_undecided_test_is_not_biased_and_its_assertion_is_open() -> None:
