@@ -90,10 +90,9 @@ def play_match(
     """
     spec = env or find_spec(players[0].env_name)
     most = games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES)
-    seed = seed_of_games(seed, fresh=fresh)
+    seed = _checked_seed(seed, fresh=fresh, greedy=greedy)
     plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables, objective=objective)
     check_test(plan.seating, plan.objective, sprt is not None)
-    check_fresh(fresh=fresh, greedy=greedy)
     if sprt is not None and plan.objective == "margin":
         sprt = replace(sprt, model="margin")
     if league is None:
@@ -194,13 +193,14 @@ def check_test(seating: Seating, objective: ObjectiveKind, tested: bool) -> None
         )
 
 
-def check_fresh(*, fresh: bool, greedy: bool) -> None:
-    """Check that fresh games are of sampled actions. Raises: MatchError."""
+def _checked_seed(asked: int, *, fresh: bool, greedy: bool) -> int:
+    """The seed of a match. Raises: MatchError for fresh games that are not of sampled actions."""
     if fresh and greedy:
         raise MatchError(
             "fresh games measure a player as ratings do, by sampled actions; leave --fresh or "
             "--greedy out"
         )
+    return seed_of_games(asked, fresh=fresh)
 
 
 def _play(
