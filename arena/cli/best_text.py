@@ -57,16 +57,20 @@ def _claim_lines(
             f"  chosen among {claim.candidates}: it is at least {own}, the best of them "
             f"({claim.low_of}) is at least {low} (95 %, for all of them at once); {among}{random}"
         )
-    if claim.fresh is not None and (text := _fresh_text(league, claim.fresh)):
-        lines.append(f"  fresh games, match {claim.fresh} against random: {text}")
+    if text := _fresh_text(league, claim.fresh):
+        which = f"match {claim.fresh[0]}"
+        if len(claim.fresh) > 1:
+            numbers = ", ".join(map(str, claim.fresh))
+            which = f"all {len(claim.fresh)} fresh matches ({numbers})"
+        lines.append(f"  fresh games, {which} against random: {text}")
     else:
         lines.append(f"  without fresh games; play them: arena match {best.label} random --fresh")
     return lines
 
 
-def _fresh_text(league: League, match_id: int) -> str:
+def _fresh_text(league: League, match_ids: Sequence[int]) -> str:
     """The strength against `random` in games that chose nothing, "" before the first one."""
-    fresh = fresh_strength(league, match_id)
+    fresh = fresh_strength(league, match_ids)
     if fresh is None:
         return ""
     value, low, high = (

@@ -165,7 +165,7 @@ def match(
             upgrade_league(league_path(data_dir(data)))
         spec, resolved = players_named(names, data, env, options, move_timeout_s, objective)
         meeting = check_meeting(spec, resolved)
-        check_test(meeting.seating, test is not None or bool(assertions))
+        check_test(meeting.seating, meeting.objective, test is not None or bool(assertions))
         plan = {
             "games": games,
             "seed": seed,

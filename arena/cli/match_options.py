@@ -11,6 +11,7 @@ import typer
 
 from arena.cli.output import assignments, say
 from arena.matches.game_list import Progress
+from arena.matches.plan import check_objective
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec
@@ -78,7 +79,8 @@ def players_named(
 
     options    as typed behind --set
     objective  as typed behind --objective
-    Raises: ConfigError for another word, and as `resolve_players`.
+    Raises: ConfigError for another word, MatchError for an objective that the game does not have,
+    and as `resolve_players`.
     """
     if objective is not None and objective not in OBJECTIVES:
         raise ConfigError(
@@ -95,7 +97,9 @@ def players_named(
     )
     if objective is None:
         return spec, players
-    return spec, [replace(player, objective=as_objective(objective)) for player in players]
+    asked = as_objective(objective)
+    check_objective(spec, players[0].env_options, asked)
+    return spec, [replace(player, objective=asked) for player in players]
 
 
 def exit_spoiled(errors: int, of: str) -> NoReturn:

@@ -107,7 +107,8 @@ def _check_tested(
 ) -> None:
     """Check that a match with assertions can have them. Raises: MatchError, PlayerError."""
     objective = begun.settings.get(OBJECTIVE_KEY, "win")
-    check_test(check_meeting(env, players, objective).seating, bool(assertions))
+    meeting = check_meeting(env, players, objective)
+    check_test(meeting.seating, meeting.objective, bool(assertions))
 
 
 def _find(league: League, number: str) -> Match:

@@ -37,9 +37,9 @@ def match_lines(
     rows = (
         _duel_rows(report, result)
         if isinstance(report, DuelReport)
-        else _table_rows(report)
+        else _table_rows(report, result)
         if isinstance(report, TableReport)
-        else _partner_rows(report)
+        else _partner_rows(report, result)
     )
     rows.append(("Games", _games(report)))
     if isinstance(report, DuelReport) and report.sprt is not None:
@@ -92,10 +92,7 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
         ),
         (
             "Elo",
-            (
-                f"{result.duel.elo_text}   nElo {_nelo(report)}   LOS {100 * report.los:.1f} %   "
-                f"{above}"
-            ),
+            (f"{_elo(report, result)}   nElo {_nelo(report)}   {_los(report)}{above}"),
         ),
     ]
     if report.pair_counts is not None and report.even_pairs is not None:
@@ -125,10 +122,18 @@ def _margin(margin: MarginReport, above: str) -> str:
     if margin.low is not None and margin.high is not None:
         ends = f"[{margin.low:+.3g}, {margin.high:+.3g}]"
     stop = " at any stop" if margin.interval == "sequence" else ""
-    return (
-        f"{margin.mean:+.3g} {ends}{stop} a game   LOS {100 * margin.los:.1f} %   {above}; this "
-        "decides"
-    )
+    return f"{margin.mean:+.3g} {ends}{stop} a game   {_los(margin)}{above}; this decides"
+
+
+def _los(report: DuelReport | MarginReport) -> str:
+    """The likelihood of superiority; none with a sequential test, which it does not allow for."""
+    return "" if report.interval == "sequence" else f"LOS {100 * report.los:.1f} %   "
+
+
+def _elo(report: DuelReport, result: MatchResult) -> str:
+    text = result.duel.elo_text
+    bounded = result.duel.elo_low is not None or result.duel.elo_high is not None
+    return f"{text} at any stop" if report.interval == "sequence" and bounded else text
 
 
 def _score(report: DuelReport) -> str:
@@ -167,8 +172,8 @@ def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[
     ]
 
 
-def _table_rows(report: TableReport) -> list[tuple[str, str]]:
-    names = [_row_name(row) for row in report.standings]
+def _table_rows(report: TableReport, result: MatchResult) -> list[tuple[str, str]]:
+    names = _row_names(report, result)
     # Places and ratings would compare the returns of different roles.
     if report.objective == "return":
         return _lead_rows(report, names)
@@ -210,8 +215,17 @@ def _place_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, st
     return rows
 
 
-def _row_name(row: StandingReport) -> str:
-    return row.player.name if row.role is None else f"{row.player.name} as {row.role}"
+def _row_names(report: TableReport, result: MatchResult) -> list[str]:
+    """The names of the rows; a player against itself is told apart as in `side_names`."""
+    assert result.table is not None
+    sides = [player.label for player in result.plan.players]
+    if result.same_player:
+        sides = list(side_names(result))
+    takers = [sides[row.player.player] for row in result.table.standings.standings]
+    return [
+        name if row.role is None else f"{name} as {row.role}"
+        for name, row in zip(takers, report.standings, strict=True)
+    ]
 
 
 def _lead_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, str]]:
@@ -233,9 +247,13 @@ def _lead_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, str
     ]
 
 
-def _partner_rows(report: PartnersReport) -> list[tuple[str, str]]:
+def _partner_rows(report: PartnersReport, result: MatchResult) -> list[tuple[str, str]]:
     """Self-play, cross-play and their gap, then the matrix of mean returns."""
-    names = [one.player.name for one in report.players]
+    names = (
+        list(side_names(result))
+        if len(report.players) == 2
+        else [one.player.name for one in report.players]
+    )
     width = max(len(name) for name in [*names, "all"])
     everyone: list[tuple[str, PartnerReport | PartnersReport]] = [
         *zip(names, report.players, strict=True),

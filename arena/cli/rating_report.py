@@ -54,7 +54,7 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
 
 def _claim_report(league: League, claim: BestOfMany) -> dict[str, Any]:
     """The claim, with the strength in its fresh games as `arena.matches.fresh.FreshStrength`."""
-    strength = None if claim.fresh is None else fresh_strength(league, claim.fresh)
+    strength = fresh_strength(league, claim.fresh)
     return {**asdict(claim), "fresh_strength": None if strength is None else asdict(strength)}
 
 

@@ -15,10 +15,15 @@ from arena.stats.bradley_terry import BEST_MIN_GAMES
 ORDERED = "with 95 % intervals; ordered by the lower end"
 ALONE_TEXT = f"Mean returns of evaluation games (one seat: there is no opponent), {ORDERED}"
 TOGETHER_TEXT = (
-    "Mean returns of evaluation games: return with itself in all seats where it was so seated, "
+    "Mean returns of evaluation games: return with itself in all seats, "
     f"cross-play beside other players, gap the difference; {ORDERED}"
 )
 BESIDE_TEXT = f"Mean returns of evaluation games, all of them beside other players, {ORDERED}"
+MIXED_TEXT = (
+    f"Mean returns of evaluation games beside other players, {ORDERED}; games with itself in "
+    f"all seats rank none until each snapshot that has {BEST_MIN_GAMES} games has "
+    f"{BEST_MIN_GAMES} of them"
+)
 ID_DIGITS = 8
 
 
@@ -27,7 +32,9 @@ def returns_words(table: Sequence[ReturnStanding]) -> str:
     if all(row.cross_play is None for row in table):
         return ALONE_TEXT
     together = any(row.cross_play != (row.games, row.mean) for row in table)
-    return TOGETHER_TEXT if together else BESIDE_TEXT
+    if together:
+        return TOGETHER_TEXT
+    return MIXED_TEXT if any(row.left_out for row in table) else BESIDE_TEXT
 
 
 def print_returns(

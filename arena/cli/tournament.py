@@ -36,10 +36,12 @@ from arena.matches.tournament import (
     DEFAULT_GAMES,
     Fixture,
     Tournament,
+    different_players,
     plan_tournament,
     play_tournament,
 )
 from arena.matches.verdict import verdict
+from arena.players.resolve import ResolvedPlayer
 
 PlayersArgument = Annotated[
     list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)
@@ -86,7 +88,7 @@ def tournament(
     """
     upgrade_league(league_path(data_dir(data)))
     spec, resolved = players_named(players, data, env, options, move_timeout_s, objective)
-    fixtures = plan_tournament(spec, resolved, rounds, seed)
+    fixtures = plan_tournament(spec, _each_once(resolved), rounds, seed)
     with open_league(league_path(data_dir(data))) as league:
         with progress_bar(f"tournament of {len(resolved)}") as on_progress:
             on_match = (
@@ -107,6 +109,17 @@ def tournament(
     elif played.results:
         _show(played, table, data)
     _exit(played)
+
+
+def _each_once(named: Sequence[ResolvedPlayer]) -> Sequence[ResolvedPlayer]:
+    """The different players, with a line where a name is of a player named before."""
+    different = different_players(named)
+    if repeated := len(named) - len(different):
+        say(
+            f"note: {repeated} of the {len(named)} names are of a player named before; "
+            "each plays once"
+        )
+    return different
 
 
 def _show(played: Tournament, table: RatingTable, data: Path | None) -> None:

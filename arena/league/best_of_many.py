@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arena.league.database import League
-from arena.league.matches import newest_fresh_match
+from arena.league.fresh_matches import headline_matches
 from arena.league.rating_models import ANCHOR
 from arena.league.ratings import RatingTable, Standing, best_standing, is_provisional
 from arena.league.stored_snapshots import list_snapshots
@@ -38,8 +38,8 @@ class BestOfMany:
                     `low`
     may_be_best     how many of them may be the best, None as `low`
     may_be_random   whether `random` may be the best of all, None as `low`
-    fresh           number of the newest finished match of the best against `random` with games
-                    that no rating counts, by the objective of the table; None without one
+    fresh           numbers of the fresh matches of the best against `random` that make its headline
+                    (`arena.league.fresh_matches`), by the objective of the table
     """
 
     candidates: int
@@ -48,7 +48,7 @@ class BestOfMany:
     own_low: float | None
     may_be_best: int | None
     may_be_random: bool | None
-    fresh: int | None
+    fresh: tuple[int, ...]
 
 
 def best_of_many(
@@ -62,7 +62,7 @@ def best_of_many(
         row for row in table.rows if could_be_best(row) and role in (None, _record(row).role)
     ]
     best = best_standing(candidates)
-    fresh = _fresh_match(league, best, table.objective)
+    fresh = _fresh_matches(league, best, table.objective)
     if table.rated.joint is None or best is None:
         return BestOfMany(len(candidates), None, None, None, None, None, fresh)
     joint = table.rated.joint()
@@ -103,12 +103,13 @@ def _along_curves(
     return shrunk.values, shrunk.covariance
 
 
-def _fresh_match(league: League, best: Standing | None, objective: ObjectiveKind) -> int | None:
+def _fresh_matches(
+    league: League, best: Standing | None, objective: ObjectiveKind
+) -> tuple[int, ...]:
     """As `BestOfMany.fresh`."""
     if best is None:
-        return None
-    match = newest_fresh_match(league, best.player, ANCHOR, objective)
-    return None if match is None else match.id
+        return ()
+    return tuple(match.id for match in headline_matches(league, best.player, objective))
 
 
 def could_be_best(row: Standing) -> bool:

@@ -114,7 +114,7 @@ def insert_match(
         matches,
         env_name=env_name,
         env_options=to_json(env_options),
-        players=_players_text(players),
+        players=players_text(players),
         games=games,
         seed=seed,
         settings=to_json(settings),
@@ -135,7 +135,8 @@ def insert_match(
     )
 
 
-def _players_text(players: Sequence[PlayerRef]) -> str:
+def players_text(players: Sequence[PlayerRef]) -> str:
+    """The players of a match as its row has them."""
     return to_json([[player.kind, player.name] for player in players])
 
 
@@ -231,7 +232,7 @@ def matches_between(
     same = (
         matches.c.env_name == env_name,
         matches.c.env_options == to_json(env_options),
-        matches.c.players == _players_text(players),
+        matches.c.players == players_text(players),
         matches.c.seed == seed,
     )
     with league.read() as connection:
@@ -252,30 +253,6 @@ def settings_of_games(stored: str) -> str:
             for key, value in json.loads(stored).items()
             if key not in (SPRT_KEY, FAILED_KEY, OBJECTIVE_KEY)
         }
-    )
-
-
-def newest_fresh_match(
-    league: League, player: PlayerRef, opponent: PlayerRef, objective: ObjectiveKind
-) -> Match | None:
-    """The newest finished match of two whose games count in no rating; None without one.
-
-    objective  what decides in it: numbers of another one do not compare with those of a table
-    """
-    pair = matches.c.players == _players_text((player, opponent))
-    with league.read() as connection:
-        rows = connection.execute(
-            select(matches)
-            .where(pair, matches.c.finished_at.is_not(None))
-            .order_by(matches.c.id.desc())
-        ).all()
-    return next(
-        (
-            match
-            for match in map(to_match, rows)
-            if match.settings.get(FRESH_KEY) and match.objective == objective
-        ),
-        None,
     )
 
 

@@ -5,7 +5,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from arena.league.database import League
@@ -106,15 +106,21 @@ def match_table(league: League, match_ids: Sequence[int]) -> RatingTable:
     return _table(league, match_results(league, match_ids), objective)
 
 
+_PLACES = "margins decide between two players at a table of two seats; here places count, in Elo"
+
+
 def _table(
     league: League, results: Results, objective: ObjectiveKind, population: str | None = None
 ) -> RatingTable:
     ids = [player.name for player in results.matrix.players if player.kind == "snapshot"]
     kept = named_snapshots(league, ids, population)
     met = dict(zip(results.matrix.players, results.matrix.rows(), strict=True))
-    if results.rankings and objective == "margin":
+    places = bool(results.rankings) and objective == "margin"
+    if places:
         objective = "win"
     rated = rate(results, objective)
+    if places:
+        rated = replace(rated, notes=(*rated.notes, _PLACES))
     rows = sorted(
         (_standing(one, met[one.player], kept) for one in rated.players), key=_rating_order
     )

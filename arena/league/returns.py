@@ -36,7 +36,8 @@ GROUP BY g.id, s.player_id
 class ReturnStanding:
     """The returns of one snapshot. Intervals are Student's t over games.
 
-    It is ranked by its games in all seats, or where it has none, by those beside other players.
+    All snapshots are ranked by one kind of game: by those in all seats where every snapshot with
+    BEST_MIN_GAMES games has as many of them, else by those beside other players.
 
     snapshot    the snapshot
     games       the evaluation games that it is ranked by
@@ -44,6 +45,7 @@ class ReturnStanding:
     low         lower end of the mean's 95 % interval, None where all returns are equal
     high        upper end of the mean's 95 % interval, None where all returns are equal
     cross_play  (games, mean return) beside other players, None without such games
+    left_out    its games in all seats, where it is ranked by those beside others
     """
 
     snapshot: StoredSnapshot
@@ -52,6 +54,7 @@ class ReturnStanding:
     low: float | None
     high: float | None
     cross_play: tuple[int, float] | None = None
+    left_out: int = 0
 
     @property
     def gap(self) -> float | None:
@@ -87,10 +90,11 @@ def return_standings(league: League, population: str) -> list[ReturnStanding]:
         snapshot.record.snapshot_id: snapshot
         for snapshot in sorted(snapshots, key=lambda snapshot: snapshot.population == population)
     }
+    by_self = ranked_by_self_play([(len(alone[name]), len(crossed[name])) for name in names])
     table = [
-        _standing(kept[name], alone.get(name, []), crossed.get(name, []))
+        _standing(kept[name], alone[name], crossed[name], by_self=by_self)
         for name in names
-        if name in kept
+        if name in kept and (alone if by_self else crossed)[name]
     ]
     return sorted(table, key=lambda row: (-_lower_end(row), row.label))
 
@@ -114,13 +118,34 @@ def best_by_return(
     )
 
 
+def ranked_by_self_play(played: Sequence[tuple[int, int]]) -> bool:
+    """Whether snapshots are ranked by their games in all seats.
+
+    The two kinds of game differ in what they return, so one table never mixes them.
+
+    played  (games in all seats, games beside others) of each
+    """
+    enough = [alone for alone, crossed in played if max(alone, crossed) >= BEST_MIN_GAMES]
+    if enough:
+        return min(enough) >= BEST_MIN_GAMES
+    return not any(crossed for _, crossed in played)
+
+
 def _standing(
-    snapshot: StoredSnapshot, alone: Sequence[float], crossed: Sequence[float]
+    snapshot: StoredSnapshot, alone: Sequence[float], crossed: Sequence[float], *, by_self: bool
 ) -> ReturnStanding:
-    ranked = alone or crossed
+    ranked = alone if by_self else crossed
     low, high = mean_interval(ranked) or (None, None)
     beside = (len(crossed), float(np.mean(crossed))) if crossed else None
-    return ReturnStanding(snapshot, len(ranked), float(np.mean(ranked)), low, high, beside)
+    return ReturnStanding(
+        snapshot,
+        len(ranked),
+        float(np.mean(ranked)),
+        low,
+        high,
+        beside,
+        0 if by_self else len(alone),
+    )
 
 
 def _lower_end(row: ReturnStanding) -> float:

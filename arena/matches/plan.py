@@ -1,16 +1,17 @@
 """The plan of a match: its seating and the seed of every game, fixed before the first game."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from arena.league.matches import KIND_KEY, OBJECTIVE_KEY
+from arena.league.matches import KIND_KEY, OBJECTIVE_KEY, MatchError
 from arena.matches.seating import STORED_BEFORE, Arrangement, Entrant, Seating, arrange
 from arena.matches.tables import PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.config.running import EvaluationConfig
 from pbt.envs.contract import EnvSpec, Game, declared_objective, opens_at_random
+from pbt.envs.testing.objectives import judge_objective
 from pbt.errors import PlayerError
 from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.seeding import integer
@@ -134,6 +135,24 @@ def objective_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) ->
         declared_objective(env, game),
         len(game.seat_roles),
     )
+
+
+def check_objective(env: EnvSpec, options: Mapping[str, Any], objective: ObjectiveKind) -> None:
+    """Check an objective that a person asks for. Raises: MatchError where the game has no such one.
+
+    Places can be counted in every game, so wins are never refused.
+
+    options  of the game
+    """
+    if objective == "win":
+        return
+    with closing(make_game(env, options)) as game:
+        judged = judge_objective(env, game, objective)
+    if judged.reason is not None:
+        raise MatchError(
+            f'objective "{objective}": {judged.reason}; leave --objective out, or make it '
+            f'"{judged.better}"'
+        )
 
 
 def check_meeting(
@@ -266,8 +285,15 @@ def plan_match(
         whole,
         env.chance,
         counted,
-        (*seating.notes, *_rounded(games, planned, together)),
+        (*seating.notes, *_places(seating, counted), *_rounded(games, planned, together)),
     )
+
+
+def _places(seating: Seating, objective: ObjectiveKind) -> list[str]:
+    """A note where margins count and yet do not decide."""
+    if objective != "margin" or seating.duel:
+        return []
+    return ["margins decide between two players at a table of two seats; here places count"]
 
 
 def _rounded(games: int, planned: int, together: int) -> list[str]:

@@ -14,6 +14,7 @@ from arena.guests.player import GuestError
 from arena.league.altered import refuse_altered
 from arena.league.chain import chain_head, chain_of_match
 from arena.league.database import League
+from arena.league.fresh_matches import no_headline
 from arena.league.match_locks import match_lock
 from arena.league.matches import (
     FAILED_KEY,
@@ -89,9 +90,9 @@ def play_match(
     """
     spec = env or find_spec(players[0].env_name)
     most = games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES)
-    seed = seed_of_games(seed, fresh=fresh)
+    seed = _checked_seed(seed, fresh=fresh, greedy=greedy)
     plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables, objective=objective)
-    check_test(plan.seating, sprt is not None)
+    check_test(plan.seating, plan.objective, sprt is not None)
     if sprt is not None and plan.objective == "margin":
         sprt = replace(sprt, model="margin")
     if league is None:
@@ -171,12 +172,18 @@ def resume_match(
         return _play(env, plan, sprt, league, match, concurrency, on_progress, on_look)
 
 
-def check_test(seating: Seating, tested: bool) -> None:
+def check_test(seating: Seating, objective: ObjectiveKind, tested: bool) -> None:
     """Check that a tested match is one of two players in games of at most two seats.
 
     tested  it has a sequential test or an assertion
-    Raises: MatchError for another match.
+    Raises: MatchError for another match, and where players sit with themselves.
     """
+    if tested and seating.kind == "partners":
+        raise MatchError(
+            "sequential tests and assertions compare the games that two players win of each other, "
+            f'and by the objective "{objective}" each is measured with copies of itself and beside '
+            "the other; leave --sprt and --assert out, or name another --objective"
+        )
     if tested and not seating.duel:
         named = len({player for sitting in seating.sittings for player in sitting})
         raise MatchError(
@@ -184,6 +191,16 @@ def check_test(seating: Seating, tested: bool) -> None:
             f"and this match has {named} players at tables of {len(seating.sittings[0])}; leave "
             "--sprt and --assert out"
         )
+
+
+def _checked_seed(asked: int, *, fresh: bool, greedy: bool) -> int:
+    """The seed of a match. Raises: MatchError for fresh games that are not of sampled actions."""
+    if fresh and greedy:
+        raise MatchError(
+            "fresh games measure a player as ratings do, by sampled actions; leave --fresh or "
+            "--greedy out"
+        )
+    return seed_of_games(asked, fresh=fresh)
 
 
 def _play(
@@ -231,7 +248,7 @@ def _play(
         raise KeyboardInterrupt
     if results.complete and league is not None and match is not None and match.finished_at is None:
         finish_match(league, match, results.end)
-    notes += _changed_games(plan, results)
+    notes += [*_changed_games(plan, results), *_fresh_notes(match)]
     played = len(results.games) - before
     games_per_s = played / (time.monotonic() - started_s) if played else None
     return _headed(league, match_result(plan, results, match, games_per_s, notes))
@@ -242,6 +259,14 @@ def _headed(league: League | None, result: MatchResult) -> MatchResult:
     if league is None or result.match_id is None:
         return result
     return replace(result, head=chain_head(league, chain_of_match(result.match_id))[1])
+
+
+def _fresh_notes(match: Match | None) -> list[str]:
+    """A note on a fresh match that `arena league` does not show as the strength of a player."""
+    if match is None or not match.settings.get(FRESH_KEY):
+        return []
+    reason = no_headline(match.players, stored_test(match)[0], match.settings)
+    return [f"fresh games, but not those that stand below @best: {reason}"] if reason else []
 
 
 def _changed_games(plan: MatchPlan, results: PlayedGames) -> list[str]:

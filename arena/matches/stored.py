@@ -37,28 +37,41 @@ def stored_duel(league: League, match: Match) -> StoredDuel | None:
 
     That is so for more than two players, at larger tables, and where copies of a player cooperate.
     """
-    if len(match.players) != 2 or KIND_KEY in match.settings:
-        return None
-    placed = [(_place(match, record), record) for record in stored_games(league, match)]
-    planned = [(place, record) for place, record in placed if place < match.games]
-    whole = {place: record for place, record in planned if not is_voided(record.end_reason)}
-    alone = any(len(record.seats) == 1 for record in whole.values())
-    games = (
-        lone_games(whole)
-        if alone
-        else [
-            game_from_seat(record, _first_seat(match, place, record))
-            for place, record in sorted(whole.items())
-        ]
-    )
+    counted, errors = _counted_games(league, match)
+    games = _duel_games(match, counted)
     if not games:
         return None
     return StoredDuel(
         duel_statistics(games, stored_test(match)[1]),
         margins_of(games, match.objective, stored_test(match)[1]),
-        tuple(record for _, record in sorted(whole.items())),
-        len(planned) - len(whole),
+        tuple(record for _, record in sorted(counted.items())),
+        errors,
     )
+
+
+def games_of_duel(league: League, match: Match) -> list[MatchGame]:
+    """The games so far, from the first player's side; none where `stored_duel` gives None."""
+    return _duel_games(match, _counted_games(league, match)[0])
+
+
+def _counted_games(league: League, match: Match) -> tuple[dict[int, GameRecord], int]:
+    """(the games of a match of two that count, by index; number of tries that were spoiled)."""
+    if len(match.players) != 2 or KIND_KEY in match.settings:
+        return {}, 0
+    placed = [(_place(match, record), record) for record in stored_games(league, match)]
+    planned = [(place, record) for place, record in placed if place < match.games]
+    whole = {place: record for place, record in planned if not is_voided(record.end_reason)}
+    return whole, len(planned) - len(whole)
+
+
+def _duel_games(match: Match, counted: Mapping[int, GameRecord]) -> list[MatchGame]:
+    """The games from the first player's side. counted: by index."""
+    if any(len(record.seats) == 1 for record in counted.values()):
+        return lone_games(counted)
+    return [
+        game_from_seat(record, _first_seat(match, place, record))
+        for place, record in sorted(counted.items())
+    ]
 
 
 def margins_of(

@@ -77,23 +77,20 @@ class Tournament:
 def plan_tournament(
     env: EnvSpec, players: Sequence[ResolvedPlayer], rounds: int, seed: int
 ) -> list[Fixture]:
-    """All matches: those of a round follow those of the round before.
+    """All matches: those of a round follow those of the round before. A player counts once.
 
     A tournament may therefore be stopped after any round. In games of two seats, two players of one
     role that holds a single seat do not meet.
 
-    Raises: PlayerError for fewer than two players, for one named twice, for games of one seat, and
-    when no two players can meet.
+    Raises: PlayerError for fewer than two players, for games of one seat, and when no two players
+    can meet.
     """
-    refs = [player.ref for player in players]
+    players = different_players(players)
     if len(players) < 2:
         raise PlayerError(
-            f"players named: {len(players)}; expected two or more, such as `arena tournament "
-            "demo/m0 demo/m1 random`"
+            f"different players named: {len(players)}; expected two or more, such as `arena "
+            "tournament demo/m0 demo/m1 random`"
         )
-    for player in players:
-        if refs.count(player.ref) > 1:
-            raise PlayerError(f"{player.label} was named twice; expected different players")
     meetings = _meetings(env, players)
     if not meetings:
         raise PlayerError(
@@ -111,6 +108,11 @@ def plan_tournament(
         for number in range(1, rounds + 1)
         for meeting in meetings
     ]
+
+
+def different_players(players: Sequence[ResolvedPlayer]) -> tuple[ResolvedPlayer, ...]:
+    """Each player once, in the order named. Two names may be of one player, as `@best` may be."""
+    return tuple({player.ref: player for player in players}.values())
 
 
 def _meetings(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> list[SeatedPlayers]:

@@ -55,14 +55,14 @@ def _ahead(names: tuple[str, str], low: float, high: float, even: float) -> str 
 def _at_least(elo0: float) -> str:
     """The strength in words, when a strength of `elo0` or less was rejected."""
     if elo0 < 0:
-        return f"weaker by less than {-elo0:g}, if at all"
+        return f"not weaker by {-elo0:g} or more"
     return f"stronger by more than {elo0:g}" if elo0 else "stronger"
 
 
 def _below(elo1: float) -> str:
     """The strength in words, when a strength of `elo1` or more was rejected."""
     if elo1 > 0:
-        return f"stronger by less than {elo1:g}, if at all"
+        return f"not stronger by {elo1:g} or more"
     return f"weaker by more than {-elo1:g}" if elo1 else "weaker"
 
 
@@ -220,12 +220,7 @@ def warnings(result: MatchResult) -> list[str]:
     if result.left_out:
         units = "pairs" if result.plan.seating.block == 2 else "blocks"
         texts.append(f"games of unfinished {units} are left out: {result.left_out}")
-    if result.test is not None and result.test.state != "continue":
-        texts.append(
-            "the sequential test chose when to stop, so score and Elo lean the way it decided; "
-            "their intervals are confidence sequences, which hold at any stop, and a match of "
-            "fixed length estimates them better"
-        )
+    texts += _stop_notes(result)
     if forfeits := [
         record.end_reason
         for record in result.records
@@ -236,6 +231,32 @@ def warnings(result: MatchResult) -> list[str]:
         )
     if result.errors:
         texts.append(f"the game raised; first: {result.errors[0]}")
+    return texts
+
+
+def _stop_notes(result: MatchResult) -> list[str]:
+    """What a sequential test that decided does to the numbers beside it."""
+    test, margin = result.test, result.margin
+    if test is None or test.state == "continue":
+        return []
+    numbers = "score, Elo and margin" if margin else "score and Elo"
+    texts = [
+        f"the sequential test chose when to stop, so {numbers} "
+        "lean the way it decided; their intervals are confidence sequences, which hold at any "
+        "stop, and a match of fixed length estimates them better"
+    ]
+    low, high, even = (
+        (result.duel.low, result.duel.high, 0.5)
+        if margin is None
+        else (margin.low, margin.high, 0.0)
+    )
+    claims = test.sprt.elo0 >= 0 if test.state == "accept H1" else test.sprt.elo1 <= 0
+    if claims and (low is None or low <= even) and (high is None or high >= even):
+        texts.append(
+            f"the interval holds {'0' if margin else '50 %'}, where both are equal, although the "
+            "test decided: the test weighs two strengths against each other and errs in 5 %, the "
+            "interval holds every strength that no look so far excludes, so it is wider"
+        )
     return texts
 
 

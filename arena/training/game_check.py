@@ -8,7 +8,7 @@ from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, declared_objective
 from pbt.envs.testing.objectives import ObjectiveJudgement, judge_objective
 from pbt.errors import ConfigError, EnvNameError, EnvOptionsError
-from pbt.objective import ObjectiveKind
+from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.runtime.devices import check_devices
 from pbt.sampling.filming import check_filming
 
@@ -61,9 +61,9 @@ def judged_objective(config: RunConfig, checked: CheckedGame) -> ObjectiveJudgem
 
     Raises: EnvError for a game whose own code fails.
     """
-    objective = config.env.objective
-    if objective in (None, "return", checked.declared):
-        return ObjectiveJudgement()
+    objective = chosen_objective(config.env.objective, checked.declared, checked.seats)
+    if config.env.objective in (None, checked.declared):
+        return ObjectiveJudgement(objective)
     game = checked.spec.make(**config.env.options)
     try:
         return judge_objective(checked.spec, game, objective)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from arena.league.returns import ranked_by_self_play
 from arena.stats.intervals import spread_interval
 from arena.stats.margin_ratings import MarginResult, fit_margins
 from arena.stats.meetings import seated_games
@@ -133,8 +134,11 @@ class CountedGames:
         return rows.keys(), rows.__getitem__
 
     def _by_returns(self) -> Known:
-        """Returns with itself in all seats, or where there are none, beside other players."""
-        kept = {**self._crossed, **self._alone}
+        """Returns with itself in all seats or beside other players, as in the league's table."""
+        played = {player for player in (*self._alone, *self._crossed) if player.kind == "snapshot"}
+        numbers = [(self._alone[one].number, self._crossed[one].number) for one in played]
+        every = self._alone if ranked_by_self_play(numbers) else self._crossed
+        kept = {player: own for player, own in every.items() if own.number}
 
         def strength(player: PlayerRef) -> Strength:
             own = kept[player]

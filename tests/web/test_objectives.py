@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from arena.league.database import League, open_league
+from arena.league.fresh_matches import HEADLINE_GAMES
 from arena.league.matches import create_match, finish_match
 from arena.league.populations import create_population, open_incarnation
 from arena.league.writer import LeagueWriter
@@ -59,11 +60,11 @@ def write_league(data: Path) -> None:
                 writer.game(won(number, "ab"[number // 2 % 2], rng))
         settings = {"greedy": False, "objective": "margin", "fresh": True}
         players = (snapshot_player("b"), RANDOM)
-        match = create_match(league, "leduc_holdem", {}, players, GAMES, 1, settings)
+        match = create_match(league, "leduc_holdem", {}, players, HEADLINE_GAMES, 1, settings)
         with LeagueWriter(league, match) as writer:
-            for number in range(GAMES):
+            for number in range(HEADLINE_GAMES):
                 writer.game(replace(won(number, "b", rng), count=number))
-        finish_match(league, match, GAMES)
+        finish_match(league, match, HEADLINE_GAMES)
         write_roles(league)
 
 
@@ -110,7 +111,9 @@ def test_ratings_are_margins(chips: Served, visit: Visit) -> None:
     cells = table.locator("tbody tr td:nth-child(3)").all_inner_texts()
     assert len(cells) == 3 and all(re.fullmatch(NUMBER, text) for text in cells), cells
     shows(page, "chips@best is chips/m1@1k: the highest lower end of its 2 snapshots")
-    shows(page, re.compile(rf"Fresh games against random: margin {NUMBER} \[.*\] a game, 20 units"))
+    shows(
+        page, re.compile(rf"Fresh games against random: margin {NUMBER} \[.*\] a game, 200 units")
+    )
 
 
 def test_the_list_of_populations_shows_the_best_margin(chips: Served, visit: Visit) -> None:

@@ -115,7 +115,9 @@ def _check(spec: EnvSpec, seeds: int, max_steps: int, tables: list[Game]) -> Che
     seed_matters = varies_with_seed(referee, spec.name, seeds, max_steps)
     if not is_file_name(spec.name):
         problems.extend(_declared(spec, replayable, seed_matters, seeds))
-    problems.extend(_objective_problems(declared_objective(spec, game), played))
+    one_role = len(set(game.seat_roles)) == 1
+    declared = declared_objective(spec, game)
+    problems.extend(_objective_problems(declared, played, one_role=one_role))
     return _report(spec, game, problems, played, replayable, seed_matters)
 
 
@@ -190,9 +192,11 @@ def _declared(spec: EnvSpec, replayable: bool, seed_matters: bool, seeds: int) -
     return problems
 
 
-def _objective_problems(declared: ObjectiveKind | None, played: Sequence[Playthrough]) -> list[str]:
+def _objective_problems(
+    declared: ObjectiveKind | None, played: Sequence[Playthrough], *, one_role: bool
+) -> list[str]:
     measured = measure_returns(played)
-    problem = measured.contradiction(declared) if declared else None
+    problem = measured.contradiction(declared, one_role=one_role) if declared else None
     advice = f'declare objective="{measured.proposed or "return"}"'
     return [f'declared objective="{declared}", but {problem}; {advice}'] if problem else []
 

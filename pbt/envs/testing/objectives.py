@@ -92,10 +92,12 @@ class MeasuredReturns:
             return f"{summed}, sizes {_range(self.gains)}"
         return f"{summed}, and all seats had one return in {self.shared} {of}"
 
-    def contradiction(self, objective: ObjectiveKind) -> str | None:
+    def contradiction(self, objective: ObjectiveKind, *, one_role: bool) -> str | None:
         """What speaks against an objective, with what was expected; None: nothing.
 
         Games of one seat have returns, whatever is declared for more seats.
+
+        one_role  whether all seats play one role, so that a player sits with itself in all of them
         """
         if self.seats == 1:
             return None
@@ -103,6 +105,11 @@ class MeasuredReturns:
             return f"{self.words()}; expected a seat that comes first: every place is shared"
         if objective == "margin" and self.zero_sum < self.games:
             return f"{self.words()}; expected 0 in every game"
+        if objective == "return" and one_role and self.all_zero_sum:
+            return (
+                f"{self.words()}; expected games in which players can gain together: with itself "
+                "in all seats every player returns 0, however strong it is"
+            )
         return None
 
 
@@ -128,39 +135,46 @@ def measure_returns(games: Sequence[Playthrough]) -> MeasuredReturns:
 
 @dataclass(frozen=True)
 class ObjectiveJudgement:
-    """What was found about an objective before a training.
+    """What was found about an objective before a training or a match.
 
-    problem  why the game has no such objective; None: nothing speaks against it
-    hint     why a game that declares none may have another; None: nothing suggests it
-    better   the objective that the problem or the hint speaks for
+    objective  the objective
+    reason     why the game has no such objective; None: nothing speaks against it
+    hint       why a game that declares none may have another; None: nothing suggests it
+    better     the objective that the reason or the hint speaks for
     """
 
-    problem: str | None = None
+    objective: ObjectiveKind
+    reason: str | None = None
     hint: str | None = None
     better: ObjectiveKind | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """The setting of a config with the reason against it, None without one."""
+        return None if self.reason is None else f'env.objective = "{self.objective}": {self.reason}'
 
 
 def judge_objective(env: EnvSpec, game: Game, objective: ObjectiveKind) -> ObjectiveJudgement:
     """Judge an objective by the game's rules, or by a few games at this table.
 
-    What a game declares is believed, and every game has returns.
+    What a game declares is believed, and one seat has returns.
     """
-    declared = declared_objective(env, game)
-    if objective == "return" or objective == declared:
-        return ObjectiveJudgement()
-    place = f'env.objective = "{objective}"'
+    declared, roles = declared_objective(env, game), game.seat_roles
+    if objective == declared or (objective == "return" and len(roles) == 1):
+        return ObjectiveJudgement(objective)
     if objective == "win" and isinstance(game, Sharing) and game.shares_rewards():
         rule = "by its rules all seats of this game share one return, so none comes first"
-        return ObjectiveJudgement(f"{place}: {rule}", better="return")
+        return ObjectiveJudgement(objective, rule, better="return")
     referee = Referee(game)
     seen = measure_returns(
         [play(referee, env.name, seed, seed, PROBE_STEPS) for seed in range(PROBE_GAMES)]
     )
-    if problem := seen.contradiction(objective):
-        return ObjectiveJudgement(f"{place}: {problem}", better=seen.proposed or "return")
-    if declared is None and seen.proposed not in (None, objective):
-        return ObjectiveJudgement(hint=f"{place}, and {seen.words()}", better=seen.proposed)
-    return ObjectiveJudgement()
+    if reason := seen.contradiction(objective, one_role=len(set(roles)) == 1):
+        return ObjectiveJudgement(objective, reason, better=declared or seen.proposed or "return")
+    if declared is None and objective != "return" and seen.proposed not in (None, objective):
+        hint = f'env.objective = "{objective}", and {seen.words()}'
+        return ObjectiveJudgement(objective, hint=hint, better=seen.proposed)
+    return ObjectiveJudgement(objective)
 
 
 def _level(outcome: Outcome) -> bool:

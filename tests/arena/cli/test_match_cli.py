@@ -209,8 +209,28 @@ def test_a_test_that_finds_no_strength_fails_its_assertion(data: str, capsys: Ou
     assert (
         capsys.readouterr()
         .out.splitlines()[-1]
-        .startswith("Verdict  random is stronger by less than 50, if at all (sequential test")
+        .startswith("Verdict  random is not stronger by 50 or more (sequential test")
     )
+
+
+@pytest.mark.parametrize(
+    ("objective", "game", "said"),
+    [
+        ("margin", ("mpe", "--set", "scenario=simple_spread"), "expected 0 in every game"),
+        ("return", ("tictactoe",), "every player returns 0"),
+    ],
+)
+def test_an_objective_that_the_game_does_not_have_is_refused(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    objective: str,
+    game: tuple[str, ...],
+    said: str,
+) -> None:
+    asked = ["match", "random", "random", "--env", *game, "--objective", objective]
+    assert run([*asked, "--games", "2", "--data", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert f'objective "{objective}"' in told and said in told and "or make it" in told
 
 
 class Interrupting:

@@ -135,15 +135,22 @@ def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(
         assert all(find_match(league, match["match"]).finished_at for match in again["matches"])
 
 
+def test_a_player_that_is_named_twice_plays_once(tmp_path: Path, capsys: Output) -> None:
+    named = ("tournament", "rock", "paper", "rock", "--env", "rock_paper_scissors")
+    assert run([*named, "--games", "2", "--data", str(tmp_path), "--json"]) == 0
+    said = capsys.readouterr()
+    assert len(json.loads(said.out)["matches"]) == 1
+    assert "1 of the 3 names are of a player named before; each plays once" in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("rock", "--env", "rock_paper_scissors"), "players named: 1; expected two or more"),
-        (("rock", "paper", "rock", "--env", "rock_paper_scissors"), "rock was named twice"),
         (("random", "paperr", "--env", "rock_paper_scissors"), "there is no player 'paperr'"),
         (
             ("random", "random", "--env", "cartpole"),
-            "random was named twice",
+            "different players named: 1; expected two or more",
         ),
     ],
 )

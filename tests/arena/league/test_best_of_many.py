@@ -1,13 +1,19 @@
 """What may be claimed of the best of many: walks along curves, and fresh games."""
 
+from collections.abc import Sequence
+
+import pytest
+
 from arena.cli.best_text import best_lines
 from arena.league.best_of_many import best_of_many, walks
 from arena.league.database import League
-from arena.league.matches import newest_fresh_match
+from arena.league.fresh_matches import headline_matches
+from arena.league.matches import MatchError, create_match, finish_match
 from arena.league.populations import Incarnation
 from arena.league.ratings import population_table
 from arena.league.results import population_results
 from arena.league.writer import LeagueWriter
+from arena.matches.fresh import fresh_strength
 from arena.matches.play import play_match
 from arena.players.resolve import ResolvedPlayer
 from pbt.records import PlayerRef, SnapshotRecord
@@ -67,5 +73,42 @@ def test_fresh_games_count_in_no_rating(started: Started) -> None:
     fresh = play_match(*players, games=4, league=league, fresh=True)
     assert population_results(league, "demo").matrix.games.sum() == 2 * 4
     assert {one.seed for one in fresh.records}.isdisjoint(one.seed for one in counted.records)
-    found = newest_fresh_match(league, ONEPLY, RANDOM, "win")
-    assert found is not None and found.id == fresh.match_id
+    assert any("a headline has 400 games or more, and this match 4" in one for one in fresh.notes)
+    assert headline_matches(league, ONEPLY, "win") == []
+    with pytest.raises(MatchError, match="leave --fresh or --greedy out"):
+        play_match(*players, games=4, league=league, fresh=True, greedy=True)
+
+
+def finished(
+    league: League, players: Sequence[PlayerRef], games: int, seed: int, **settings: object
+) -> int:
+    match = create_match(league, "leduc", {}, players, games, seed, {"fresh": True, **settings})
+    return finish_match(league, match, games).id
+
+
+def test_no_choice_among_fresh_matches_makes_a_better_headline(started: Started) -> None:
+    league, _ = started
+    own, other = (ONEPLY, RANDOM), (RANDOM, ONEPLY)
+    first = finished(league, own, 400, 1)
+    finished(league, own, 12, 2)
+    finished(league, own, 400, 3, greedy=True)
+    finished(league, own, 400, 4, sprt={"games": 400, "elo0": 0, "elo1": 10})
+    finished(league, own, 400, 5, objective="margin")
+    finished(league, (ONEPLY, ONEPLY), 400, 6)
+    finished(league, own, 400, 1)
+    turned = finished(league, other, 600, 7)
+    assert [match.id for match in headline_matches(league, ONEPLY, "win")] == [first, turned]
+
+
+def test_fresh_matches_count_together_whichever_player_is_named_first(started: Started) -> None:
+    league, _ = started
+    players = [ResolvedPlayer(ref, ref.name, "connect_four", {}) for ref in (ONEPLY, RANDOM)]
+    runs = [
+        play_match(*named, games=40, seed=seed, league=league, fresh=True)
+        for seed, named in enumerate((players, players[::-1]))
+    ]
+    found = fresh_strength(league, [run.match_id for run in runs if run.match_id is not None])
+    assert found is not None and (found.units, found.matches) == (80, 2)
+    # `oneply` wins nearly always, so half of the points turned round would give about 0.
+    assert (found.low or 0) > 100
+    assert fresh_strength(league, []) is None

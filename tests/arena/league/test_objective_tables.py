@@ -4,6 +4,7 @@ import pytest
 
 from arena.cli.rating_report import league_report
 from arena.cli.rating_table import print_standings
+from arena.cli.return_table import returns_words
 from arena.league.best import best_of_each_role
 from arena.league.best_of_many import best_of_many
 from arena.league.database import League
@@ -144,12 +145,12 @@ def test_only_fresh_games_by_the_objective_of_the_table_stand_below_it(started: 
     table = population_table(league, "by_chips")
 
     def played(**settings: object) -> int:
-        match = create_match(league, "leduc", {}, [A, RANDOM], 4, 1, {"fresh": True, **settings})
-        return finish_match(league, match, 4).id
+        match = create_match(league, "leduc", {}, [A, RANDOM], 400, 1, {"fresh": True, **settings})
+        return finish_match(league, match, 400).id
 
     by_chips = played(objective="margin")
     played()
-    assert best_of_many(league, "by_chips", table).fresh == by_chips
+    assert best_of_many(league, "by_chips", table).fresh == (by_chips,)
 
 
 def test_margins_are_means_over_the_two_games_of_a_seed(started: Started) -> None:
@@ -193,6 +194,30 @@ def test_larger_tables_are_rated_by_places_and_say_so(started: Started) -> None:
     table = population_table(league, "pot")
     assert (table.objective, table.rated.unit) == ("win", "Elo")
     assert "elo" in league_report(league, "pot")["players"][0]
+    assert any("here places count" in note for note in table.rated.notes)
+
+
+def test_self_play_of_some_is_not_ranked_beside_cross_play_of_others(started: Started) -> None:
+    """A alone returns more than B beside others, which says nothing of the two."""
+    league, _ = started
+    source = population(league, "team", "return")
+    games = []
+    for number in range(120):
+        spread = number % 5 * 0.1
+        if number % 3 == 0:
+            games.append(game(number, (A, A), (0, 0), "evaluation", returns=[9 + spread] * 2))
+            continue
+        player, value = ((A, 4.0), (B, 6.0))[number % 3 - 1]
+        games.append(
+            game(number, (player, RANDOM), (0, 0), "evaluation", returns=[value + spread] * 2)
+        )
+    write(league, source, games)
+    rows = return_standings(league, "team")
+    assert [row.snapshot.record.snapshot_id for row in rows] == [B.name, A.name]
+    assert [(row.games, row.left_out) for row in rows] == [(40, 0), (40, 40)]
+    assert rows[1].mean == pytest.approx(4.2) and rows[1].gap is None
+    assert "beside other players" in returns_words(rows)
+    assert "rank none until each snapshot that has 30 games has 30" in returns_words(rows)
 
 
 def test_returns_are_ranked_by_games_with_copies_of_oneself(started: Started) -> None:

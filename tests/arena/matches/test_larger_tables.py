@@ -17,6 +17,7 @@ from arena.matches.stored import stored_duel
 from arena.matches.tournament import plan_tournament, play_tournament
 from arena.stats.sprt import Sprt
 from pbt.errors import PlayerError
+from pbt.objective import ObjectiveKind
 from tests.arena.matches import bidding
 from tests.arena.matches.agreeing import AGREEING, HUNTING, player
 from tests.arena.matches.bidding import BOLD, MIDDLING, MODEST
@@ -43,6 +44,17 @@ def test_one_plays_against_copies_of_another() -> None:
 def test_the_same_player_twice_at_a_larger_table_is_even() -> None:
     result = play_match(BOLD, BOLD, games=300, seed=2, env=bidding.SPEC)
     assert match_report(result).verdict == "the same player twice: even, as expected"
+    text = "\n".join(match_lines(result))
+    assert "bold (first) " in text and "bold (second) " in text
+
+
+@pytest.mark.parametrize(("objective", "said"), [("margin", 1), ("win", 0)])
+def test_a_larger_table_of_margins_says_that_places_count(
+    objective: ObjectiveKind, said: int
+) -> None:
+    note = "margins decide between two players at a table of two seats; here places count"
+    result = play_match(MODEST, BOLD, games=6, env=bidding.SPEC, objective=objective)
+    assert match_report(result).notes.count(note) == said
     for row in result.table.standings.standings if result.table else ():
         assert row.mean_place.low <= 2 <= row.mean_place.high
 
@@ -167,6 +179,18 @@ def test_where_returns_count_self_play_and_cross_play_are_told_with_their_gap() 
     assert [[mean.value for mean in one.with_each] for one in report.players] == [[1, 0], [0, 1]]
     lines = match_lines(result)
     assert any("self-play 1   cross-play 0   gap +1" in line for line in lines)
+
+
+def test_a_player_beside_itself_has_two_rows_that_are_told_apart() -> None:
+    lines = match_lines(play_match(ZERO, ZERO, games=16, env=AGREEING, objective="return"))
+    (first,) = [line for line in lines if line.startswith("Return")]
+    assert first.startswith("Return   zero (first)   self-play 1")
+    assert any("zero (second)  self-play 1" in line for line in lines)
+
+
+def test_a_sequential_test_is_refused_by_the_objective_that_has_none() -> None:
+    with pytest.raises(MatchError, match='by the objective "return" each is measured with copies'):
+        play_match(ZERO, ONE, games=8, env=AGREEING, objective="return", sprt=Sprt(0, 50))
 
 
 def test_the_gap_of_a_random_player_is_undecided_and_its_self_play_has_an_interval() -> None:

@@ -145,7 +145,8 @@ def test_a_test_is_told_with_its_bounds_and_that_the_estimate_is_biased() -> Non
     fixed = pair_interval(report.pair_counts)
     assert report.low < fixed[0] and report.high >= fixed[1]
     assert "] at any stop   won" in lines[1]
-    assert "nElo not available" in lines[2]
+    assert "at any stop   nElo not available   (oneply above random)" in lines[2]
+    assert "LOS" not in lines[2]
     assert lines[-1] == "Verdict  oneply is stronger (sequential test, normalised Elo)"
 
 
@@ -284,11 +285,11 @@ def test_the_players_are_named_again_where_one_is_a_program() -> None:
 @pytest.mark.parametrize(
     ("elo0", "elo1", "stronger", "not_stronger"),
     [
-        (0, 50, "stronger", "stronger by less than 50, if at all"),
-        (10, 50, "stronger by more than 10", "stronger by less than 50, if at all"),
-        (-20, 20, "weaker by less than 20, if at all", "stronger by less than 20, if at all"),
-        (-20, 0, "weaker by less than 20, if at all", "weaker"),
-        (-50, -20, "weaker by less than 50, if at all", "weaker by more than 20"),
+        (0, 50, "stronger", "not stronger by 50 or more"),
+        (10, 50, "stronger by more than 10", "not stronger by 50 or more"),
+        (-20, 20, "not weaker by 20 or more", "not stronger by 20 or more"),
+        (-20, 0, "not weaker by 20 or more", "weaker"),
+        (-50, -20, "not weaker by 50 or more", "weaker by more than 20"),
     ],
 )
 def test_what_a_test_rejected_is_said_in_words(

@@ -127,6 +127,19 @@ def test_a_new_population_of_a_shared_game_is_refused_under_wins(games: Path) ->
     assert first_start(of(games, "together", objective="return"), "new").notes == []
 
 
+def test_returns_of_a_zero_sum_game_are_refused_in_a_new_population_and_warned_of_in_a_stored_one(
+    games: Path,
+) -> None:
+    tictactoe = config({"name": "tictactoe", "objective": "return"})
+    with pytest.raises(ConfigError, match='every player returns 0.*make it "win"'):
+        first_start(tictactoe, "new")
+    with pytest.raises(ConfigError, match='every player returns 0.*make it "margin"'):
+        first_start(of(games, "pot", objective="return"), "new")
+    (note,) = objective_notes("old", tictactoe, tictactoe, checked_game(tictactoe, "test"))
+    assert "every player returns 0" in note and "it goes on so, until" in note
+    assert "--resume old --set env.objective=win" in note
+
+
 def test_a_stored_population_without_an_objective_goes_on_by_wins_and_says_so(games: Path) -> None:
     def notes(stored: RunConfig) -> list[str]:
         checked = checked_game(stored, "test")

@@ -50,8 +50,11 @@ def test_a_declaration_that_the_returns_contradict_breaks_the_contract() -> None
         (problem,) = report.problems
         assert problem.startswith(f'declared objective="{declared}", but ')
         assert expected in problem and problem.endswith('declare objective="return"')
-    # Wins can be counted where there are margins, and every game has returns.
-    for pays, declared in ((pot, "win"), (harvest, "win"), (duel, "margin"), (pot, "return")):
+    (problem,) = check_game(matrix_spec(pot, objective="return")).problems
+    assert "with itself in all seats every player returns 0" in problem
+    assert problem.endswith('declare objective="margin"')
+    # Wins can be counted where there are margins.
+    for pays, declared in ((pot, "win"), (harvest, "win"), (duel, "margin")):
         assert check_game(matrix_spec(pays, objective=declared)).ok  # type: ignore[arg-type]
 
 
@@ -82,6 +85,10 @@ def test_one_seat_has_returns() -> None:
         (matrix_spec(pot, objective="margin"), "win", None, None, None),
         (matrix_spec(duel), "win", None, None, None),
         (matrix_spec(together), "return", None, None, None),
+        (matrix_spec(harvest), "return", None, None, None),
+        (matrix_spec(pot), "return", "every player returns 0", None, "margin"),
+        (matrix_spec(duel), "return", "every player returns 0", None, "win"),
+        (matrix_spec(duel, objective="win"), "return", "every player returns 0", None, "win"),
         # What a game declares is believed.
         (matrix_spec(together, objective="win"), "win", None, None, None),
     ],
@@ -103,6 +110,14 @@ def test_rules_that_share_every_return_need_no_measurement() -> None:
     registered = EnvSpec("shared", SharingGame, False, True, "none")
     judged = judge_objective(registered, SharingGame(), "win")
     assert judged.problem is not None and "by its rules all seats" in judged.problem
+
+
+def test_roles_that_pay_each_other_have_returns() -> None:
+    """What predators gain prey lose: neither sits with itself, so its return says its strength."""
+    game = matrix_spec(pot).make()
+    seats = tuple(range(len(game.seat_roles)))
+    game.seat_roles = seats  # type: ignore[misc]
+    assert judge_objective(matrix_spec(pot), game, "return").problem is None
 
 
 EXPECTED: Mapping[str, ObjectiveKind] = {

@@ -60,8 +60,8 @@ export interface BestOfMany {
   low: number | null;
   may_be_best: number | null;
   may_be_random: boolean | null;
-  /** The number of the match whose games count in no rating. */
-  fresh: number | null;
+  /** The numbers of the matches whose games count in no rating. */
+  fresh: number[];
   fresh_strength: FreshStrength | null;
 }
 
@@ -71,6 +71,7 @@ export interface FreshStrength {
   low: number | null;
   high: number | null;
   units: number;
+  matches: number;
 }
 
 interface ReportHead {

@@ -5,7 +5,7 @@ import { bestOf, countedIn } from "../strength";
 
 const MIN_GAMES = 30;
 
-/** What is said of the best of one role. match: the match of its fresh games, if there is one */
+/** What is said of the best of one role. match: the newest match of its fresh games */
 export interface BestText {
   text: string;
   match: number | null;
@@ -25,7 +25,7 @@ export function bestTexts(report: RatingReport): BestText[] {
     const chosen = `${name} is ${best.player}: the highest lower end of ${among}.`;
     if (!claim) return { text: chosen, match: null };
     const claims = [chosen, manyText(claim, report.objective), freshText(claim, best.player)];
-    return { text: claims.filter(Boolean).join(" "), match: claim.fresh };
+    return { text: claims.filter(Boolean).join(" "), match: claim.fresh.at(-1) ?? null };
   });
 }
 
@@ -40,7 +40,8 @@ function manyText(claim: BestOfMany, objective: Objective): string {
 
 function freshText({ fresh_strength: found }: BestOfMany, label: string): string {
   if (!found) return `Without fresh games; play them: arena match ${label} random --fresh`;
-  return `Fresh games against random: ${strengthText(found)}.`;
+  const of = found.matches > 1 ? ` of all ${found.matches} fresh matches` : "";
+  return `Fresh games${of} against random: ${strengthText(found)}.`;
 }
 
 function strengthText({ objective, value, low, high, units }: FreshStrength): string {
