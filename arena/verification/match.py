@@ -8,11 +8,11 @@ from arena.data.paths import league_path
 from arena.league.chain import chain_of_match
 from arena.league.chain_check import check_chain
 from arena.league.chain_state import Difference
-from arena.league.database import League, open_league
+from arena.league.database import League, count_rows, open_league
 from arena.league.game_rows import StoredGame, games_between
 from arena.league.match_requests import reports_of_match
 from arena.league.matches import PERSON_KEY, Match, find_match
-from arena.league.schema import keys_of_match
+from arena.league.schema import games, keys_of_match
 from arena.matches.stored import stored_duel
 from arena.verification.games import play_games
 from arena.verification.report import Observer, VerifyReport, VerifyRequest, head_difference
@@ -24,24 +24,38 @@ def verify_match(
 ) -> VerifyReport:
     """Verifies a match. Raises: MatchError when there is none of this number."""
     with open_league(league_path(data), read_only=True) as league:
-        match = find_match(league, match_id)
-        chain = check_chain(
-            league,
-            chain_of_match(match_id),
-            [] if request.head is None else [request.head],
-            lambda what, done: observe(what, done, None),
-        )
-        stored = list(games_between(league, *keys_of_match(match_id)))
-        replays, differences = play_games(
-            match.env_name,
-            match.env_options,
-            lambda: iter(stored),
-            sum(not is_voided(one.record.end_reason) for one in stored),
-            request,
-            lambda record: f"match:{match_id}:{record.number}",
-            observe,
-        )
-        differences += [*_wrong_seats(match, stored), *_wrong_reports(league, match)]
+        return check_match(league, match_id, request, observe)
+
+
+def games_of_match(league: League, match_id: int) -> int:
+    """How many games of a match were not voided."""
+    mine = (games.c.id.between(*keys_of_match(match_id)), games.c.voided == 0)
+    with league.read() as connection:
+        return count_rows(connection, games, *mine)
+
+
+def check_match(
+    league: League, match_id: int, request: VerifyRequest, observe: Observer
+) -> VerifyReport:
+    """As `verify_match`, in an open league."""
+    match = find_match(league, match_id)
+    chain = check_chain(
+        league,
+        chain_of_match(match_id),
+        [] if request.head is None else [request.head],
+        lambda what, done: observe(what, done, None),
+    )
+    stored = list(games_between(league, *keys_of_match(match_id)))
+    replays, differences = play_games(
+        match.env_name,
+        match.env_options,
+        lambda: iter(stored),
+        sum(not is_voided(one.record.end_reason) for one in stored),
+        request,
+        lambda record: f"match:{match_id}:{record.number}",
+        observe,
+    )
+    differences += [*_wrong_seats(match, stored), *_wrong_reports(league, match)]
     return VerifyReport(
         "match",
         f"match:{match_id}",

@@ -151,6 +151,11 @@ def match_game_turned(data: Path) -> None:
     _turn(data, _in_rows(data, f"SELECT id FROM games WHERE match_id = {MATCH} LIMIT 3")[2:])
 
 
+def match_turned(data: Path) -> None:
+    """Every game of a match that the population's ratings count."""
+    _turn(data, _in_rows(data, f"SELECT id FROM games WHERE match_id = {MATCH}"))
+
+
 def training_game_deleted(data: Path) -> None:
     _delete_game(data, _in_rows(data, STANDING)[-2])
 

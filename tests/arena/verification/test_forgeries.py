@@ -41,6 +41,7 @@ ROWS_ONLY = (
     Case("seats exchanged", forged.seats_exchanged, "training games"),
     Case("evaluation games turned", forged.evaluations_turned, "game "),
     Case("match game turned", forged.match_game_turned, f"game {MATCH}:", MATCH),
+    Case("match turned", forged.match_turned, f"{MATCH}, game {MATCH}:"),
     Case("training game deleted", forged.training_game_deleted, "training games"),
     Case("game added", forged.game_added, "a game of no record"),
     Case("superseded counts again", forged.superseded_counts_again, "superseded"),
@@ -59,6 +60,7 @@ ROWS_ONLY = (
 CONTRADICTED = (
     Case("evaluation games turned", remade(forged.evaluations_turned), "places: stored"),
     Case("match game turned", remade(forged.match_game_turned, match=True), "places:", MATCH),
+    Case("match turned, by name", remade(forged.match_turned, match=True), f"{MATCH}, game "),
     Case("window cherry-picked", remade(forged.window_cherry_picked, forget=True), "score of"),
     Case("last rounds deleted", remade(forged.last_rounds_deleted, forget=True), "rounds of"),
     Case("snapshot row altered", remade(forged.snapshot_row_altered, forget=True), "frames"),
