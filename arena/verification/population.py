@@ -34,7 +34,7 @@ from arena.verification.files import (
     snapshot_differences,
 )
 from arena.verification.games import play_games
-from arena.verification.match import check_match, games_of_match
+from arena.verification.match import check_match, games_of_match, missing_matches
 from arena.verification.report import (
     Observer,
     ReplayReport,
@@ -95,7 +95,7 @@ class _PopulationCheck:
     def __init__(
         self, league: League, data: Path, name: str, request: VerifyRequest, observe: Observer
     ) -> None:
-        self._league, self._name = league, name
+        self._league, self._data, self._name = league, data, name
         self._request, self._observe = request, observe
         self._paths = population_paths(data, name)
         with league.read() as connection:
@@ -113,6 +113,8 @@ class _PopulationCheck:
             self._check_wiring()
         with self._reading("snapshots"):
             self._check_snapshots()
+        with self._reading("matches"):
+            self._differences += missing_matches(self._league, chain, self._matches)
         own, *shares = self._shares()
         replays: list[ReplayReport] = []
         with self._reading("evaluation games"):
@@ -225,7 +227,7 @@ class _PopulationCheck:
     def _check_match(self, number: int, share: int | None) -> list[ReplayReport]:
         """Verifies a match whose games may count in the ratings, with its chain."""
         request = replace(self._request, head=None, replay=share)
-        report = check_match(self._league, number, request, self._observe)
+        report = check_match(self._league, self._data, number, request, self._observe)
         self._differences += [
             replace(one, where=f"match:{number}, {one.where}") for one in report.differences
         ]
@@ -279,6 +281,8 @@ class _PopulationCheck:
             folded = f"; {lost} scores cannot be recomputed, their games were folded into counts"
         attested = chain.rows.get(TRAINING_GAMES, 0) - chain.folded
         evaluations = sum(rows.get(EVALUATION_GAMES, 0) for rows in (chain.rows, chain.unknown))
+        before = len(set(self._matches) - chain.matches.keys())
+        unknown = f", {before} of them from before matches were recorded" if before else ""
         rated = f"; from what the ratings count of them, {' and '.join(best)}" if best else ""
         return (
             f"rounds: {counts['rounds']} ({counts['copies']} with copies), {counts['scores']} "
@@ -286,7 +290,7 @@ class _PopulationCheck:
             f"training games: {max(attested, 0)} attested by their digests only, since they store "
             "no actions",
             f"evaluation games: {evaluations}; {counts['match_games']} games of "
-            f"{counts['matches']} matches among its players{rated}",
+            f"{counts['matches']} matches among its players{unknown}{rated}",
             f"wiring: {counts['certificates']} certificates of what the parts of the training "
             "worked with",
             f"snapshots: {counts['snapshot_files']} files with the SHA-256 of their ids; "

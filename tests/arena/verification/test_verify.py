@@ -52,6 +52,8 @@ def test_everything_agrees(made: Path, capsys: Output) -> None:
         "import",
         "match",
         "match games",
+        "match begun",
+        "match ended",
         "finished",
     }
 
