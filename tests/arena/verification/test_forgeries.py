@@ -62,8 +62,6 @@ ROWS_ONLY = (
 CONTRADICTED = (
     Case("evaluation games turned", remade(forged.evaluations_turned), "places: stored"),
     Case("match game turned", remade(forged.match_game_turned, match=True), "places:", MATCH),
-    Case("match turned, by name", remade(forged.match_turned, match=True), f"{MATCH}, game "),
-    Case("pair of a match, by name", remade(forged.match_pair_exchanged, match=True), "its chain"),
     Case("window cherry-picked", remade(forged.window_cherry_picked, forget=True), "score of"),
     Case("last rounds deleted", remade(forged.last_rounds_deleted, forget=True), "rounds of"),
     Case("snapshot row altered", remade(forged.snapshot_row_altered, forget=True), "frames"),
@@ -81,6 +79,11 @@ CONTRADICTED = (
         remade(forged.last_rounds_and_events_deleted, forget=True),
         "rounds of",
     ),
+)
+# The match agrees with its own chain again, and the population, which was not altered, tells of it.
+TOLD_BY_THE_POPULATION = (
+    Case("match turned", remade(forged.match_turned, match=True), f"{MATCH}, game "),
+    Case("pair of a match", remade(forged.match_pair_exchanged, match=True), "its chain"),
 )
 # Everything agrees with everything, but for the head that was published.
 HEAD_ONLY = (
@@ -140,6 +143,16 @@ def test_a_chain_made_anew_is_contradicted_by_the_rest(
     assert any(case.found in text for text in texts(report)), texts(report)
     code, report = verify(data, capsys, case.what, "--head", head, "--replay", "none")
     assert any(head in text for text in texts(report))
+
+
+@pytest.mark.parametrize("case", TOLD_BY_THE_POPULATION, ids=lambda case: case.id)
+def test_a_match_whose_chain_was_made_anew_is_found_by_the_name_of_its_population(
+    case: Case, data: Path, capsys: Output
+) -> None:
+    case.forge(data)
+    code, report = verify(data, capsys, case.what)
+    assert (code, report["ok"]) == (1, False)
+    assert any(case.found in text for text in texts(report)), texts(report)
 
 
 @pytest.mark.parametrize("case", HEAD_ONLY, ids=lambda case: case.id)
