@@ -104,7 +104,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "players": {"data", "guests", "league"},
         "training": {"data", "league", "machine", "signals", "stats"},
         "matches": {"data", "guests", "league", "players", "signals", "stats"},
-        "verification": {"data", "league", "matches"},
+        "verification": {"data", "league", "matches", "players"},
         "cli": {
             "data",
             "guests",

@@ -29,8 +29,9 @@ committed before:
 A fold keeps the range, the number and the digest of the games that it replaces by counts: the
 digest is taken over the digests of their batches, recomputed from the rows before they go. It also
 holds digests of the counts. A deletion replaces the chain by its last record, which names the
-head before it. Exports and members that left are recorded as well. Snapshots that were imported
-belong to no population; they have a chain of their own.
+head before it. Exports and members that left are recorded as well, and so is the beginning of a
+match among a population's players, and at its end the head of its chain. Snapshots that were
+imported belong to no population; they have a chain of their own.
 
 A flag of a row is therefore a function of the chain: 0, then the marks in order. Everything else in
 a row equals what its batch recorded, with the changes in order. `arena.league.chain_check` goes
@@ -164,7 +165,7 @@ def append(
     now: the time of the records, in seconds since the epoch; None: this moment.
     """
     now, rows = time.time() if now is None else now, []
-    position, head = _end(connection, owner)
+    position, head = chain_end(connection, owner)
     for content in contents:
         position += 1
         head = next_head(head, position, content, now)
@@ -185,8 +186,8 @@ ORDER BY position DESC LIMIT 1
 """
 
 
-def _end(connection: Connection, owner: ChainOwner) -> tuple[int, bytes]:
-    """(position, head) of the newest record."""
+def chain_end(connection: Connection, owner: ChainOwner) -> tuple[int, bytes]:
+    """(position, head) of the newest record; (0, 32 zero bytes) without one."""
     row = connection.exec_driver_sql(_END, tuple(owner)).first()
     return (0, BEFORE_FIRST) if row is None else (int(row[0]), bytes(row[1]))
 
@@ -203,7 +204,7 @@ def end_chain(connection: Connection, owner: ChainOwner, name: str) -> None:
 
     name: of the population that was deleted.
     """
-    records, head = _end(connection, owner)
+    records, head = chain_end(connection, owner)
     append(connection, owner, [said(DELETED, records, name=name, head=head.hex())])
     connection.execute(delete(chain).where(*_mine(owner), chain.c.position <= records))
 
@@ -219,7 +220,7 @@ def deleted_population(league: League, name: str) -> ChainRecord | None:
 def chain_head(league: League, owner: ChainOwner) -> tuple[int, str]:
     """(number of records, head in hexadecimal) of a chain; (0, zeros) for one without records."""
     with league.read() as connection:
-        position, head = _end(connection, owner)
+        position, head = chain_end(connection, owner)
     return position, head.hex()
 
 

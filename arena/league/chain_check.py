@@ -48,6 +48,8 @@ class ChainReport:
     folded       games that were folded into counts
     seen         beginning of a head -> position of the record that has it, of those looked for
     differences  what is wrong
+    matches      number of a match that was recorded -> its head at its end, None before that
+    recorded     lowest number of a match whose beginning was recorded, None before any
     """
 
     records: int
@@ -58,6 +60,8 @@ class ChainReport:
     folded: int
     seen: Mapping[str, int]
     differences: tuple[Difference, ...]
+    matches: Mapping[int, str | None]
+    recorded: int | None
 
 
 def check_chain(
@@ -110,6 +114,8 @@ class _ChainCheck:
             state.folds[0],
             dict(state.seen),
             tuple(self._differences),
+            dict(state.matches),
+            state.recorded,
         )
 
     # --- records ----------------------------------------------------------------------------------

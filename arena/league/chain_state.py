@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.league.chain import BEFORE_FIRST, ChainRecord
+from arena.league.chain_matches import MATCH_BEGUN, MATCH_ENDED
 from arena.league.chain_rows import GAME_KINDS, ROW_KINDS, parse_runs
 from arena.league.compaction import FOLD
 
@@ -64,6 +65,8 @@ class ChainState:
     unfolded   how many of those games no record had
     periods    period -> digest of its counts
     seen       beginning of a head -> position of the record that has it, of those looked for
+    matches    number of a match that was recorded -> its head at its end, None before that
+    recorded   lowest number of a match whose beginning was recorded, None before any
     """
 
     def __init__(self, wanted: Collection[str] = ()) -> None:
@@ -76,6 +79,8 @@ class ChainState:
         self.folded, self.folds, self.unfolded = 0, (0, 0), 0
         self.periods: dict[int, str] = {}
         self.seen: dict[str, int] = {}
+        self.matches: dict[int, str | None] = {}
+        self.recorded: int | None = None
         self._wanted = tuple(wanted)
         self._flags: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
         self._superseded: list[tuple[int, int]] = []
@@ -115,6 +120,12 @@ class ChainState:
             self.folds = games, self.folds[1] + int(note["unscored"])
             self.unfolded += int(note["unrecorded"])
             self.periods |= {int(period): digest for period, digest in note["periods"].items()}
+        elif content.kind == MATCH_BEGUN:
+            number = int(note["match"])
+            self.matches.setdefault(number, None)
+            self.recorded = number if self.recorded is None else min(self.recorded, number)
+        elif content.kind == MATCH_ENDED:
+            self.matches[int(note["match"])] = str(note["head"])
         for table, column, value, runs in note.get("marks", ()):
             self._mark(table, column, int(value), parse_runs(runs))
         for table, key, before, after in note.get("changes", ()):

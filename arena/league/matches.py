@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from arena.league.chain import append, chain_of_match, said
+from arena.league.chain_matches import record_begun, record_ended
 from arena.league.chain_rows import MATCH, record_rows, runs_of
 from arena.league.database import League, insert_row
 from arena.league.game_rows import games_between
@@ -122,6 +123,7 @@ def insert_match(
         finished_at=finished_at,
     )
     record_rows(connection, chain_of_match(match_id), MATCH, matches.c.id == match_id)
+    record_begun(connection, match_id, env_name, to_json(env_options), players)
     return Match(
         match_id,
         env_name,
@@ -157,7 +159,17 @@ def finish_match(league: League, match: Match, counted: int) -> Match:
         marks = [["games", "superseded", 1, runs_of(keys)]] if keys else []
         after = {"finished_at": finished_at, "games": counted}
         _change_match(connection, match.id, "finished", after, marks)
+        record_end(connection, match)
     return replace(match, finished_at=finished_at, games=counted)
+
+
+def record_end(connection: Connection, match: Match) -> None:
+    """Records the head of a match that ended, where its beginning is; in the caller's transaction.
+
+    It comes after everything else that its chain holds.
+    """
+    options = to_json(match.env_options)
+    record_ended(connection, match.id, match.env_name, options, match.players)
 
 
 def fail_match(league: League, match: Match, reason: str | None) -> Match:

@@ -72,11 +72,7 @@ def population_results(league: League, population: str, *, everyone: bool = Fals
             return _results(
                 league, connection, _everything(connection, row.env_name, row.env_options)
             )
-        own = set(
-            connection.execute(
-                select(snapshots.c.snapshot_id).where(snapshots.c.population_id == row.id)
-            ).scalars()
-        )
+        own = _own_snapshots(connection, row.id)
         among = [
             match
             for match in _counted_matches(connection, row.env_name, row.env_options)
@@ -90,6 +86,25 @@ def population_results(league: League, population: str, *, everyone: bool = Fals
                 *(Source(keys_of_match(match.id)) for match in among),
             ],
         )
+
+
+def matches_among(league: League, population: str) -> list[int]:
+    """Numbers of the matches among a population's snapshots and players of no population.
+
+    They are those that its ratings count, those that repeat them, and those of fresh games.
+    Raises: PlayerError.
+    """
+    with league.read() as connection:
+        row = find_population(connection, population)
+        own = _own_snapshots(connection, row.id)
+        same = (matches.c.env_name == row.env_name, matches.c.env_options == row.env_options)
+        rows = connection.execute(select(matches).where(*same).order_by(matches.c.id)).all()
+    return [match.id for match in rows if _snapshots_of(match) <= own]
+
+
+def _own_snapshots(connection: Connection, population_id: int) -> set[str]:
+    mine = select(snapshots.c.snapshot_id).where(snapshots.c.population_id == population_id)
+    return set(connection.execute(mine).scalars())
 
 
 def game_results(league: League, env_name: str, env_options: Mapping[str, Any]) -> Results:

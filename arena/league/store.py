@@ -35,7 +35,7 @@ from arena.league.chain_rows import (
 )
 from arena.league.database import League
 from arena.league.entries import Entry
-from arena.league.matches import Match, insert_match
+from arena.league.matches import Match, insert_match, record_end
 from arena.league.populations import Incarnation
 from arena.league.rows import (
     Row,
@@ -311,4 +311,5 @@ def store_played(
             finished_at=time.time(),
         )
         RowStore(match).write(connection, records)
+        record_end(connection, match)
     return match

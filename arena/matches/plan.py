@@ -5,8 +5,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from arena.league.matches import KIND_KEY, OBJECTIVE_KEY, MatchError
+from arena.league.matches import (
+    FAILED_KEY,
+    FRESH_KEY,
+    KIND_KEY,
+    OBJECTIVE_KEY,
+    SPRT_KEY,
+    Match,
+    MatchError,
+)
 from arena.matches.seating import STORED_BEFORE, Arrangement, Entrant, Seating, arrange
+from arena.matches.stored import stored_test
 from arena.matches.tables import PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.config.running import EvaluationConfig
@@ -15,6 +24,9 @@ from pbt.envs.testing.objectives import judge_objective
 from pbt.errors import PlayerError
 from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.seeding import integer
+
+# Settings of a stored match that say when it ends or what counts it, not which games it has.
+_ENDS = {SPRT_KEY, FAILED_KEY, FRESH_KEY}
 
 
 def seating_of(
@@ -294,6 +306,37 @@ def _places(seating: Seating, objective: ObjectiveKind) -> list[str]:
     if objective != "margin" or seating.duel:
         return []
     return ["margins decide between two players at a table of two seats; here places count"]
+
+
+def plan_again(env: EnvSpec, players: Sequence[ResolvedPlayer], match: Match) -> MatchPlan:
+    """The plan of a stored match.
+
+    players  those of the match, resolved anew
+    env      the match's game, resolved anew
+    Raises: MatchError when this version would plan it differently; and as `plan_match`.
+    """
+    settings = {key: value for key, value in match.settings.items() if key not in _ENDS}
+    if "batch" not in settings:
+        raise MatchError(
+            f"match {match.id} was played by an older version, which stored no plan to go on "
+            "with; play it anew: arena match A B"
+        )
+    plan = plan_match(
+        env,
+        players,
+        stored_test(match)[0],
+        match.seed,
+        greedy=bool(settings["greedy"]),
+        batch=int(settings["batch"]),
+        plies=int(settings["opening_plies"]),
+        objective=settings.get(OBJECTIVE_KEY, "win"),
+    )
+    if plan.settings() != settings:
+        raise MatchError(
+            f"match {match.id} was planned as {settings}, but its players and game would now be "
+            f"planned as {plan.settings()}; play it anew"
+        )
+    return plan
 
 
 def _rounded(games: int, planned: int, together: int) -> list[str]:

@@ -17,9 +17,7 @@ from arena.league.database import League
 from arena.league.fresh_matches import no_headline
 from arena.league.match_locks import match_lock
 from arena.league.matches import (
-    FAILED_KEY,
     FRESH_KEY,
-    OBJECTIVE_KEY,
     SPRT_KEY,
     Match,
     MatchError,
@@ -33,7 +31,7 @@ from arena.league.writer import LeagueWriter
 from arena.matches.game_list import Progress
 from arena.matches.helper_group import MatchHelpers
 from arena.matches.match_result import MatchResult, match_result
-from arena.matches.plan import MatchPlan, plan_match
+from arena.matches.plan import MatchPlan, plan_again, plan_match
 from arena.matches.results import PlayedGames
 from arena.matches.seating import Seating
 from arena.matches.stored import stored_test
@@ -49,8 +47,6 @@ from pbt.records import GameRecord
 DEFAULT_GAMES = 400
 # Most games of a match with a sequential test, which usually ends it earlier.
 DEFAULT_SPRT_GAMES = 40_000
-# Stored settings that do not say which games a match has.
-_ENDS = {SPRT_KEY, FAILED_KEY, FRESH_KEY}
 
 Look = Callable[[Callable[[], MatchResult]], None]
 """Called after every turn in which a game finished, with a function that computes the result."""
@@ -142,28 +138,7 @@ def resume_match(
     Raises: HeldError while another process plays it, MatchError when this version would plan it
     differently, AlteredError when its rows are not those it committed; and as `play_match`.
     """
-    settings = {key: value for key, value in match.settings.items() if key not in _ENDS}
-    planned, sprt = stored_test(match)
-    if "batch" not in settings:
-        raise MatchError(
-            f"match {match.id} was played by an older version, which stored no plan to go on "
-            "with; play it anew: arena match A B"
-        )
-    plan = plan_match(
-        env,
-        players,
-        planned,
-        match.seed,
-        greedy=bool(settings["greedy"]),
-        batch=int(settings["batch"]),
-        plies=int(settings["opening_plies"]),
-        objective=settings.get(OBJECTIVE_KEY, "win"),
-    )
-    if plan.settings() != settings:
-        raise MatchError(
-            f"match {match.id} was planned as {settings}, but its players and game would now be "
-            f"planned as {plan.settings()}; play it anew"
-        )
+    plan, sprt = plan_again(env, players, match), stored_test(match)[1]
     with match_lock(league, match.id):
         refuse_altered(league, match)
         if on_start is not None:

@@ -1,20 +1,19 @@
 """Verification of a match: its chain, its pairs, its games, and reports that the service has."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from arena.data.paths import league_path
-from arena.league.chain import chain_of_match
-from arena.league.chain_check import check_chain
+from arena.league.chain import chain_of_match, has_head
+from arena.league.chain_check import ChainReport, check_chain
 from arena.league.chain_state import Difference
-from arena.league.database import League, open_league
+from arena.league.database import League, count_rows, open_league
 from arena.league.game_rows import StoredGame, games_between
-from arena.league.match_requests import reports_of_match
-from arena.league.matches import PERSON_KEY, Match, find_match
-from arena.league.schema import keys_of_match
-from arena.matches.stored import stored_duel
+from arena.league.matches import PERSON_KEY, Match, MatchError, find_match
+from arena.league.schema import games, keys_of_match
 from arena.verification.games import play_games
+from arena.verification.match_reports import wrong_reports
 from arena.verification.report import Observer, VerifyReport, VerifyRequest, head_difference
 from pbt.records import GameRecord, is_voided
 
@@ -24,24 +23,61 @@ def verify_match(
 ) -> VerifyReport:
     """Verifies a match. Raises: MatchError when there is none of this number."""
     with open_league(league_path(data), read_only=True) as league:
-        match = find_match(league, match_id)
-        chain = check_chain(
-            league,
-            chain_of_match(match_id),
-            [] if request.head is None else [request.head],
-            lambda what, done: observe(what, done, None),
-        )
-        stored = list(games_between(league, *keys_of_match(match_id)))
-        replays, differences = play_games(
-            match.env_name,
-            match.env_options,
-            lambda: iter(stored),
-            sum(not is_voided(one.record.end_reason) for one in stored),
-            request,
-            lambda record: f"match:{match_id}:{record.number}",
-            observe,
-        )
-        differences += [*_wrong_seats(match, stored), *_wrong_reports(league, match)]
+        return check_match(league, data, match_id, request, observe)
+
+
+def games_of_match(league: League, match_id: int) -> int:
+    """How many games of a match were not voided."""
+    mine = (games.c.id.between(*keys_of_match(match_id)), games.c.voided == 0)
+    with league.read() as connection:
+        return count_rows(connection, games, *mine)
+
+
+def missing_matches(
+    league: League, chain: ChainReport, numbers: Sequence[int]
+) -> Iterator[Difference]:
+    """Matches that the chain of a population recorded and that are gone, and those it did not.
+
+    numbers  of the matches among its players, as they were before its chain was read
+    """
+    for number, head in sorted(chain.matches.items()):
+        try:
+            find_match(league, number)
+        except MatchError:
+            yield Difference(f"match:{number}", "no match", "the match that the chain says began")
+            continue
+        if head is not None and not has_head(league, chain_of_match(number), head):
+            where = f"match:{number}, its chain"
+            yield Difference(where, "another history", f"head {head}, as at its end")
+    for number in numbers:
+        recorded = number in chain.matches or number < (chain.recorded or number + 1)
+        if not recorded:
+            yield Difference(f"match:{number}", "a match of no record", "no such match")
+
+
+def check_match(
+    league: League, data: Path, match_id: int, request: VerifyRequest, observe: Observer
+) -> VerifyReport:
+    """As `verify_match`, in an open league."""
+    match = find_match(league, match_id)
+    chain = check_chain(
+        league,
+        chain_of_match(match_id),
+        [] if request.head is None else [request.head],
+        lambda what, done: observe(what, done, None),
+    )
+    stored = list(games_between(league, *keys_of_match(match_id)))
+    replays, differences = play_games(
+        match.env_name,
+        match.env_options,
+        lambda: iter(stored),
+        sum(not is_voided(one.record.end_reason) for one in stored),
+        request,
+        lambda record: f"match:{match_id}:{record.number}",
+        observe,
+    )
+    reports = wrong_reports(league, data, match, allow_files=request.allow_files)
+    differences += [*_wrong_seats(match, stored), *reports]
     return VerifyReport(
         "match",
         f"match:{match_id}",
@@ -73,17 +109,3 @@ def _wrong_seats(match: Match, stored: list[StoredGame]) -> Iterator[Difference]
         duel = len(set(match.players)) == 2 and all(len(seating) == 2 for seating in seatings)
         if duel and len(set(seatings)) < len(seatings):
             yield Difference(where, "the same seats twice", "seats that change in the pair")
-
-
-def _wrong_reports(league: League, match: Match) -> Iterator[Difference]:
-    """Reports of the service that say another result than the stored games."""
-    duel = stored_duel(league, match)
-    if duel is None or match.finished_at is None:
-        return
-    total = duel.statistics.total
-    expected = (total.wins, total.draws, total.losses)
-    for number, report in reports_of_match(league, match.id):
-        found = tuple(report.get(name) for name in ("wins", "draws", "losses"))
-        if None not in found and not report.get("interim") and found != expected:
-            where = f"the report of evaluation {number}"
-            yield Difference(where, f"wins, draws, losses {found}", f"{expected}")

@@ -4,6 +4,7 @@ checkpoints.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import msgspec
 from sqlalchemy import select
 
 from arena.data.paths import league_path, population_paths
+from arena.league.best import best_of_each_role
 from arena.league.chain import chain_of_population, deleted_population
 from arena.league.chain_check import ChainReport, check_chain
 from arena.league.chain_rows import EVALUATION_GAMES, TRAINING_GAMES
@@ -19,7 +21,7 @@ from arena.league.database import League, count_rows, open_league
 from arena.league.game_rows import GameFilter, StoredGame, population_games
 from arena.league.missing_rounds import missing_rounds
 from arena.league.populations import find_population, starts_of, stored_config
-from arena.league.ratings import best_standing, standings
+from arena.league.results import matches_among
 from arena.league.round_history import history_problems, missing_games
 from arena.league.schema import EVALUATION, games, incarnations
 from arena.league.stored_history import list_certificates, list_rounds
@@ -32,12 +34,15 @@ from arena.verification.files import (
     snapshot_differences,
 )
 from arena.verification.games import play_games
+from arena.verification.match import check_match, games_of_match, missing_matches
 from arena.verification.report import (
     Observer,
     ReplayReport,
     VerifyReport,
     VerifyRequest,
     head_difference,
+    joined,
+    shared_sample,
     text_differences,
 )
 from pbt.config.load import config_from_table
@@ -55,6 +60,8 @@ _COUNTS = (
     "checkpoints",
     "snapshot_files",
     "snapshots_removed",
+    "matches",
+    "match_games",
 )
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, msgspec.MsgspecError)
 
@@ -88,11 +95,12 @@ class _PopulationCheck:
     def __init__(
         self, league: League, data: Path, name: str, request: VerifyRequest, observe: Observer
     ) -> None:
-        self._league, self._name = league, name
+        self._league, self._data, self._name = league, data, name
         self._request, self._observe = request, observe
         self._paths = population_paths(data, name)
         with league.read() as connection:
             self._row = find_population(connection, name)
+        self._matches, self._evaluated = matches_among(league, name), 0
         self._differences: list[Difference] = []
         self._counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
 
@@ -105,17 +113,26 @@ class _PopulationCheck:
             self._check_wiring()
         with self._reading("snapshots"):
             self._check_snapshots()
-        replays = None
+        with self._reading("matches"):
+            self._differences += missing_matches(self._league, chain, self._matches)
+        own, *shares = self._shares()
+        replays: list[ReplayReport] = []
         with self._reading("evaluation games"):
-            replays = self._play_again()
+            replays.append(self._play_again(own))
+        for number, share in zip(self._matches, shares, strict=True):
+            with self._reading(f"match:{number}"):
+                replays += self._check_match(number, share)
+        best: tuple[str, ...] = ()
+        with self._reading("ratings"):
+            best = self._best()
         return VerifyReport(
             "population",
             self._name,
             chain,
             tuple(self._differences),
             self._counts,
-            replays,
-            self._notes(chain),
+            joined(replays),
+            self._notes(chain, best),
         )
 
     def _check_chain(self, checkpoints: list[CheckpointFacts]) -> ChainReport:
@@ -193,7 +210,8 @@ class _PopulationCheck:
 
     # --- evaluation games -------------------------------------------------------------------------
 
-    def _play_again(self) -> ReplayReport:
+    def _shares(self) -> list[int | None]:
+        """How many evaluation games, then games of each match, are played again; None for all."""
         starts = select(incarnations.c.id).where(incarnations.c.population_id == self._row.id)
         mine = (
             games.c.incarnation_id.in_(starts),
@@ -201,7 +219,21 @@ class _PopulationCheck:
             games.c.voided == 0,
         )
         with self._league.read() as connection:
-            total = count_rows(connection, games, *mine)
+            self._evaluated = count_rows(connection, games, *mine)
+        of_matches = [games_of_match(self._league, number) for number in self._matches]
+        self._counts |= {"matches": len(of_matches), "match_games": sum(of_matches)}
+        return shared_sample([self._evaluated, *of_matches], self._request.replay)
+
+    def _check_match(self, number: int, share: int | None) -> list[ReplayReport]:
+        """Verifies a match whose games may count in the ratings, with its chain."""
+        request = replace(self._request, head=None, replay=share)
+        report = check_match(self._league, self._data, number, request, self._observe)
+        self._differences += [
+            replace(one, where=f"match:{number}, {one.where}") for one in report.differences
+        ]
+        return [] if report.replays is None else [report.replays]
+
+    def _play_again(self, share: int | None) -> ReplayReport:
         table = stored_config(self._league, self._name)
         config = config_from_table(table, f"stored config of {self._name!r}")
         self._differences += self._wrong_seeds(config.seed)
@@ -209,8 +241,8 @@ class _PopulationCheck:
             config.env.name,
             config.env.options,
             self._evaluations,
-            total,
-            self._request,
+            self._evaluated,
+            replace(self._request, replay=share),
             self._game_name,
             self._observe,
         )
@@ -235,21 +267,30 @@ class _PopulationCheck:
 
     # --- words ------------------------------------------------------------------------------------
 
-    def _notes(self, chain: ChainReport) -> tuple[str, ...]:
+    def _best(self) -> tuple[str, ...]:
+        """What the ratings, which these games make, say of each role that has a best snapshot."""
+        best = best_of_each_role(self._league, self._name)
+        if len(best) == 1:
+            return tuple(f"{one.label} is the best" for one in best.values())
+        return tuple(f"{one.label} is the best {role}" for role, one in best.items())
+
+    def _notes(self, chain: ChainReport, best: tuple[str, ...]) -> tuple[str, ...]:
         counts = self._counts
         folded = ""
         if lost := counts["scores_folded"]:
             folded = f"; {lost} scores cannot be recomputed, their games were folded into counts"
         attested = chain.rows.get(TRAINING_GAMES, 0) - chain.folded
         evaluations = sum(rows.get(EVALUATION_GAMES, 0) for rows in (chain.rows, chain.unknown))
-        best = best_standing(standings(self._league, self._name))
-        rated = "" if best is None else f"; from them, {best.label} is the best"
+        before = len(set(self._matches) - chain.matches.keys())
+        unknown = f", {before} of them from before matches were recorded" if before else ""
+        rated = f"; from what the ratings count of them, {' and '.join(best)}" if best else ""
         return (
             f"rounds: {counts['rounds']} ({counts['copies']} with copies), {counts['scores']} "
             f"scores from {counts['games_read']} training games{folded}",
             f"training games: {max(attested, 0)} attested by their digests only, since they store "
             "no actions",
-            f"evaluation games: {evaluations}{rated}",
+            f"evaluation games: {evaluations}; {counts['match_games']} games of "
+            f"{counts['matches']} matches among its players{unknown}{rated}",
             f"wiring: {counts['certificates']} certificates of what the parts of the training "
             "worked with",
             f"snapshots: {counts['snapshot_files']} files with the SHA-256 of their ids; "

@@ -1,5 +1,7 @@
 """The result of a verification, for people and for programs."""
 
+import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -25,7 +27,7 @@ class VerifyRequest:
     """What is asked of a verification.
 
     head         a head of the chain that was published elsewhere, or its beginning; None: none
-    replay       how many evaluation games or games of a match are played again, chosen at random;
+    replay       how many evaluation games and games of matches are played again, chosen at random;
                  None: all
     allow_files  games from files of the local user may be run
     """
@@ -59,6 +61,29 @@ class ReplayReport:
             left = self.stored - place
             missed *= max(0, left - self.played) / left if left else 0.0
         return 1.0 - missed
+
+
+def joined(replays: Sequence[ReplayReport]) -> ReplayReport | None:
+    """The games of several reports together; None without a report."""
+    if not replays:
+        return None
+    stored, played = sum(one.stored for one in replays), sum(one.played for one in replays)
+    if 0 < played < stored:
+        return ReplayReport(stored, played, "a random sample")
+    return ReplayReport(stored, played, next((one.why for one in replays if one.why), ""))
+
+
+def shared_sample(totals: Sequence[int], wanted: int | None) -> list[int | None]:
+    """How many games of each source are played again, so that all games are equally likely.
+
+    totals  games of each source
+    wanted  games of the sample of all sources together; None: all
+    """
+    if wanted is None or wanted >= sum(totals):
+        return [None] * len(totals)
+    sources = [source for source, total in enumerate(totals) for _ in range(total)]
+    counts = Counter(random.SystemRandom().sample(sources, wanted))
+    return [counts[source] for source in range(len(totals))]
 
 
 @dataclass(frozen=True, slots=True)

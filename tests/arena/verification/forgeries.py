@@ -151,6 +151,35 @@ def match_game_turned(data: Path) -> None:
     _turn(data, _in_rows(data, f"SELECT id FROM games WHERE match_id = {MATCH} LIMIT 3")[2:])
 
 
+def match_turned(data: Path) -> None:
+    """Every game of a match that the population's ratings count."""
+    _turn(data, _in_rows(data, f"SELECT id FROM games WHERE match_id = {MATCH}"))
+
+
+def match_deleted(data: Path) -> None:
+    """A match with its games and its own chain. Nothing is left of it but its number."""
+    execute(
+        data,
+        "DELETE FROM game_seats WHERE game_id IN (SELECT id FROM games WHERE match_id = ?)",
+        MATCH,
+    )
+    execute(data, "DELETE FROM games WHERE match_id = ?", MATCH)
+    execute(data, "DELETE FROM matches WHERE id = ?", MATCH)
+    execute(data, "DELETE FROM chain WHERE match_id = ?", MATCH)
+
+
+def match_renumbered(data: Path) -> None:
+    """A match that no chain of a population recorded: a copy of another one's row and chain."""
+    for table, key in (("matches", "id"), ("chain", "match_id")):
+        names = [row[1] for row in execute(data, f"PRAGMA table_info({table})")]
+        values = ", ".join("9" if name == key else name for name in names)
+        execute(
+            data,
+            f"INSERT INTO {table} SELECT {values} FROM {table} WHERE {key} = ?",
+            MATCH,
+        )
+
+
 def training_game_deleted(data: Path) -> None:
     _delete_game(data, _in_rows(data, STANDING)[-2])
 

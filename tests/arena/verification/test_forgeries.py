@@ -41,6 +41,9 @@ ROWS_ONLY = (
     Case("seats exchanged", forged.seats_exchanged, "training games"),
     Case("evaluation games turned", forged.evaluations_turned, "game "),
     Case("match game turned", forged.match_game_turned, f"game {MATCH}:", MATCH),
+    Case("match turned", forged.match_turned, f"{MATCH}, game {MATCH}:"),
+    Case("match deleted", forged.match_deleted, f"{MATCH} no match"),
+    Case("match added", forged.match_renumbered, "match:9 a match of no record"),
     Case("training game deleted", forged.training_game_deleted, "training games"),
     Case("game added", forged.game_added, "a game of no record"),
     Case("superseded counts again", forged.superseded_counts_again, "superseded"),
@@ -76,6 +79,11 @@ CONTRADICTED = (
         remade(forged.last_rounds_and_events_deleted, forget=True),
         "rounds of",
     ),
+)
+# The match agrees with its own chain again, and the population, which was not altered, tells of it.
+TOLD_BY_THE_POPULATION = (
+    Case("match turned", remade(forged.match_turned, match=True), f"{MATCH}, game "),
+    Case("pair of a match", remade(forged.match_pair_exchanged, match=True), "its chain"),
 )
 # Everything agrees with everything, but for the head that was published.
 HEAD_ONLY = (
@@ -135,6 +143,16 @@ def test_a_chain_made_anew_is_contradicted_by_the_rest(
     assert any(case.found in text for text in texts(report)), texts(report)
     code, report = verify(data, capsys, case.what, "--head", head, "--replay", "none")
     assert any(head in text for text in texts(report))
+
+
+@pytest.mark.parametrize("case", TOLD_BY_THE_POPULATION, ids=lambda case: case.id)
+def test_a_match_whose_chain_was_made_anew_is_found_by_the_name_of_its_population(
+    case: Case, data: Path, capsys: Output
+) -> None:
+    case.forge(data)
+    code, report = verify(data, capsys, case.what)
+    assert (code, report["ok"]) == (1, False)
+    assert any(case.found in text for text in texts(report)), texts(report)
 
 
 @pytest.mark.parametrize("case", HEAD_ONLY, ids=lambda case: case.id)

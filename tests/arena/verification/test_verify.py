@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from arena.cli.app import run
+from arena.data.paths import league_path
+from arena.league.best import best_of_each_role
+from arena.league.database import open_league
 from arena.verification.report import ReplayReport
 from tests.arena.verification.forging import execute
 from tests.arena.verification.made import NAME, fold, go_back, resume
@@ -49,6 +52,8 @@ def test_everything_agrees(made: Path, capsys: Output) -> None:
         "import",
         "match",
         "match games",
+        "match begun",
+        "match ended",
         "finished",
     }
 
@@ -57,6 +62,27 @@ def test_matches_and_imports_agree(made: Path, capsys: Output) -> None:
     for what in ("match:1", "match:2", "imported"):
         code, report = verify(made, capsys, what)
         assert (code, report["differences"]) == (0, []), what
+
+
+def test_a_sample_is_shared_by_evaluation_games_and_matches(made: Path, capsys: Output) -> None:
+    whole, part = (verify(made, capsys, NAME, "--replay", count)[1] for count in ("all", "30"))
+    assert (whole["matches"], whole["match_games"]) == (2, 40)
+    stored = whole["played_again"]["stored"]
+    assert stored == whole["match_games"] + sum(
+        row[0]
+        for row in execute(
+            made, "SELECT COUNT(*) FROM games WHERE kind = 1 AND match_id IS NULL AND voided = 0"
+        )
+    )
+    assert part["played_again"] == {"stored": stored, "played": 30, "why": "a random sample"}
+
+
+def test_the_best_that_the_notes_name_is_that_of_each_role(made: Path, capsys: Output) -> None:
+    with open_league(league_path(made), read_only=True) as league:
+        best = best_of_each_role(league, NAME)
+    (note,) = (note for note in verify(made, capsys, NAME)[1]["notes"] if "evaluation" in note)
+    assert len(best) == 1
+    assert note.endswith(f"{best['player'].label} is the best")
 
 
 def test_the_text_says_what_is_attested_and_how(made: Path, capsys: Output) -> None:
