@@ -114,7 +114,7 @@ def tournament(
 def _each_once(named: Sequence[ResolvedPlayer]) -> Sequence[ResolvedPlayer]:
     """The different players, with a line where a name is of a player named before."""
     different = different_players(named)
-    if repeated := len(named) - len(different):
+    if (repeated := len(named) - len(different)) and len(different) > 1:
         say(
             f"note: {repeated} of the {len(named)} names are of a player named before; "
             "each plays once"

@@ -45,7 +45,8 @@ def wrong_reports(
     if not reports or match.finished_at is None:
         return
     expected, whole = _expected(league, data, match, allow_files=allow_files)
-    for number, report in reports:
+    for number, stored in reports:
+        report = _by_ids(stored)
         names = set(expected)
         if whole and not names <= set(report):
             names &= _OF_ALL_VERSIONS
@@ -63,7 +64,39 @@ def _expected(
         report, whole = _reported(league, data, match, allow_files=allow_files), True
     except PbtError:
         report, whole = _statistics(league, match), False
-    return {name: report[name] for name in report.keys() - _NOT_FROM_GAMES}, whole
+    by_ids = _by_ids(report)
+    return {name: by_ids[name] for name in by_ids.keys() - _NOT_FROM_GAMES}, whole
+
+
+def _by_ids(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The report, whose texts name players by their ids; their names may change."""
+    ids = {name: player_id for name, player_id in _players(report) if name}
+    longest_first = sorted(ids, key=len, reverse=True)
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: renamed(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [renamed(one) for one in value]
+        if isinstance(value, str):
+            for name in longest_first:
+                value = value.replace(name, ids[name])
+        return value
+
+    found: Mapping[str, Any] = renamed(report)
+    return found
+
+
+def _players(value: Any) -> Iterator[tuple[str, str]]:
+    """(name, id) of every player in a report."""
+    if isinstance(value, dict):
+        if value.keys() >= {"name", *_OF_A_PLAYER}:
+            yield value["name"], value["id"]
+        for one in value.values():
+            yield from _players(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _players(one)
 
 
 def _reported(league: League, data: Path, match: Match, *, allow_files: bool) -> dict[str, Any]:
@@ -100,7 +133,7 @@ def _statistics(league: League, match: Match) -> dict[str, Any]:
 def _unlike(path: str, found: Any, expected: Any) -> Iterator[tuple[str, Any, Any]]:
     """(path, found, expected) of every value of plain values that differs."""
     if isinstance(expected, dict) and isinstance(found, dict):
-        names = expected.keys() | found.keys()
+        names = frozenset(expected.keys() | found.keys())
         if names >= _OF_A_PLAYER:
             names = _OF_A_PLAYER
         for name in sorted(names):

@@ -27,8 +27,8 @@ def test_a_guest_is_rated_like_everyone_and_marked(tmp_path: Path, capsys: Outpu
     assert report["b"]["id"].startswith("bot.py #")
     assert report["score"] > 0.8
     assert run(["league", *GAME, *data]) == 0
-    (row,) = [line for line in capsys.readouterr().out.splitlines() if report["b"]["id"] in line]
-    assert "guest" in row and " 40 " in row
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "  guest  " in line]
+    assert report["b"]["id"] in row and " 40 " in row
 
 
 def test_a_forfeited_game_is_lost_and_told_of(tmp_path: Path, capsys: Output) -> None:

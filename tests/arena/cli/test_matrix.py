@@ -208,7 +208,7 @@ def test_a_guest_is_marked(tmp_path: Path, capsys: Output) -> None:
     )
     assert player["player"] == "bot.py:0123abcd"
     text = answer(capsys, "league", "--data", str(tmp_path))
-    assert [line.split()[1:3] for line in text.splitlines() if "bot.py" in line] == [
+    assert [line.split()[1:3] for line in text.splitlines() if "  guest  " in line] == [
         ["bot.py:0123abcd", "guest"]
     ]
 

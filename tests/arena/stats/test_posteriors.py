@@ -18,7 +18,6 @@ from arena.stats.margin_ratings import fit_margins
 from arena.stats.meetings import Meetings
 from arena.stats.plackett_luce import fit_rankings
 from bench.simulated_leagues import Cell, drawn
-from tests.arena.stats.test_bradley_terry import by_player
 from tests.arena.stats.test_margin_ratings import design, shrunk, some_league
 from tests.arena.stats.test_plackett_luce import NAMES, simulated
 from tests.arena.stats.test_rating_fit import LADDER, fitted
@@ -161,12 +160,13 @@ def test_plackett_luce_is_that_of_a_posterior() -> None:
         return np.asarray(plain - (prior * np.log1p(np.exp(-ahead))).sum(axis=(1, 2)))
 
     drawn_at = draws(height, 3, np.random.default_rng(4)) * ELO_PER_NAT
-    found = by_player(fit_rankings(rankings, "random"))
+    found = {rating.player: rating for rating in fit_rankings(rankings, "random")}
     for name, samples in zip(NAMES[1:], drawn_at.T, strict=False):
-        elo, low, high = found[name]
-        error = samples.std()
-        assert elo == pytest.approx(samples.mean(), abs=0.1 * error)
-        assert (low, high) == pytest.approx(np.quantile(samples, [0.025, 0.975]), abs=0.15 * error)
+        rated, error = found[name], samples.std()
+        assert rated.elo == pytest.approx(samples.mean(), abs=0.1 * error)
+        assert (rated.low, rated.high) == pytest.approx(
+            np.quantile(samples, [0.025, 0.975]), abs=0.15 * error
+        )
 
 
 def quantile(part: float, share: Floats, centres: Floats, errors: Floats) -> float:

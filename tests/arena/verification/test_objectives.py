@@ -34,12 +34,12 @@ def objectives(data: Path) -> set[str]:
 
 
 def test_edits_of_the_objective_raise_no_alarm(data: Path, capsys: Output) -> None:
-    for objective, frames in (("margin", 2_400), ("return", 2_900)):
+    for objective, frames in (("margin", 2_400), ("win", 2_900)):
         resume(data, f"stop_at_frames={frames}", f"env.objective={objective}")
         assert objectives(data) == {objective}
         assert differences(data, capsys) == []
     resume(data, "stop_at_frames=3500")
-    assert objectives(data) == {"return"}
+    assert objectives(data) == {"win"}
     fold(data)
     assert differences(data, capsys) == []
 
