@@ -31,6 +31,7 @@ class UpdateStats:
     lag_mean            mean policy lag of the valid rows when trained on, in learner versions
     lag_max             the largest policy lag, of this shard's rows only
     skipped_steps       optimiser steps that were skipped because loss or gradient was not finite
+    taken_steps         optimiser steps that were taken
     """
 
     version: int
@@ -47,6 +48,7 @@ class UpdateStats:
     lag_mean: float
     lag_max: int
     skipped_steps: int
+    taken_steps: int = 0
 
 
 class LagSums(NamedTuple):
@@ -129,7 +131,13 @@ class StepSums:
 
 
 def update_stats(
-    facts: Tensor, norms: Sequence[float], lag_max: int, *, version: int, skipped_steps: int
+    facts: Tensor,
+    norms: Sequence[float],
+    lag_max: int,
+    *,
+    version: int,
+    skipped_steps: int,
+    taken_steps: int,
 ) -> UpdateStats:
     """The statistics, from sums over all shards. facts: [13] float64, LagSums then StepSums."""
     (
@@ -168,4 +176,5 @@ def update_stats(
         lag_mean=lag / max(rows, 1.0),
         lag_max=lag_max,
         skipped_steps=skipped_steps,
+        taken_steps=taken_steps,
     )
