@@ -115,6 +115,7 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
     """Print what a training did, for people or for programs. data: as the user named it."""
     from arena.cli.display import clock, short
     from arena.cli.next_steps import next_steps
+    from arena.data.status import refusals
     from arena.data.telemetry import telemetry_lines
 
     progress = result.progress
@@ -127,6 +128,8 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
     )
     for line in telemetry_lines(result.status):
         say(f"  {line}")
+    for warning in (*refusals(progress.members), *result.failures):
+        say(f"WARNING: {warning}")
     say(f"proof: arena verify {result.name} --head {result.head}")
     if result.finished:
         say(f"finished. Next: {next_steps(result.name, data)}")
@@ -141,6 +144,7 @@ def _result_json(result: Any) -> dict[str, Any]:
 
     progress = result.progress
     names = ("name", "role", "frames", "objective", "games", "rating", "copies")
+    names += ("updates", "refused_updates", "failed", "failure")
     return {
         "population": result.name,
         "finished": result.finished,

@@ -84,6 +84,14 @@ def first_start(config: RunConfig, name: str) -> Start:
     return Start(config, checked.spec, notes=notes)
 
 
+def _first_notes(config: RunConfig, checked: CheckedGame) -> list[str]:
+    """Notes on a start without a checkpoint, of a population whose files were there already."""
+    takers = ", ".join(_takers(config))
+    own = f"{takers}: with weights of their own, since no member had any to give yet"
+    warnings = [f"warning: {warning}" for warning in number_warnings(config, checked)]
+    return [own] * bool(takers) + warnings
+
+
 def next_start(
     name: str, paths: PopulationPaths, league: League, overrides: Sequence[str]
 ) -> Start:
@@ -109,12 +117,8 @@ def next_start(
         checkpoint, membership = change_members(
             before, resolved(config), checked.spec, checkpoint, FileSnapshotStore(paths.snapshots)
         )
-    if checkpoint is None and (takers := _takers(config)):
-        notes.append(
-            f"{', '.join(takers)}: with weights of their own, since no member had any to give yet"
-        )
     if checkpoint is None:
-        notes += [f"warning: {warning}" for warning in number_warnings(config, checked)]
+        notes += _first_notes(config, checked)
     edited = changes(before, config)
     notes += [_edit_note(key, *values) for key, values in edited.items()]
     return Start(

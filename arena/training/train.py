@@ -15,7 +15,7 @@ from arena.data.lock import PopulationLock
 from arena.data.logs import log_to
 from arena.data.metrics import MetricsWriter
 from arena.data.paths import PopulationPaths, league_path, population_names, population_paths
-from arena.data.status import RunStatus
+from arena.data.status import RunStatus, failures
 from arena.data.telemetry import TelemetryWriter
 from arena.league.database import League, open_league
 from arena.league.populations import Incarnation, population_head, set_state
@@ -75,8 +75,15 @@ class Result:
         """What the parts of the training did not agree on, in words; None when all agreed."""
         return self.earlier_fault or self.progress.wiring
 
+    @property
+    def failures(self) -> list[str]:
+        """A line for each member that failed, with the reason."""
+        return failures(self.status.members)
+
     def refuse_faults(self) -> None:
-        """Raises: PbtError when the parts of the training did not agree."""
+        """Raises: PbtError when the parts did not agree, or when every member failed."""
+        if len(self.failures) == len(self.status.members):
+            raise PbtError(f"every member failed; {self.failures[0]}")
         if self.wiring is not None:
             raise PbtError(
                 f"wiring fault: {self.wiring}; the training went on and everything is stored, but "
@@ -247,11 +254,12 @@ class _Training:
             except BaseException as error:
                 _give_up(league, incarnation, reporter, error)
                 raise
-            ended = "" if control.goes_on() else "finished" if finished else "stopped and saved"
+            state, ended = _how_it_ended(engine, control, finished)
             if ended:
-                set_state(league, incarnation.population_id, "finished" if finished else "stopped")
+                set_state(league, incarnation.population_id, state)
             self.observe(progress := meter.read(refit=True))
-            return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
+            done, digest = state == "finished", engine.weights_digest()
+            return Result(name, done, progress, reporter.report(ended), digest)
 
     def _loop(
         self,
@@ -291,6 +299,18 @@ class _Training:
         finished = engine.run(between_turns, look)
         engine.controller.certifier.finish()
         return finished
+
+
+def _how_it_ended(engine: Engine, control: SignalControl, finished: bool) -> tuple[str, str]:
+    """(state for the league, words for the status, "" where it goes on at once).
+
+    finished: no member learns any more
+    """
+    members = list(engine.controller.members.values())
+    if finished and all(member.failed for member in members):
+        return "failed", f"failed: every member failed; {members[0].failure}"
+    state = "finished" if finished else "stopped"
+    return state, "" if control.goes_on() else "finished" if finished else "stopped and saved"
 
 
 def _give_up(

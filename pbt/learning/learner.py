@@ -135,8 +135,7 @@ class Learner:
         self.version += bool(norms)
         if not self._adam.is_finite():
             raise EngineError(
-                f"learner of {self.member}: the weights left the range of numbers at version "
-                f"{self.version} ({self._values()}); {advice(self._batch, self.model, self._shaping)}"
+                f"learner of {self.member}: the weights left the range of numbers {self._values()}"
             )
         self._batch = None
         facts = reducer.sum(torch.cat([lags.vector, sums.vector]))
@@ -148,7 +147,6 @@ class Learner:
             lags.largest,
             version=self.version,
             skipped_steps=self.skipped - skipped_before,
-            taken_steps=len(norms),
         )
 
     def _parts(self, batch: Batch) -> Iterator[Batch]:
@@ -281,13 +279,14 @@ class Learner:
         return norm
 
     def _diverged(self) -> str:
-        return (
-            f"learner of {self.member}: {self._skips_in_a_row} updates in a row without a finite "
-            f"gradient at version {self.version} ({self._values()}); {advice(self._batch, self.model, self._shaping)}"
-        )
+        refused = f"{self._skips_in_a_row} updates in a row without a finite gradient"
+        return f"learner of {self.member}: {refused} {self._values()}"
 
     def _values(self) -> str:
-        return ", ".join(f"{name} = {value:g}" for name, value in self.hyperparams.flat().items())
+        """The end of a message: the version, the hyperparameters, and what to change."""
+        values = (f"{name} = {value:g}" for name, value in self.hyperparams.flat().items())
+        todo = advice(self._batch, self.model, self._shaping)
+        return f"at version {self.version} ({', '.join(values)}); {todo}"
 
     def _observe(self, batch: Batch, reducer: Reducer) -> None:
         """Add the batch to the observation statistics.

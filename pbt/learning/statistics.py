@@ -131,13 +131,7 @@ class StepSums:
 
 
 def update_stats(
-    facts: Tensor,
-    norms: Sequence[float],
-    lag_max: int,
-    *,
-    version: int,
-    skipped_steps: int,
-    taken_steps: int,
+    facts: Tensor, norms: Sequence[float], lag_max: int, *, version: int, skipped_steps: int
 ) -> UpdateStats:
     """The statistics, from sums over all shards. facts: [13] float64, LagSums then StepSums."""
     (
@@ -159,6 +153,7 @@ def update_stats(
     target_variance = target_squares / steps - (target / steps) ** 2
     # The value loss is the sum of squared errors.
     error_variance = value / steps - (error / steps) ** 2
+    explained = 1.0 - error_variance / max(target_variance, 1e-12)
     return UpdateStats(
         version=version,
         frames=int(frames),
@@ -169,12 +164,10 @@ def update_stats(
         value=values / steps,
         kl=kl / steps,
         clip_fraction=clipped / steps,
-        explained_variance=1.0 - error_variance / target_variance
-        if target_variance > 1e-12
-        else 0.0,
+        explained_variance=explained if target_variance > 1e-12 else 0.0,
         grad_norm=sum(norms) / max(len(norms), 1),
         lag_mean=lag / max(rows, 1.0),
         lag_max=lag_max,
         skipped_steps=skipped_steps,
-        taken_steps=taken_steps,
+        taken_steps=len(norms),
     )

@@ -103,4 +103,6 @@ class Member:
     def load(cls, state: dict[str, Any]) -> Self:
         """Read what `state` returned; those of earlier versions lack the later fields."""
         later = ("failed", "failure", "updates", "refused_updates")
-        return cls(**{f.name: state[f.name] for f in fields(cls) if f.name in state or f.name not in later})
+        return cls(
+            **{f.name: state[f.name] for f in fields(cls) if f.name in state or f.name not in later}
+        )

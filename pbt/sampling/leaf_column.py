@@ -62,4 +62,4 @@ class LeafColumn:
                 return bool(np.vdot(part, part) <= _LARGEST_SQUARED)
         elif self._narrow or part.dtype != self.leaf.dtype or part.dtype.kind == "f":
             return self._narrow and part.dtype == self.leaf.dtype
-        return bool(-LARGEST <= part.min() and part.max() <= LARGEST)
+        return bool(part.min() >= -LARGEST and part.max() <= LARGEST)

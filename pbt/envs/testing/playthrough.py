@@ -184,6 +184,23 @@ class Referee:
             )
         self.digest.update(repr((ranking, outcome.points, outcome.reason)).encode())
 
+    def playthrough(
+        self, error: EnvError | None, outcome: Outcome | None, decisions: int, step_s: float
+    ) -> Playthrough:
+        """The game as it was judged; the values that the referee does not know are given."""
+        return Playthrough(
+            seed=self._seed,
+            problems=(*self.problems, *([str(error)] if error is not None else [])),
+            unusable=tuple(self.unusable),
+            warnings=dict(self.warnings),
+            error=error,
+            decisions=decisions,
+            step_s=step_s,
+            digest=self.digest.hexdigest(),
+            outcome=outcome,
+            returns=tuple(self.returns),
+        )
+
 
 def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: int) -> Playthrough:
     """Play one game and judge it. Never raises for what the game does.
@@ -220,18 +237,7 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
     except Exception as raised:  # noqa: BLE001
         error = env_error(name, seed, steps, acting, raised)
         error.__cause__ = raised
-    return Playthrough(
-        seed=seed,
-        problems=(*referee.problems, *([str(error)] if error is not None else [])),
-        unusable=tuple(referee.unusable),
-        warnings=dict(referee.warnings),
-        error=error,
-        decisions=decisions,
-        step_s=step_s,
-        digest=referee.digest.hexdigest(),
-        outcome=outcome,
-        returns=tuple(referee.returns),
-    )
+    return referee.playthrough(error, outcome, decisions, step_s)
 
 
 def _timed(call: Callable[[T], list[SeatTurn]], argument: T) -> tuple[list[SeatTurn], float]:
