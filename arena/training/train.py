@@ -254,12 +254,11 @@ class _Training:
             except BaseException as error:
                 _give_up(league, incarnation, reporter, error)
                 raise
-            state, ended = _how_it_ended(engine, control, finished)
+            finished, state, ended = _how_it_ended(engine, control, finished)
             if ended:
                 set_state(league, incarnation.population_id, state)
             self.observe(progress := meter.read(refit=True))
-            done, digest = state == "finished", engine.weights_digest()
-            return Result(name, done, progress, reporter.report(ended), digest)
+            return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
 
     def _loop(
         self,
@@ -301,16 +300,16 @@ class _Training:
         return finished
 
 
-def _how_it_ended(engine: Engine, control: SignalControl, finished: bool) -> tuple[str, str]:
-    """(state for the league, words for the status, "" where it goes on at once).
+def _how_it_ended(engine: Engine, control: SignalControl, done: bool) -> tuple[bool, str, str]:
+    """(whether it finished, state for the league, words for the status).
 
-    finished: no member learns any more
+    done: no member learns any more. The words are "" where it goes on at once.
     """
     members = list(engine.controller.members.values())
-    if finished and all(member.failed for member in members):
-        return "failed", f"failed: every member failed; {members[0].failure}"
-    state = "finished" if finished else "stopped"
-    return state, "" if control.goes_on() else "finished" if finished else "stopped and saved"
+    if done and all(member.failed for member in members):
+        return False, "failed", f"failed: every member failed; {members[0].failure}"
+    words = "finished" if done else "stopped and saved"
+    return done, "finished" if done else "stopped", "" if control.goes_on() else words
 
 
 def _give_up(
