@@ -143,8 +143,10 @@ def _result_json(result: Any) -> dict[str, Any]:
     from arena.data.telemetry import stage_seconds
 
     progress = result.progress
-    names = ("name", "role", "frames", "objective", "games", "rating", "copies")
-    names += ("updates", "refused_updates", "failed", "failure")
+    names = [
+        *("name", "role", "frames", "objective", "games", "rating", "copies"),
+        *("updates", "refused_updates", "failed", "failure"),
+    ]
     return {
         "population": result.name,
         "finished": result.finished,

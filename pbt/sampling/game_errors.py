@@ -21,7 +21,7 @@ def error_text(error: EnvError) -> str:
             f"over; of the last one: {error}"
         )
     if isinstance(error, NumberError):
-        return f"{error}; `arena env check` finds such numbers"
+        return f"{error}; `arena env check` finds such numbers, rare ones with more --seeds"
     return f"{error}\n{''.join(traceback.format_exception(error.__cause__ or error))}".rstrip()
 
 

@@ -134,8 +134,8 @@ class Referee:
             self._note_problem(f"{seat}: {problem}")
         if formal[0] or formal[2]:
             return
-        if problem := turn_problems.number_problem(codec, terms, turn):
-            self._note_problem(f"{seat}: {problem}")
+        if useless := turn_problems.number_problem(codec, terms, turn):
+            self._note_problem(f"{seat}: {useless}")
             self.unusable.append(self.problems[-1])
             return
         for warning in turn_problems.observation_warnings(role, codec, turn):
