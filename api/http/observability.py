@@ -26,34 +26,48 @@ class Observed:
             ["route", "method", "status"],
             registry=registry,
         )
-        member, process = ("population", "member"), ("population", "process")
-        self.streams = self._gauge("sse_clients", "Open event streams")
-        self.populations = self._gauge("populations", "Populations by state", "state")
-        self.frames = self._gauge("env_frames", "Frames of the members that it has", "population")
-        self.rows = self._gauge(
-            "rows_trained", "Rows trained on, since the population began", "population"
+        self.streams = Gauge("arena_sse_clients", "Open event streams", registry=registry)
+        self.populations = Gauge(
+            "arena_populations", "Populations by state", ["state"], registry=registry
         )
+        frames = "Frames of the members that it has"
+        self.frames = Gauge("arena_env_frames", frames, ["population"], registry=registry)
+        trained = "Rows trained on, since the population began"
+        self.rows = Gauge("arena_rows_trained", trained, ["population"], registry=registry)
         unused = "Rows made for nothing, since the population began"
-        self.dropped = self._gauge("rows_dropped", unused, "population", "reason")
-        lag = "Mean lag of each member's newest update"
-        self.lag = self._gauge("policy_lag_versions", lag, *member)
-        taken = "Optimiser steps of each member, since the population began"
-        self.updates = self._gauge("updates", taken, *member)
-        refused = "Steps refused because a loss or a gradient was not finite"
-        self.updates_refused = self._gauge("updates_refused", refused, *member)
+        self.dropped = Gauge(
+            "arena_rows_dropped", unused, ["population", "reason"], registry=registry
+        )
         restarts = "Restarts of each process of the running training"
-        self.worker_restarts = self._gauge("worker_restarts", restarts, *process)
+        self.worker_restarts = Gauge(
+            "arena_worker_restarts", restarts, ["population", "process"], registry=registry
+        )
         ends = "Trainers that ended by themselves"
         self.trainer_ends = prometheus_client.Counter(
             "arena_trainer_ends", ends, ["reason"], registry=registry
         )
         age = "Age of the newest checkpoint"
-        self.checkpoint_age = self._gauge("checkpoint_age_seconds", age, "population")
-        self.wal_bytes = self._gauge("db_wal_bytes", "The league's write-ahead log")
-        self.free_bytes = self._gauge("disk_free_bytes", "Free space where the data lie")
+        self.checkpoint_age = Gauge(
+            "arena_checkpoint_age_seconds", age, ["population"], registry=registry
+        )
+        log = "The league's write-ahead log"
+        self.wal_bytes = Gauge("arena_db_wal_bytes", log, registry=registry)
+        free = "Free space where the data lie"
+        self.free_bytes = Gauge("arena_disk_free_bytes", free, registry=registry)
+        self._of_members(registry)
 
-    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        return Gauge(f"arena_{name}", text, labels, registry=self.registry)
+    def _of_members(self, registry: CollectorRegistry) -> None:
+        """Make the gauges that every member has."""
+        lag = "Mean lag of each member's newest update"
+        self.lag = Gauge(
+            "arena_policy_lag_versions", lag, ["population", "member"], registry=registry
+        )
+        taken = "Optimiser steps of each member, since the population began"
+        self.updates = Gauge("arena_updates", taken, ["population", "member"], registry=registry)
+        refused = "Steps refused because a loss or a gradient was not finite"
+        self.updates_refused = Gauge(
+            "arena_updates_refused", refused, ["population", "member"], registry=registry
+        )
 
     def count(self, states: Iterable[str]) -> None:
         """Set the number of populations in each state. states: one for each population.
