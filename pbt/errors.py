@@ -8,6 +8,7 @@ PbtError
 ├── EnvError             a game broke its contract, or raised
 │   ├── EnvNameError     a name that names no game
 │   ├── EnvOptionsError  env.options that the game does not take
+│   ├── NumberError      a number of a game that cannot be learned from
 │   └── EnvCrash         the process of a game's engine ended: the game is lost, the table goes on
 ├── SnapshotError        weights that are missing, damaged or of another shape
 ├── CheckpointError      a checkpoint that is missing, damaged or foreign
@@ -75,6 +76,10 @@ class EnvOptionsError(EnvError):
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("env.options: " + "; ".join(self.problems))
+
+
+class NumberError(EnvError):
+    """A number in an observation or a reward that cannot be learned from (`pbt.envs.numbers`)."""
 
 
 class EnvCrash(EnvError):

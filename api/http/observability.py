@@ -38,10 +38,6 @@ class Observed:
         self.dropped = Gauge(
             "arena_rows_dropped", unused, ["population", "reason"], registry=registry
         )
-        lag = "Mean lag of each member's newest update"
-        self.lag = Gauge(
-            "arena_policy_lag_versions", lag, ["population", "member"], registry=registry
-        )
         restarts = "Restarts of each process of the running training"
         self.worker_restarts = Gauge(
             "arena_worker_restarts", restarts, ["population", "process"], registry=registry
@@ -58,6 +54,20 @@ class Observed:
         self.wal_bytes = Gauge("arena_db_wal_bytes", log, registry=registry)
         free = "Free space where the data lie"
         self.free_bytes = Gauge("arena_disk_free_bytes", free, registry=registry)
+        self._of_members(registry)
+
+    def _of_members(self, registry: CollectorRegistry) -> None:
+        """Make the gauges that every member has."""
+        lag = "Mean lag of each member's newest update"
+        self.lag = Gauge(
+            "arena_policy_lag_versions", lag, ["population", "member"], registry=registry
+        )
+        taken = "Optimiser steps of each member, since the population began"
+        self.updates = Gauge("arena_updates", taken, ["population", "member"], registry=registry)
+        refused = "Steps refused because a loss or a gradient was not finite"
+        self.updates_refused = Gauge(
+            "arena_updates_refused", refused, ["population", "member"], registry=registry
+        )
 
     def count(self, states: Iterable[str]) -> None:
         """Set the number of populations in each state. states: one for each population.
@@ -80,6 +90,10 @@ class Observed:
             for member in status.members
             if member.lag is not None
         }
+        for member in status.members:
+            if member.updates or member.refused_updates:
+                values[self.updates, member.name] = member.updates
+                values[self.updates_refused, member.name] = member.refused_updates
         values |= {
             (self.worker_restarts, process.name): process.restarts for process in status.processes
         }
@@ -99,6 +113,8 @@ class Observed:
             self.rows,
             self.dropped,
             self.lag,
+            self.updates,
+            self.updates_refused,
             self.worker_restarts,
             self.checkpoint_age,
         ):

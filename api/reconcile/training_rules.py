@@ -148,6 +148,7 @@ def _to_start(facts: Facts) -> Ruling:
 # --- why a trainer ended --------------------------------------------------------------------------
 
 USAGE = 2
+ALL_FAILED = "every member failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,10 @@ def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = Fals
         return End("killed", f"killed by {signal.Signals(-code).name}")
     if code == USAGE:
         return End("config", last, lasting=True)
-    if "EnvError" in text or "EnvCrash" in text:
+    if ALL_FAILED in text:
+        # Each start of it saves, so that a new one would be tried for ever.
+        return End("crashed", last, lasting=True)
+    if any(error in text for error in ("EnvError", "EnvCrash", "NumberError")):
         return End("game", last)
     return End("crashed", last)
 

@@ -72,11 +72,15 @@ class PatchBody(Body):
 class MemberStatus(BaseModel):
     """A member as its trainer reported it last.
 
-    name    its name
-    frames  that it has trained
-    lag     mean lag of its newest update, in versions
-    state   "learning", "finished" or "failed"
-    ranked  the number that PBT ranks, in the status's `ranked_by`; null before any game counts
+    name             its name
+    frames           that it has trained
+    lag              mean lag of its newest update, in versions
+    state            "learning", "finished" or "failed"
+    ranked           the number that PBT ranks, in the status's `ranked_by`; null before any game
+                     counts
+    updates          optimiser steps that were taken since the population began
+    refused_updates  steps that were not taken, because a loss or a gradient was not finite
+    failure          why it failed; empty while it has not
     """
 
     name: str
@@ -84,6 +88,9 @@ class MemberStatus(BaseModel):
     lag: float | None
     state: str
     ranked: float | None = None
+    updates: int = 0
+    refused_updates: int = 0
+    failure: str = ""
 
 
 class PopulationSpec(BaseModel):

@@ -79,6 +79,8 @@ class HealthBody(BaseModel):
     checkpoint_age_s  seconds since the newest checkpoint, null without one
     processes         of the training
     rows              of experience
+    updates           optimiser steps that all members took since the population began
+    refused_updates   steps that were not taken, because a loss or a gradient was not finite
     warnings          problems, in words
     """
 
@@ -89,6 +91,8 @@ class HealthBody(BaseModel):
     checkpoint_age_s: float | None
     processes: list[ProcessBody]
     rows: RowsBody | None
+    updates: int
+    refused_updates: int
     warnings: list[str]
 
 
@@ -182,6 +186,7 @@ def health(here: Here, name: PopulationName) -> HealthBody:
     row, view = get_supervised(here.league, name), _look(here, name)
     status = None if view is None else view.status
     running = view is not None and view.running
+    members = () if status is None else status.members
     return HealthBody(
         running=running,
         placement=None if status is None else status.placement,
@@ -190,6 +195,8 @@ def health(here: Here, name: PopulationName) -> HealthBody:
         checkpoint_age_s=checkpoint_age_s(here.paths(name).checkpoints),
         processes=processes_of(status, alive=running),
         rows=None if status is None else RowsBody(**asdict(status.rows)),
+        updates=sum(member.updates for member in members),
+        refused_updates=sum(member.refused_updates for member in members),
         warnings=warnings(row, status, time.time()),
     )
 

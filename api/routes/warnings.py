@@ -1,6 +1,6 @@
 """Warnings about a population, in words. Pure."""
 
-from arena.data.status import STALE_AFTER_S, RunStatus
+from arena.data.status import STALE_AFTER_S, RunStatus, failures, refusals
 from arena.league.supervised import Supervised
 
 DROPPED_SHARE = 0.05
@@ -30,11 +30,7 @@ def warnings(row: Supervised, status: RunStatus | None, now: float) -> list[str]
         )
     if status is None:
         return texts
-    texts += [
-        f"{member.name} failed, and learns no more"
-        for member in status.members
-        if member.state == "failed"
-    ]
+    texts += failures(status.members) + refusals(status.members)
     if row.state == "running" and not status.ended:
         texts += _of_trainer(status, now)
     return texts

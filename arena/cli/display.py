@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from arena.data.status import refusals
 from arena.training.progress import MemberProgress, Progress
 from arena.training.strengths import Strength
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
@@ -62,7 +63,8 @@ class Display:
             trouble = f"  TROUBLE: {progress.trouble}" if progress.trouble else ""
             restarts = f"  {progress.restarts}" if progress.restarts else ""
             wiring = f"  WIRING FAULT: {progress.wiring}" if progress.wiring else ""
-            line = self._line(progress) + trouble + wiring + restarts
+            refused = "".join(f"  WARNING: {text}" for text in refusals(progress.members))
+            line = self._line(progress) + trouble + wiring + refused + restarts
             self._console.print(line, highlight=False, soft_wrap=True)
 
     def _picture(self, progress: Progress) -> list[Table | Text | ProgressBar]:
@@ -90,6 +92,7 @@ class Display:
             )
         if progress.wiring:
             lines.append(Text(f"WIRING FAULT: {progress.wiring}", style="bold red"))
+        lines += [Text(f"WARNING: {text}", style="yellow") for text in refusals(progress.members)]
         if progress.restarts:
             lines.append(Text(progress.restarts, style="yellow"))
         # The bar stands last: it does not end its line, so text behind it would be cut off.

@@ -125,7 +125,11 @@ def report_lines(report: CheckReport) -> list[str]:
         ("objective", _objective(report)),
         ("speed", _speed(report)),
     )
-    lines = [report.name, *(f"  {fact:<13} {value}" for fact, value in facts if value)]
+    lines = [
+        report.name,
+        *(f"  {fact:<13} {value}" for fact, value in facts if value),
+        *(f"warning: {warning}" for warning in report.warnings),
+    ]
     if report.ok:
         return [*lines, "keeps the contract"]
     return [

@@ -11,7 +11,17 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table
 from arena.data.paths import data_dir, population_names, population_paths
-from arena.data.status import MemberRow, PopulationView, ProcessRow, look, look_json
+from arena.data.status import (
+    MemberRow,
+    PopulationView,
+    ProcessRow,
+    RunStatus,
+    failures,
+    look,
+    look_json,
+    refusals,
+    updates_line,
+)
 from arena.data.telemetry import STAGES
 from pbt.errors import PlayerError
 from pbt.objective import OBJECTIVE_WORDS
@@ -58,10 +68,10 @@ def print_status(view: PopulationView, logs: str) -> None:
     for line in headlines(view, logs):
         print(line)
     reported = view.status
-    if reported is not None and not view.starting and reported.wiring:
-        print(f"WIRING FAULT: {reported.wiring}; `arena rounds wiring {view.population}` lists all")
     if reported is None or view.starting:
         return
+    for warning in warning_lines(reported):
+        print(warning)
     columns = (
         "process",
         ">pid",
@@ -83,6 +93,8 @@ def print_status(view: PopulationView, logs: str) -> None:
         ("member", ">frames", ">lag", f">{number}", "state"),
         [status_cells(row) for row in reported.members],
     )
+    if (updates := updates_line(reported.members)) is not None:
+        print(updates)
     rows = reported.rows
     dropped = (
         ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
@@ -91,6 +103,15 @@ def print_status(view: PopulationView, logs: str) -> None:
         f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} "
         f"standing; dropped: {dropped}"
     )
+
+
+def warning_lines(reported: RunStatus) -> list[str]:
+    """What does not work as it should."""
+    fault = (
+        f"WIRING FAULT: {reported.wiring}; `arena rounds wiring {reported.population}` lists all"
+    )
+    warnings = (*refusals(reported.members), *failures(reported.members))
+    return [fault] * bool(reported.wiring) + [f"WARNING: {warning}" for warning in warnings]
 
 
 def headlines(view: PopulationView, logs: str) -> list[str]:

@@ -115,6 +115,7 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
     """Print what a training did, for people or for programs. data: as the user named it."""
     from arena.cli.display import clock, short
     from arena.cli.next_steps import next_steps
+    from arena.data.status import refusals
     from arena.data.telemetry import telemetry_lines
 
     progress = result.progress
@@ -127,6 +128,8 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
     )
     for line in telemetry_lines(result.status):
         say(f"  {line}")
+    for warning in (*refusals(progress.members), *result.failures):
+        say(f"WARNING: {warning}")
     say(f"proof: arena verify {result.name} --head {result.head}")
     if result.finished:
         say(f"finished. Next: {next_steps(result.name, data)}")
@@ -140,7 +143,10 @@ def _result_json(result: Any) -> dict[str, Any]:
     from arena.data.telemetry import stage_seconds
 
     progress = result.progress
-    names = ("name", "role", "frames", "objective", "games", "copies")
+    names = [
+        *("name", "role", "frames", "objective", "games", "copies"),
+        *("updates", "refused_updates", "failed", "failure"),
+    ]
     return {
         "population": result.name,
         "finished": result.finished,

@@ -5,10 +5,10 @@ The command line and the service read the file. Needs no torch.
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from arena.data.lock import holder
 from arena.data.paths import PopulationPaths
@@ -64,11 +64,16 @@ class ProcessRow:
 class MemberRow:
     """The status of one member.
 
-    name    name of the member
-    frames  its clock
-    lag     mean policy lag of its newest update, in versions of the weights; None before one
-    state   "learning", "finished" or "failed"
-    ranked  the number that PBT ranks, in the run's `ranked_by`; None before any game counts
+    name             name of the member
+    frames           its clock
+    lag              mean policy lag of its newest update, in versions of the weights; None before
+                     one
+    state            "learning", "finished" or "failed"
+    ranked           the number that PBT ranks, in the run's `ranked_by`; None before any game
+                     counts
+    updates          optimiser steps that were taken since the population began
+    refused_updates  steps that were not taken, because a loss or a gradient was not finite
+    failure          why it failed; "" while it has not
     """
 
     name: str
@@ -76,6 +81,9 @@ class MemberRow:
     lag: float | None
     state: str
     ranked: float | None = None
+    updates: int = 0
+    refused_updates: int = 0
+    failure: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,46 @@ class RunStatus:
                 "rows": RowCounts(**table["rows"]),
             }
         )
+
+
+class Updating(Protocol):
+    """What a member's row says of its updates."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def updates(self) -> int: ...
+
+    @property
+    def refused_updates(self) -> int: ...
+
+
+def refusals(members: Iterable[Updating]) -> list[str]:
+    """A warning for each member that had updates refused."""
+    return [
+        f"{member.name}: {member.refused_updates:,} of "
+        f"{member.updates + member.refused_updates:,} updates were refused, because a loss or a "
+        "gradient was not finite"
+        for member in members
+        if member.refused_updates
+    ]
+
+
+def updates_line(members: Sequence[Updating]) -> str | None:
+    """How many updates all members together took, and how many were refused; None before any."""
+    taken = sum(member.updates for member in members)
+    refused = sum(member.refused_updates for member in members)
+    return f"updates: {taken:,} taken, {refused:,} refused" if taken or refused else None
+
+
+def failures(members: Iterable[MemberRow]) -> list[str]:
+    """A warning for each member that failed, with the reason where it is known."""
+    return [
+        f"{member.name} failed, and learns no more" + f": {member.failure}" * bool(member.failure)
+        for member in members
+        if member.state == "failed"
+    ]
 
 
 def write_status(path: Path, status: RunStatus) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self, TextIO
 
 from arena.data.json_lines import open_to_append, read_lines, to_line
-from arena.data.status import ProcessRow, RunStatus
+from arena.data.status import ProcessRow, RunStatus, updates_line
 
 TELEMETRY_FILE = "telemetry.jsonl"
 STAGES = {
@@ -126,7 +126,7 @@ def telemetry_csv(folder: Path, out: TextIO) -> int:
 
 
 def telemetry_lines(status: RunStatus) -> list[str]:
-    """Lines printed at the end of a run: the rows, then one line per kind of process."""
+    """Lines printed at the end of a run: the rows, a line per kind of process, the updates."""
     rows = status.rows
     dropped = (
         ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
@@ -144,6 +144,8 @@ def telemetry_lines(status: RunStatus) -> list[str]:
         )
         extra = f"; {queue} waiting" * bool(queue) + f"; restarts: {restarts}" * bool(restarts)
         lines.append(f"{len(processes)} x {kind}: {shares_text(stage_seconds(processes))}{extra}")
+    if (updates := updates_line(status.members)) is not None:
+        lines.append(updates)
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Checks a config against its game, and its objective against what the game pays."""
+"""Checks a config against its game: its objective against what the game pays, and its numbers."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,18 @@ from pbt.config.schema import RunConfig
 from pbt.config.semantics import check_against_game
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, declared_objective
+from pbt.envs.names import OPENSPIEL
+from pbt.envs.testing.check import first_warnings
 from pbt.envs.testing.objectives import ObjectiveJudgement, judge_objective
-from pbt.errors import ConfigError, EnvNameError, EnvOptionsError
+from pbt.envs.testing.playthrough import Referee, play
+from pbt.errors import ConfigError, EnvNameError, EnvOptionsError, NumberError
 from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.runtime.devices import check_devices
 from pbt.sampling.filming import check_filming
+
+# A look before a training: this many games of at most this many steps.
+NUMBER_GAMES = 3
+NUMBER_STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -69,3 +76,28 @@ def judged_objective(config: RunConfig, checked: CheckedGame) -> ObjectiveJudgem
         return judge_objective(checked.spec, game, objective)
     finally:
         game.close()
+
+
+def number_warnings(config: RunConfig, checked: CheckedGame) -> list[str]:
+    """What training takes of a game though it is not what the game's spaces say.
+
+    A few games are played. Those that come with this package are known to be right.
+
+    Raises: NumberError for numbers that cannot be learned from; EnvError for a game whose own code
+    fails.
+    """
+    name = checked.spec.name
+    if name in registry.BUILTIN or name.startswith(OPENSPIEL):
+        return []
+    game = checked.spec.make(**config.env.options)
+    try:
+        referee = Referee(game)
+        played = [play(referee, name, seed, seed, NUMBER_STEPS) for seed in range(NUMBER_GAMES)]
+    finally:
+        game.close()
+    for one in played:
+        if one.error is not None:
+            raise one.error
+        if one.unusable:
+            raise NumberError(f"game {name!r}, {one.unusable[0]}; `arena env check` lists all")
+    return list(first_warnings(played))

@@ -23,17 +23,20 @@ DOWN = "down"
 class MemberProgress:
     """The progress of one member.
 
-    name          of the member
-    role          that it plays
-    frames        on its clock
-    frames_per_s  over the last seconds
-    objective     the value that PBT ranks
-    games         number of games that the objective is taken over
-    rating        the strength of its newest snapshot that has one; None before any
-    copies        how often it copied another member
-    last_event    the newest event in words
-    finished      it has reached its stop
-    failed        its learner failed for good
+    name             of the member
+    role             that it plays
+    frames           on its clock
+    frames_per_s     over the last seconds
+    objective        the value that PBT ranks
+    games            number of games that the objective is taken over
+    rating           the strength of its newest snapshot that has one; None before any
+    copies           how often it copied another member
+    last_event       the newest event in words
+    finished         it has reached its stop
+    failed           its learner failed for good
+    updates          optimiser steps that were taken since the population began
+    refused_updates  steps that were not taken, because a loss or a gradient was not finite
+    failure          why it failed; "" while it has not
     """
 
     name: str
@@ -47,6 +50,9 @@ class MemberProgress:
     last_event: str
     finished: bool
     failed: bool = False
+    updates: int = 0
+    refused_updates: int = 0
+    failure: str = ""
 
 
 @dataclass(frozen=True)
@@ -155,6 +161,9 @@ class ProgressMeter:
             member.last_event,
             member.finished,
             member.failed,
+            member.updates,
+            member.refused_updates,
+            member.failure,
         )
 
 

@@ -12,7 +12,7 @@ from arena.league.chain import chain_of_population, has_head
 from arena.league.database import League
 from arena.league.summaries import list_populations
 from arena.machine import usable_cores
-from arena.training.game_check import CheckedGame, checked_game, judged_objective
+from arena.training.game_check import CheckedGame, checked_game, judged_objective, number_warnings
 from arena.training.membership import Membership, change_members, settled
 from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.load import config_from_table
@@ -80,7 +80,16 @@ def first_start(config: RunConfig, name: str) -> Start:
     if judged.hint and judged.better:
         number = OBJECTIVE_WORDS[judged.better].number
         notes = [f'{judged.hint}; objective = "{judged.better}" would rank by the {number}']
+    notes += [f"warning: {warning}" for warning in number_warnings(config, checked)]
     return Start(config, checked.spec, notes=notes)
+
+
+def _first_notes(config: RunConfig, checked: CheckedGame) -> list[str]:
+    """Notes on a start without a checkpoint, of a population whose files were there already."""
+    takers = ", ".join(_takers(config))
+    own = f"{takers}: with weights of their own, since no member had any to give yet"
+    warnings = [f"warning: {warning}" for warning in number_warnings(config, checked)]
+    return [own] * bool(takers) + warnings
 
 
 def next_start(
@@ -108,10 +117,8 @@ def next_start(
         checkpoint, membership = change_members(
             before, resolved(config), checked.spec, checkpoint, FileSnapshotStore(paths.snapshots)
         )
-    if checkpoint is None and (takers := _takers(config)):
-        notes.append(
-            f"{', '.join(takers)}: with weights of their own, since no member had any to give yet"
-        )
+    if checkpoint is None:
+        notes += _first_notes(config, checked)
     edited = changes(before, config)
     notes += [_edit_note(key, *values) for key, values in edited.items()]
     return Start(

@@ -99,13 +99,16 @@ class StatusReporter:
 
     def _member_row(self, name: str, frames: int) -> MemberRow:
         controller = self._engine.controller
-        score = controller.window.mean(name)
+        member, score = controller.members[name], controller.window.mean(name)
         return MemberRow(
             name,
             frames,
             self._sink.lags.get(name),
-            member_state(controller.members[name]),
+            member_state(member),
             score.objective if score.games else None,
+            member.updates,
+            member.refused_updates,
+            member.failure,
         )
 
 

@@ -16,7 +16,7 @@ from arena.data.lock import PopulationLock
 from arena.data.logs import log_to
 from arena.data.metrics import MetricsWriter
 from arena.data.paths import PopulationPaths, league_path, population_names, population_paths
-from arena.data.status import RunStatus
+from arena.data.status import RunStatus, failures
 from arena.data.telemetry import TelemetryWriter
 from arena.league.database import League, open_league
 from arena.league.populations import Incarnation, population_head, set_state
@@ -76,8 +76,15 @@ class Result:
         """What the parts of the training did not agree on, in words; None when all agreed."""
         return self.earlier_fault or self.progress.wiring
 
+    @property
+    def failures(self) -> list[str]:
+        """A line for each member that failed, with the reason."""
+        return failures(self.status.members)
+
     def refuse_faults(self) -> None:
-        """Raises: PbtError when the parts of the training did not agree."""
+        """Raises: PbtError when the parts did not agree, or when every member failed."""
+        if len(self.failures) == len(self.status.members):
+            raise PbtError(f"every member failed; {self.failures[0]}")
         if self.wiring is not None:
             raise PbtError(
                 f"wiring fault: {self.wiring}; the training went on and everything is stored, but "
@@ -252,9 +259,9 @@ class _Training:
             except BaseException as error:
                 _give_up(league, incarnation, reporter, error)
                 raise
-            ended = "" if control.goes_on() else "finished" if finished else "stopped and saved"
+            finished, state, ended = _how_it_ended(engine, control, finished)
             if ended:
-                set_state(league, incarnation.population_id, "finished" if finished else "stopped")
+                set_state(league, incarnation.population_id, state)
             self.observe(progress := meter.read(refit=True))
             return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
 
@@ -296,6 +303,18 @@ class _Training:
         finished = engine.run(between_turns, look)
         engine.controller.certifier.finish()
         return finished
+
+
+def _how_it_ended(engine: Engine, control: SignalControl, done: bool) -> tuple[bool, str, str]:
+    """(whether it finished, state for the league, words for the status).
+
+    done: no member learns any more. The words are "" where it goes on at once.
+    """
+    members = list(engine.controller.members.values())
+    if done and all(member.failed for member in members):
+        return False, "failed", f"failed: every member failed; {members[0].failure}"
+    words = "finished" if done else "stopped and saved"
+    return done, "finished" if done else "stopped", "" if control.goes_on() else words
 
 
 def _give_up(

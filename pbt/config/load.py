@@ -6,6 +6,7 @@ callers need; `read_config` also says where each value came from.
 
 import copy
 import json
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
+from pbt.config.float32 import LEAST_FLOAT
 from pbt.config.problems import did_you_mean, field_problems
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
@@ -126,11 +128,19 @@ def _parse_file(path: Path) -> Table:
             str(path), [f"{path}: cannot be read ({error.strerror}); check its permissions"]
         ) from None
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=_parse_float)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(str(path), [_syntax_problem(text, str(error))]) from None
     except RecursionError:
         raise ConfigError(str(path), ["nested far too deep; a config has three levels"]) from None
+
+
+def _parse_float(text: str) -> float:
+    """The number, which is not 0 unless the text says so: `float32_problems` must see it."""
+    number, digits = float(text), text.lower().partition("e")[0]
+    if number == 0.0 and digits.strip("+-0._"):
+        return math.copysign(LEAST_FLOAT, number)
+    return number
 
 
 def _syntax_problem(text: str, message: str) -> str:
@@ -201,7 +211,7 @@ def _parse_override(override: str) -> tuple[list[str], Any]:
 
 def _parse_value(text: str) -> Any:
     try:
-        parsed = tomllib.loads(f"value = {text}")
+        parsed = tomllib.loads(f"value = {text}", parse_float=_parse_float)
     except tomllib.TOMLDecodeError:
         if text and not text.startswith(_OPENS_A_TOML_VALUE) and "\n" not in text:
             return text

@@ -4,6 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from pbt.config.float32 import float32_problem, float32_problems
 from pbt.config.learning import LearningConfig, ModelConfig, SamplingConfig
 from pbt.config.population import (
     MatchmakingConfig,
@@ -68,7 +69,7 @@ class RunConfig(Section):
 
     def _contradictions(self) -> list[str]:
         """Cross-field problems, one line each: ``place = found: expected; what to do``."""
-        problems = self._batch_problems()
+        problems = float32_problems(self) + self._batch_problems() + self._reward_problems()
         if self.model.encoder == "mlp" and self.model.conv:
             problems.append(
                 'model.conv: has layers, but encoder = "mlp" uses none; remove them, or set '
@@ -97,6 +98,23 @@ class RunConfig(Section):
                 f"{self.pbt.score_games}, so no member is ever ranked"
             )
         return problems
+
+    def _reward_problems(self) -> list[str]:
+        """Shaping weights that `learning.reward_scale` makes infinite or 0, one line each."""
+        scale = self.learning.reward_scale
+        weights = {"learning.shaping": self.learning.shaping}
+        for name, override in self.members.items():
+            weights[f"members.{name}.shaping"] = override.shaping
+            for number, step in enumerate(override.schedule):
+                weights[f"members.{name}.schedule[{number}].shaping"] = step.shaping
+        return [
+            f"{place}.{term} = {weight!r}: times learning.reward_scale = {scale!r}, {problem}"
+            for place, terms in weights.items()
+            for term, weight in terms.items()
+            if (problem := float32_problem(weight * scale))
+            and not float32_problem(weight)
+            and not float32_problem(scale)
+        ]
 
     def _batch_problems(self) -> list[str]:
         """What is wrong with the sizes of slots, batches and minibatches, at most one line."""

@@ -78,7 +78,11 @@ def _leaves(space: gymnasium.Space[Any], path: Path) -> Iterator[tuple[Path, Lea
 
 
 class ObservationCodec:
-    """Writes observations of one space into the columns of a slab."""
+    """Writes observations of one space into the columns of a slab.
+
+    leaves  of the space, in order
+    paths   where each leaf stands inside an observation
+    """
 
     def __init__(self, space: gymnasium.Space[Any]) -> None:
         pairs = list(_leaves(space, ()))
@@ -88,14 +92,14 @@ class ObservationCodec:
                 "least a constant Box of shape (1,)"
             )
         self.leaves: tuple[Leaf, ...] = tuple(leaf for _, leaf in pairs)
-        self._paths: tuple[Path, ...] = tuple(path for path, _ in pairs)
-        self._single = len(pairs) == 1 and self._paths[0] == ()
+        self.paths: tuple[Path, ...] = tuple(path for path, _ in pairs)
+        self._single = len(pairs) == 1 and self.paths[0] == ()
 
     def split(self, observation: Any) -> tuple[Any, ...]:
         """The observation's leaves, in the order of `leaves`, as the game gave them."""
         if self._single:
             return (observation,)
-        return tuple(_at(observation, path) for path in self._paths)
+        return tuple(_at(observation, path) for path in self.paths)
 
     def arrays(self, observation: Any) -> dict[str, NDArray[Any]]:
         """The observation's leaves by name, as arrays of the leaf's shape and dtype."""

@@ -16,6 +16,7 @@ from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning import losses
 from pbt.learning.batch import Batch, zeroed_observations
+from pbt.learning.divergence import advice
 from pbt.learning.optimizer import FlatAdam
 from pbt.learning.reducer import Reducer, SingleReducer
 from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, update_stats
@@ -28,7 +29,6 @@ from pbt.seeding import Key, generator
 from pbt.transport.staging import to_host
 
 MAX_SKIPS_IN_A_ROW = 10
-LOWER = "lower learning.learning_rate, or look for nan in the game's observations and rewards"
 _CLOCKS = "clocks"
 
 
@@ -57,7 +57,7 @@ class Learner:
         key             (run seed, ..., member): seeds the shuffles, names the member in errors
         stop_at_frames  where `config.anneal_to` is reached, None = nothing is annealed
         """
-        if not key or not isinstance(key[0], int):
+        if len(key) < 2 or not isinstance(key[0], int):
             raise EngineError(f"learner: key = {key!r}; expected (run seed, ..., member)")
         self.model = model
         self.config = config
@@ -68,6 +68,7 @@ class Learner:
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
         self._entropy_coef = 0.0
+        self._batch: Batch | None = None  # trained on at the moment, for messages
         self.set_hyperparams(hyperparams)
 
     @property
@@ -77,7 +78,7 @@ class Learner:
 
     @property
     def member(self) -> str:
-        return "/".join(str(part) for part in self._key[1])
+        return str(self._key[1][-1])
 
     def set_hyperparams(self, hyperparams: Hyperparams) -> None:
         """Change the hyperparameters, from the next gradient on.
@@ -120,7 +121,7 @@ class Learner:
         reducer = SingleReducer() if reducer is None else reducer
         lags = lag_sums(batch, self.version)
         sums, norms, skipped_before = StepSums.zeros(), [], self.skipped
-        self._adam.last_step = None
+        self._adam.last_step, self._batch = None, batch
         for part in self._parts(batch):
             gradient_and_weight, step_sums = self._gradients(part, reducer)
             total = reducer.sum(gradient_and_weight)
@@ -134,9 +135,9 @@ class Learner:
         self.version += bool(norms)
         if not self._adam.is_finite():
             raise EngineError(
-                f"learner of {self.member}: the weights left the range of numbers at version "
-                f"{self.version} ({self._values()}); {LOWER}"
+                f"learner of {self.member}: the weights left the range of numbers {self._values()}"
             )
+        self._batch = None
         facts = reducer.sum(torch.cat([lags.vector, sums.vector]))
         self.frames += int(facts[0])
         self._observe(batch, reducer)
@@ -278,13 +279,14 @@ class Learner:
         return norm
 
     def _diverged(self) -> str:
-        return (
-            f"learner of {self.member}: {self._skips_in_a_row} updates in a row without a finite "
-            f"gradient at version {self.version} ({self._values()}); {LOWER}"
-        )
+        refused = f"{self._skips_in_a_row} updates in a row without a finite gradient"
+        return f"learner of {self.member}: {refused} {self._values()}"
 
     def _values(self) -> str:
-        return ", ".join(f"{name} = {value:g}" for name, value in self.hyperparams.flat().items())
+        """The end of a message: the version, the hyperparameters, and what to change."""
+        values = (f"{name} = {value:g}" for name, value in self.hyperparams.flat().items())
+        todo = advice(self._batch, self.model, self._shaping)
+        return f"at version {self.version} ({', '.join(values)}); {todo}"
 
     def _observe(self, batch: Batch, reducer: Reducer) -> None:
         """Add the batch to the observation statistics.

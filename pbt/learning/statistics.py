@@ -31,6 +31,7 @@ class UpdateStats:
     lag_mean            mean policy lag of the valid rows when trained on, in learner versions
     lag_max             the largest policy lag, of this shard's rows only
     skipped_steps       optimiser steps that were skipped because loss or gradient was not finite
+    taken_steps         optimiser steps that were taken
     """
 
     version: int
@@ -47,6 +48,7 @@ class UpdateStats:
     lag_mean: float
     lag_max: int
     skipped_steps: int
+    taken_steps: int = 0
 
 
 class LagSums(NamedTuple):
@@ -151,6 +153,7 @@ def update_stats(
     target_variance = target_squares / steps - (target / steps) ** 2
     # The value loss is the sum of squared errors.
     error_variance = value / steps - (error / steps) ** 2
+    explained = 1.0 - error_variance / max(target_variance, 1e-12)
     return UpdateStats(
         version=version,
         frames=int(frames),
@@ -161,11 +164,10 @@ def update_stats(
         value=values / steps,
         kl=kl / steps,
         clip_fraction=clipped / steps,
-        explained_variance=1.0 - error_variance / target_variance
-        if target_variance > 1e-12
-        else 0.0,
+        explained_variance=explained if target_variance > 1e-12 else 0.0,
         grad_norm=sum(norms) / max(len(norms), 1),
         lag_mean=lag / max(rows, 1.0),
         lag_max=lag_max,
         skipped_steps=skipped_steps,
+        taken_steps=len(norms),
     )

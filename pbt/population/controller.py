@@ -92,6 +92,8 @@ class Controller:
         """
         member, learner = self.members[name], self._learners[name]
         self.certifier.updated(name)
+        if warning := member.count(stats):
+            self._sink.event(Event("warning", name, learner.frames, warning))
         if member.failed:
             return None
         ranked = ranked_curve(self.window.mean(name), self._rules.objective)
@@ -215,8 +217,7 @@ class Controller:
         member = self.members[name]
         if not member.learning:
             return
-        member.failed = True
-        member.last_event = "failed"
+        member.failed, member.failure, member.last_event = True, text, "failed"
         self._matchmaker.set_learning(name, False)
         text = f"{text}; sits as a frozen opponent from now on"
         self._sink.event(Event("failed", name, self._learners[name].frames, text))
@@ -330,10 +331,8 @@ class Controller:
         self._set_due()
         stored = {entry["name"]: Member.load(entry) for entry in state["members"]}
         if set(stored) != set(self.members):
-            raise EngineError(
-                f"the checkpoint holds members {sorted(stored)}; the configuration has "
-                f"{sorted(self.members)}"
-            )
+            held, known = sorted(stored), sorted(self.members)
+            raise EngineError(f"the checkpoint holds members {held}; the configuration has {known}")
         self.members = stored
         for member in self.members.values():
             self._resume(member)
@@ -341,7 +340,7 @@ class Controller:
     def _resume(self, member: Member) -> None:
         frames = self._learners[member.name].frames
         if member.failed:
-            member.failed, member.last_event = False, ""
+            member.failed, member.failure, member.last_event = False, "", ""
             self._sink.event(Event("resume", member.name, frames, "had failed; tries again"))
         elif not member.finished:
             return

@@ -36,8 +36,8 @@ class TrainingCurves:
         there is one, and the mean return and mean points of the games since the last update.
         """
         curves = {**asdict(stats), **member.hyperparams, **ranked}
-        # Frames are the key of the point, not a curve.
-        del curves["frames"]
+        # Frames are the key of the point, and each update has as many steps: these are no curves.
+        del curves["frames"], curves["taken_steps"]
         for name, by_member in (("return", self._returns), ("points", self._points)):
             if values := by_member.pop(member.name, []):
                 curves[name] = math.fsum(values) / len(values)

@@ -7,8 +7,11 @@ from typing import Any, Self
 from torch import Tensor
 
 from pbt.hyperparams import Hyperparams
+from pbt.learning.statistics import UpdateStats
 from pbt.population.interfaces import SnapshotStore
 from pbt.records import SnapshotRecord
+
+NOT_FINITE = "because its loss or its gradient was not finite"
 
 
 @dataclass
@@ -25,6 +28,10 @@ class Member:
     copies           how often it copied another member
     last_event       the newest PBT event in words, for people
     failed           its learner is lost until the run is resumed
+    failure          why it failed, in words; "" while it has not
+    updates          optimiser steps that its learner took
+    refused_updates  optimiser steps that its learner refused, since a loss or a gradient was not
+                     finite
     """
 
     name: str
@@ -38,6 +45,9 @@ class Member:
     copies: int = 0
     last_event: str = ""
     failed: bool = False
+    failure: str = ""
+    updates: int = 0
+    refused_updates: int = 0
 
     @property
     def learning(self) -> bool:
@@ -51,6 +61,13 @@ class Member:
     @property
     def typed_hyperparams(self) -> Hyperparams:
         return Hyperparams.from_flat(self.hyperparams)
+
+    def count(self, stats: UpdateStats) -> str | None:
+        """Count the steps of an update. Returns a warning when the first of all is refused."""
+        first = stats.skipped_steps and not self.refused_updates
+        self.updates += stats.taken_steps
+        self.refused_updates += stats.skipped_steps
+        return f"{self.name}: an update was refused, {NOT_FINITE}" if first else None
 
     def freeze(
         self,
@@ -84,7 +101,8 @@ class Member:
 
     @classmethod
     def load(cls, state: dict[str, Any]) -> Self:
-        """Read what `state` returned; checkpoints from before `failed` existed lack it."""
+        """Read what `state` returned; those of earlier versions lack the later fields."""
+        later = ("failed", "failure", "updates", "refused_updates")
         return cls(
-            **{f.name: state[f.name] for f in fields(cls) if f.name in state or f.name != "failed"}
+            **{f.name: state[f.name] for f in fields(cls) if f.name in state or f.name not in later}
         )

@@ -1,11 +1,11 @@
 """Filling the slots of one role: the states FREE, OPEN, PARKED and FROZEN of docs/slots.md."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 
 from pbt.envs.contract import SeatTurn
-from pbt.errors import EnvError
+from pbt.envs.numbers import rewards_problem
+from pbt.errors import NumberError
 from pbt.sampling.rows import RowWriter
 from pbt.sampling.slots import SlotPool
 from pbt.sampling.table import NO_SLOT, Seat
@@ -44,12 +44,11 @@ class SlotFiller:
 
         At t == T the slot is full once row T can be bootstrapped. A running episode then goes on in
         a fresh slot, and takes its recurrent state there.
+
+        Raises NumberError for a number that cannot be learned from; the game is then to be voided.
         """
-        if not math.isfinite(sum(turn.rewards)):
-            raise EnvError(
-                f"the rewards of seat {seat.index} are {list(turn.rewards)} after "
-                f"{seat.steps} decisions; expected finite numbers"
-            )
+        if problem := rewards_problem(self.rows.reward_terms, turn.rewards):
+            raise NumberError(problem)
         seat.returns += turn.rewards[0]
         seat.frames += turn.tics if seat.steps else 0
         completed, seat.pending = seat.pending, False

@@ -4,6 +4,7 @@ Whatever a game raises becomes an EnvError that names the game. The worker voids
 gives its table a new one; the same error again and again ends the run.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -79,6 +80,10 @@ class GameCode:
             raise EnvError(
                 f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, "
                 "with points for all or for none"
+            )
+        if not all(map(math.isfinite, outcome.points or ())):
+            raise EnvError(
+                f"outcome() of {table.where} gives points {outcome.points}; expected finite numbers"
             )
         return outcome
 

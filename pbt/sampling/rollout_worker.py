@@ -19,7 +19,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from pbt.envs.contract import Game, Overlapping, SeatTurn
-from pbt.errors import EngineError, EnvError
+from pbt.errors import EngineError, EnvError, NumberError
 from pbt.sampling.filling import SlotFiller
 from pbt.sampling.filming import GameObserver, NullObserver
 from pbt.sampling.game_code import GameCode
@@ -273,14 +273,21 @@ class RolloutWorker:
             acting = [turn for turn in turns if not turn.over]
             table.due = len(acting)
             for turn in turns:
-                seat = table.seats[turn.seat]
-                self.fillers[seat.role].take_turn(seat, turn)
+                self._take(table, table.seats[turn.seat], turn)
             for turn in acting:
                 self._ask(table, table.seats[turn.seat], turn)
             if not acting:
                 self._finish(table)
         except EnvError as error:
             self._spoil(table, error)
+
+    def _take(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
+        """Write a seat's turn. Raises NumberError, which says where a useless number came from."""
+        try:
+            self.fillers[seat.role].take_turn(seat, turn)
+        except NumberError as error:
+            named = f"seat {seat.index} ({table.game.seat_names[seat.index]})"
+            raise NumberError(f"{table.where}, step {table.moves}, {named}: {error}") from None
 
     def _spoil(self, table: Table, error: EnvError) -> None:
         """Void a game that went wrong. Raises EnvError when the error must end the run."""

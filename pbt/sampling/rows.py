@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pbt.envs.contract import SeatTurn
 from pbt.envs.spaces import ObservationCodec
 from pbt.errors import EnvError
+from pbt.sampling.leaf_column import LeafColumn
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 
 Places = Sequence[int] | NDArray[np.int64]
@@ -24,10 +25,12 @@ class RowWriter:
         column = slab.column
         self._slab = slab
         self._codec = ObservationCodec(slab.layout.role.observation_space)
-        self._observations: list[NDArray[Any]] = [
-            column[OBSERVATION_PREFIX + leaf.name] for leaf in slab.layout.leaves
+        self._leaves = [
+            LeafColumn(leaf, column[OBSERVATION_PREFIX + leaf.name]) for leaf in slab.layout.leaves
         ]
+        self._observations: list[NDArray[Any]] = [leaf.array for leaf in self._leaves]
         self.rollout_steps = slab.layout.rollout_steps
+        self.reward_terms = slab.layout.reward_terms
         self.head_sizes = slab.layout.head_sizes
         self.actions = column["actions"]
         self.live_state, self._initial_state = column["live_state"], column["initial_state"]
@@ -56,14 +59,13 @@ class RowWriter:
     def observe(self, slot: int, row: int, turn: SeatTurn, episode_start: bool) -> None:
         """Write what the seat sees at `row`.
 
-        Raises EnvError when the role's first observation has not the declared shape.
+        Raises EnvError when the role's first observation has not the declared shape, NumberError
+        for a number that cannot be learned from.
         """
         if not self._checked:
             self._check_shapes(turn)
-        for column, part in zip(
-            self._observations, self._codec.split(turn.observation), strict=True
-        ):
-            column[slot, row] = part
+        for leaf, part in zip(self._leaves, self._codec.split(turn.observation), strict=True):
+            leaf.write(slot, row, part)
         self._episode_start[slot, row] = episode_start
         if self._masked:
             self._mask[slot, row] = turn.mask

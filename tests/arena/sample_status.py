@@ -45,7 +45,10 @@ STATUS = RunStatus(
             {"infer": 20.0, "learn": 20.0},
         ),
     ),
-    members=(MemberRow("m0", 900, 1.5, "learning", 0.625), MemberRow("m1", 0, None, "failed")),
+    members=(
+        MemberRow("m0", 900, 1.5, "learning", 0.625, 34, 0),
+        MemberRow("m1", 0, None, "failed"),
+    ),
     rows=RowCounts(1000, 900, 60, {"generation": 40}),
     ranked_by="margin",
 )

@@ -8,7 +8,7 @@ from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.registry import BUILTIN, spec
 from pbt.envs.spaces import ActionCodec, ObservationCodec
 from pbt.envs.testing.check import check_game
-from tests.contracts.broken_games import BROKEN, Sound, broken_spec
+from tests.contracts.broken_games import BROKEN, ODD, Sound, broken_spec
 
 # With its default options one game of these takes a second; tests of their own play short ones.
 LONG = ("doom_match",)
@@ -26,7 +26,7 @@ def test_registered_game_keeps_the_contract(name: str) -> None:
     assert registered.name == name
     games = 5 if name in LONG else 20
     report = check_game(registered, seeds=games)
-    assert report.problems == ()
+    assert report.problems == () and report.warnings == ()
     assert report.games == games
     assert (report.replayable, report.seed_matters) == (registered.replayable, registered.chance)
     assert sum(report.first_places) + report.draws == report.games
@@ -55,11 +55,20 @@ def test_broken_promise_is_named(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", sorted(ODD))
+def test_what_training_puts_right_is_one_warning(name: str) -> None:
+    report = check_game(broken_spec(name), seeds=5, max_steps=50)
+    assert report.problems == ()
+    assert len(report.warnings) == 1
+    assert report.warnings[0].startswith("seed 0, step ")
+    assert report.warnings[0].endswith(f": seat 0 (a): {ODD[name][1]}"), report.warnings
+
+
 def test_the_sound_game_behind_the_broken_ones_is_sound() -> None:
     report = check_game(
         EnvSpec("sound", Sound, chance=True, replayable=True, winners="more points"),
         seeds=5,
         max_steps=50,
     )
-    assert report.problems == ()
+    assert report.problems == () and report.warnings == ()
     assert report.mean_decisions == 6

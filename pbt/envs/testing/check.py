@@ -46,6 +46,7 @@ class CheckReport:
     mean_decisions  decisions of all seats per game
     winners         how the ranking comes about, as the game declares it
     objective       what results are worth; None: no game was played
+    warnings        one line each: what training takes though it is not what a space says
     """
 
     name: str
@@ -63,6 +64,7 @@ class CheckReport:
     draws: int
     truncated: int
     objective: ObjectiveFinding | None
+    warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -159,6 +161,14 @@ def table_problems(game: Game) -> list[str]:
     return problems
 
 
+def first_warnings(played: Sequence[Playthrough]) -> tuple[str, ...]:
+    """The first warning of each kind."""
+    first: dict[str, str] = {}
+    for game in played:
+        first = {**game.warnings, **first}
+    return tuple(first.values())
+
+
 def _found(game: Playthrough, max_steps: int) -> list[str]:
     if game.problems:
         return list(game.problems)
@@ -227,6 +237,7 @@ def _report(
     return CheckReport(
         name=spec.name,
         problems=tuple(problems),
+        warnings=first_warnings(played),
         games=len(ended),
         seats=tuple(seats),
         roles=tuple(role.name for role in game.roles) if game is not None else (),

@@ -26,6 +26,8 @@ class Playthrough:
     """One game as it was played.
 
     problems   broken promises of the contract, in order; the game is left at the first
+    unusable   those of them that are numbers which cannot be learned from
+    warnings   what training takes though it is not what the space says: its kind -> the first one
     error      set when the game's code raised
     decisions  actions of all seats
     step_s     seconds inside the game's own reset and step
@@ -37,6 +39,8 @@ class Playthrough:
 
     seed: int
     problems: tuple[str, ...]
+    unusable: tuple[str, ...]
+    warnings: Mapping[str, str]
     error: EnvError | None
     decisions: int
     step_s: float
@@ -61,11 +65,14 @@ class Referee:
         self.codecs = [ObservationCodec(role.observation_space) for role in game.roles]
         self.actors = [random_act(heads) for heads in self.heads]
 
-    def start(self) -> None:
+    def start(self, seed: int) -> None:
+        self._seed, self._steps = seed, 0
         self.digest = hashlib.blake2b(digest_size=16)
         self.over: set[int] = set()
         self.returns = [0.0] * len(self.game.seat_names)
         self.problems: list[str] = []
+        self.unusable: list[str] = []
+        self.warnings: dict[str, str] = {}
         self._acted: set[int] = set()
 
     def judge(self, turns: Sequence[SeatTurn], *, first: bool) -> dict[int, SeatTurn]:
@@ -73,14 +80,15 @@ class Referee:
 
         Raises: _Broken after noting the problems.
         """
+        self._steps += not first
         seats = [turn.seat for turn in turns]
         if len(set(seats)) != len(seats):
-            self.problems.append(
+            self._note_problem(
                 f"turns for seats {seats}; expected each seat once; merge what one seat "
                 "learns at one moment into one turn"
             )
         for turn in turns:
-            self.problems.extend(self._problems_of(turn, first))
+            self._judge_turn(turn, first)
         if self.problems:
             raise _Broken
         for turn in turns:
@@ -90,28 +98,49 @@ class Referee:
         due = {turn.seat: turn for turn in turns if not turn.over}
         if not due and len(self.over) < len(self.game.seat_names):
             waiting = sorted(set(range(len(self.game.seat_names))) - self.over)
-            self.problems.append(
+            self._note_problem(
                 f"no seat is due, yet seats {waiting} are not over; expected a turn for the "
                 "next to act, or final turns for all"
             )
             raise _Broken
         return due
 
-    def _problems_of(self, turn: SeatTurn, first: bool) -> list[str]:
+    def _note_problem(self, problem: str) -> None:
+        self.problems.append(f"{self._where}: {problem}")
+
+    @property
+    def _where(self) -> str:
+        return f"seed {self._seed}, step {self._steps}"
+
+    def _judge_turn(self, turn: SeatTurn, first: bool) -> None:
+        """Note what is wrong with a turn, and what is odd about one that is right."""
         if not 0 <= turn.seat < len(self.game.seat_names):
-            return [f"a turn for seat {turn.seat}; expected 0 to {len(self.game.seat_names) - 1}"]
+            expected = f"expected 0 to {len(self.game.seat_names) - 1}"
+            return self._note_problem(f"a turn for seat {turn.seat}; {expected}")
         seat = f"seat {turn.seat} ({self.game.seat_names[turn.seat]})"
         if turn.seat in self.over:
-            return [f"{seat}: a turn after its episode ended; expected none until the next reset"]
+            return self._note_problem(
+                f"{seat}: a turn after its episode ended; expected none until the next reset"
+            )
         index = self.game.seat_roles[turn.seat]
-        role = self.game.roles[index]
-        problems = (
+        role, codec, terms = self.game.roles[index], self.codecs[index], self.game.reward_terms
+        formal = (
             turn_problems.observation_problem(role, turn),
             turn_problems.mask_problem(role, self.heads[index], turn),
-            turn_problems.reward_problem(self.game.reward_terms, turn, first),
+            turn_problems.reward_problem(terms, turn, first),
             turn_problems.tics_problem(turn, turn.seat in self._acted, first),
         )
-        return [f"{seat}: {problem}" for problem in problems if problem]
+        for problem in filter(None, formal):
+            self._note_problem(f"{seat}: {problem}")
+        if formal[0] or formal[2]:
+            return
+        if useless := turn_problems.number_problem(codec, terms, turn):
+            self._note_problem(f"{seat}: {useless}")
+            self.unusable.append(self.problems[-1])
+            return
+        for warning in turn_problems.observation_warnings(role, codec, turn):
+            kind = f"role {index}: {warning.partition(' has values')[0]}"
+            self.warnings.setdefault(kind, f"{self._where}: {seat}: {warning}")
 
     def _note(self, turn: SeatTurn) -> None:
         rewards = [float(reward) for reward in turn.rewards]
@@ -142,18 +171,35 @@ class Referee:
         seats = len(self.game.seat_names)
         ranking = tuple(outcome.ranking)
         if len(ranking) != seats or ranking != ranking_from_scores([-place for place in ranking]):
-            self.problems.append(
+            self._note_problem(
                 f"outcome: ranking {ranking}; expected one place per seat ({seats}), 0 = "
                 "best, ties sharing the smaller number"
             )
         if outcome.points is not None and (
             len(outcome.points) != seats or not np.isfinite(outcome.points).all()
         ):
-            self.problems.append(
+            self._note_problem(
                 f"outcome: points {outcome.points}; expected one finite number per seat "
                 f"({seats}), or None"
             )
         self.digest.update(repr((ranking, outcome.points, outcome.reason)).encode())
+
+    def playthrough(
+        self, error: EnvError | None, outcome: Outcome | None, decisions: int, step_s: float
+    ) -> Playthrough:
+        """The game as it was judged; the values that the referee does not know are given."""
+        return Playthrough(
+            seed=self._seed,
+            problems=(*self.problems, *([str(error)] if error is not None else [])),
+            unusable=tuple(self.unusable),
+            warnings=dict(self.warnings),
+            error=error,
+            decisions=decisions,
+            step_s=step_s,
+            digest=self.digest.hexdigest(),
+            outcome=outcome,
+            returns=tuple(self.returns),
+        )
 
 
 def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: int) -> Playthrough:
@@ -163,7 +209,7 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
     """
     game = referee.game
     rng = generator(action_seed, "playthrough")
-    referee.start()
+    referee.start(seed)
     steps = decisions = 0
     step_s = 0.0
     error: EnvError | None = None
@@ -191,11 +237,7 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
     except Exception as raised:  # noqa: BLE001
         error = env_error(name, seed, steps, acting, raised)
         error.__cause__ = raised
-    problems = [f"seed {seed}, step {steps}: {problem}" for problem in referee.problems]
-    if error is not None:
-        problems.append(str(error))
-    ended = (referee.digest.hexdigest(), outcome, tuple(referee.returns))
-    return Playthrough(seed, tuple(problems), error, decisions, step_s, *ended)
+    return referee.playthrough(error, outcome, decisions, step_s)
 
 
 def _timed(call: Callable[[T], list[SeatTurn]], argument: T) -> tuple[list[SeatTurn], float]:

@@ -163,6 +163,12 @@ def test_every_process_and_member_of_a_training_is_measured_until_it_is_gone() -
         for member in STATUS.members
         if member.lag is not None
     }
+    updates = {
+        f"arena_updates{kind} {{'member': '{member.name}'}}": count
+        for member in STATUS.members
+        if member.updates
+        for kind, count in (("", member.updates), ("_refused", member.refused_updates))
+    }
     dropped = {
         f"arena_rows_dropped {{'reason': '{reason}'}}": count
         for reason, count in STATUS.rows.dropped.items()
@@ -171,7 +177,8 @@ def test_every_process_and_member_of_a_training_is_measured_until_it_is_gone() -
         "arena_env_frames {}": sum(member.frames for member in STATUS.members),
         "arena_rows_trained {}": STATUS.rows.trained,
     }
-    assert restarts and lags and dropped and of_one() == {**restarts, **lags, **dropped, **sums}
+    assert restarts and lags and dropped and any(updates.values())
+    assert of_one() == {**restarts, **lags, **updates, **dropped, **sums}
     observed.training(
         "one",
         replace(

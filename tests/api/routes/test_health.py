@@ -51,6 +51,18 @@ WELL = replace(
             ["its trainer has been starting for 170 s and does not train yet; its log may say why"],
         ),
         ({"state": "starting", "since": 900.0, "reason": "held"}, {}, []),
+        (
+            {},
+            {"members": (MemberRow("m0", 900, 1.5, "learning", None, 34, 30),)},
+            [
+                "m0: 30 of 64 updates were refused, because a loss or a gradient was not finite",
+            ],
+        ),
+        (
+            {},
+            {"members": (MemberRow("m0", 900, 1.5, "failed", failure="no gradient"),)},
+            ["m0 failed, and learns no more: no gradient"],
+        ),
         ({}, {"members": STATUS.members}, ["m1 failed, and learns no more"]),
         (
             {"state": "stopped"},
@@ -127,6 +139,9 @@ def test_a_training_from_outside(trained: Service) -> None:
         {"generation": 40},
     )
     assert 0 <= found["checkpoint_age_s"] < 60 < found["age_s"]
+    assert (found["updates"], found["refused_updates"]) == (34, 0)
+    member = trained.call("GET", "/v1/populations/first")["status"]["members"][0]
+    assert (member["updates"], member["refused_updates"]) == (34, 0)
     worker = next(process for process in found["processes"] if process["name"] == "worker-0")
     assert (worker["shares"], worker["rate"], worker["restarts"]) == (
         {"simulate": 0.75, "wait": 0.25},

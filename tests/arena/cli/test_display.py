@@ -26,6 +26,8 @@ def test_nothing_is_cut_off_on_eighty_columns() -> None:
         1,
         "round 3: mutated learning_rate",
         False,
+        updates=34,
+        refused_updates=30,
     )
     progress = Progress(
         54.0, 493_000, 2_400_000, 9_123.0, 209.0, 31_000, 1_650, (member,), None, "disk full"
@@ -37,6 +39,7 @@ def test_nothing_is_cut_off_on_eighty_columns() -> None:
     words = " ".join(out.getvalue().split())
     assert "31000 training games, 1650 evaluation games about 3:29 left" in words
     assert "disk full" in words and "mutated learning_rate" in words
+    assert "WARNING: m0: 30 of 64 updates were refused, because a loss or a gradient" in words
 
 
 @pytest.mark.parametrize(

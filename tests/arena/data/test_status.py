@@ -132,6 +132,9 @@ def test_json_has_all_that_programs_look_for() -> None:
         "lag": 1.5,
         "state": "learning",
         "ranked": 0.625,
+        "updates": 34,
+        "refused_updates": 0,
+        "failure": "",
     }
     assert table["rows"] == {
         "produced": 1000,

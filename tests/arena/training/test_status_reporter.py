@@ -16,13 +16,14 @@ from arena.data.status import MemberRow, ProcessRow, RowCounts, read_status
 from arena.data.telemetry import TELEMETRY_FILE, TelemetryWriter
 from arena.training.progress import restarts_text
 from arena.training.status_reporter import TELEMETRY_EVERY_S, StatusReporter
+from pbt.population.members import Member
 from pbt.records import MemberScore
 from pbt.runtime.engine import ProcessStatus
 
 MEMBERS = {
-    "m0": SimpleNamespace(finished=False, failed=False),
-    "m1": SimpleNamespace(finished=True, failed=False),
-    "m2": SimpleNamespace(finished=False, failed=True),
+    "m0": Member("m0", "player", 0, {}, updates=34, refused_updates=30),
+    "m1": Member("m1", "player", 1, {}, finished=True),
+    "m2": Member("m2", "player", 2, {}, failed=True, failure="its learner was lost"),
 }
 WINDOW = SimpleNamespace(
     objective="margin", mean=lambda name: MemberScore(name, 5 * (name == "m0"), 0.5, 0, 9)
@@ -87,9 +88,9 @@ def test_a_look_tells_what_the_engine_says(
         "worker-0", 8, ("worker", "learner m0"), "learning", 123.5, 2, 0.25, 5, {"learn": 1.235}
     )
     assert status.members == (
-        MemberRow("m0", 10, 1.25, "learning", 0.5),
+        MemberRow("m0", 10, 1.25, "learning", 0.5, 34, 30),
         MemberRow("m1", 20, None, "finished"),
-        MemberRow("m2", 0, None, "failed"),
+        MemberRow("m2", 0, None, "failed", failure="its learner was lost"),
     )
     assert status.ranked_by == "margin"
     assert status.rows == RowCounts(50, 30, 15, {"finished": 5})

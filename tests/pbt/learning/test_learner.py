@@ -142,6 +142,42 @@ def test_a_broken_gradient_is_skipped_counted_and_at_last_named(
         learner.update(broken)
 
 
+@pytest.mark.parametrize(
+    ("observations", "rewards", "words"),
+    [
+        (1e9, 1.0, "observation leaf observation holds numbers as large as .*e.09: scale them, "),
+        (1.0, 1e25, r"scaled rewards are as large as .*e\+25: lower learning.reward_scale"),
+    ],
+)
+def test_what_is_too_large_is_named_in_place_of_the_rate(
+    make_bench: Make, observations: float, rewards: float, words: str
+) -> None:
+    bench = make_bench(config=LearningConfig(learning_rate=0.01, normalize_advantages=False))
+    learner = bench.learner()
+    batch = bench.batch(learner.model)
+    large = replace(
+        batch,
+        observations={name: leaf * observations for name, leaf in batch.observations.items()},
+        rewards=batch.rewards * rewards,
+        log_prob=batch.log_prob if observations == 1.0 else batch.log_prob - 80.0,
+    )
+    for _ in range(MAX_SKIPS_IN_A_ROW - 1):
+        learner.update(large)
+    with pytest.raises(EngineError, match=words) as raised:
+        learner.update(large)
+    assert "learning_rate" not in str(raised.value).partition("); ")[2]
+
+
+def test_updates_that_were_taken_and_refused_are_counted_apart(make_bench: Make) -> None:
+    bench = make_bench(config=LearningConfig(epochs=3))
+    learner = bench.learner()
+    good = bench.batch(learner.model)
+    stats = learner.update(good)
+    assert (stats.taken_steps, stats.skipped_steps) == (3, 0)
+    stats = learner.update(replace(good, rewards=good.rewards * 1e30))
+    assert (stats.taken_steps, stats.skipped_steps) == (0, 3)
+
+
 def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(
     make_bench: Make, weights_of: Weights
 ) -> None:

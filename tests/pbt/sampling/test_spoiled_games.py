@@ -16,7 +16,7 @@ from pbt.records import PlayerRef
 from pbt.sampling.game_errors import MAX_CRASHES
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Partition
-from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
+from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 
 ROLE = Role("player", gymnasium.spaces.Box(0, 9, (2,), np.float32), gymnasium.spaces.Discrete(2))
@@ -57,6 +57,7 @@ def play(
     max_decisions: int = 50,
     turns: int = 400,
     on_error: Callable[[str, str], None] | None = None,
+    learning: bool = False,
 ) -> list[GameEnd]:
     slab = Slab(role_layout(ROLE, ("reward",), 2, 0), 8)
     server = PolicyServer([slab], 1)
@@ -71,7 +72,7 @@ def play(
             counts[0],
             "training",
             counts[0],
-            (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),),
+            (SeatPlan(PlayerRef("member", "m0"), 0, 0, learning),),
             ("n", counts[0]),
         )
 
@@ -88,7 +89,11 @@ def play(
     for _ in range(turns):
         for request in worker.requests():
             worker.receive(server.serve(request))
-        ends += [message for message in worker.advance() if isinstance(message, GameEnd)]
+        for message in worker.advance():
+            if isinstance(message, GameEnd):
+                ends.append(message)
+            else:
+                worker.permit(RolloutPermit(message.role, message.slot, message.generation, 0))
     return ends
 
 
@@ -124,7 +129,11 @@ def test_one_error_voids_its_game_and_training_goes_on() -> None:
 @pytest.mark.parametrize(
     ("fault", "length", "words"),
     [
-        (lambda game: SeatTurn(0, np.zeros(2), None, (float("nan"),)), 3, "rewards of seat 0 are"),
+        (
+            lambda game: SeatTurn(0, np.zeros(2), None, (float("nan"),)),
+            3,
+            r"seat 0 \(a\): reward is nan",
+        ),
         (
             lambda game: SeatTurn(0, np.zeros(1), None, (0.0,)),
             3,

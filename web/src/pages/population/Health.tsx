@@ -90,6 +90,8 @@ function Facts({ of, rows }: { of: Body; rows: Rows }) {
         />
       </Fact>
       <Fact name="rows trained on">{count(rows.trained)}</Fact>
+      <Fact name="updates">{of.updates.toLocaleString()}</Fact>
+      <Fact name="updates refused">{of.refused_updates.toLocaleString()}</Fact>
       <Fact name="rows dropped">
         <Value
           of={rows.produced ? dropped(rows) / rows.produced : null}

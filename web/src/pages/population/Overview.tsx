@@ -24,6 +24,12 @@ const MEMBERS: readonly Column<Body["status"]["members"][number]>[] = [
     show: (row) => <Value of={row.lag} format={decimal} why="no update yet" />,
     numeric: true,
   },
+  {
+    name: "updates refused",
+    value: (row) => row.refused_updates,
+    show: (row) => <span class="number">{row.refused_updates.toLocaleString()}</span>,
+    numeric: true,
+  },
 ];
 
 export function Overview({ body }: { body: Body }) {
