@@ -32,6 +32,7 @@ from arena.training.status_reporter import StatusReporter
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError, PbtError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder
+from pbt.population.idleness import why_idle
 from pbt.runtime.build import build_engine
 from pbt.runtime.engine import Engine
 from pbt.runtime.summary import start_line
@@ -221,6 +222,9 @@ class _Training:
             stack.callback(FilmFolder(paths.films).remove_leftovers)
             engine = build_engine(resolved(config), spec, sink, store, control)
             self.say(start_line(engine.config, spec))
+            roles = dict.fromkeys(member.role for member in engine.controller.members.values())
+            if idle := why_idle(engine.config, tuple(roles)):
+                self.say(idle)
             # Ends every process, also after an error.
             stack.callback(engine.close)
             checkpointer = Checkpointer(
