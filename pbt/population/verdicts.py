@@ -1,7 +1,8 @@
 """The words of a PBT verdict. A stored round is replayed to the same words.
 
 Rounds by wins, and by returns of games in which members do not meet, have the words of earlier
-versions. All others say the unit, and how many standard errors a gap is wide.
+versions where each comparison stands alone. All others say how many standard errors a gap is wide,
+and those by margins and returns the unit.
 """
 
 from pbt.objective import OBJECTIVE_WORDS
@@ -26,7 +27,10 @@ def standing_words(score: MemberScore, on_common: float | None, rules: PbtRules)
 
 def lead_words(candidate: Candidate, rules: PbtRules) -> str:
     """Return whether a candidate is copied, and why, in words."""
-    words = _reason if _says_unit(rules) else _earlier_reason
+    if _says_unit(rules):
+        words = _reason
+    else:
+        words = _run_reason if rules.copy_significance_per == "run" else _earlier_reason
     return f"{'copies' if candidate.copied else 'does not copy'} {words(candidate, rules)}"
 
 
@@ -47,6 +51,16 @@ def _reason(candidate: Candidate, rules: PbtRules) -> str:
     if gap.ahead < rules.copy_gap:
         return f"{lead}, less than copy_gap {rules.copy_gap:.6g}"
     return f"{lead}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
+
+
+def _run_reason(candidate: Candidate, rules: PbtRules) -> str:
+    gap, donor = candidate.gap, candidate.score
+    number = f"{OBJECTIVE_WORDS[rules.objective].number} {donor.objective:.6g}"
+    lead = f"{donor.member} ({number}), ahead by {gap.ahead:.6g}{_common(gap)}"
+    if gap.ahead < rules.copy_gap:
+        return f"{lead}, less than copy_gap {rules.copy_gap:.6g}"
+    width = "" if gap.errors is None else f", {gap.errors:.2g} standard errors"
+    return f"{lead}{width}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
 
 
 def _earlier_reason(candidate: Candidate, rules: PbtRules) -> str:

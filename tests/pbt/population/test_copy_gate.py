@@ -62,8 +62,9 @@ def test_a_member_copies_one_that_is_surely_ahead_and_says_why() -> None:
     assert decision.ahead == pytest.approx(0.23)
     p = compare(scores[0], scores[3], "win", RUN.equals_sd).p
     # The smallest of three p values has a third of the level of the first round of four members.
-    assert f"ahead by 0.23 on 1 common opponent >= 0, p = {p:.3g} <= 0.000416667" in (
-        decision.verdict
+    assert (
+        f"ahead by 0.23 on 1 common opponent, 6.8 standard errors, p = {p:.3g} <= 0.000416667; "
+        in decision.verdict
     )
 
 
