@@ -9,6 +9,7 @@ from arena.cli.display import short
 from arena.league.database import League
 from arena.league.stored_history import list_rounds
 from pbt.config.population import PbtConfig
+from pbt.population.mutation import in_order
 from pbt.records import RoundRecord
 
 
@@ -30,7 +31,10 @@ def value_lines(league: League, population: str, member: str) -> list[str]:
     if not own:
         return []
     first, last = rounds[0].hyperparams[member], own[-1].directive.hyperparams
-    return [f"  {name}: began at {first[name]:.3g}, ended at {last[name]:.3g}" for name in last]
+    return [
+        f"  {name}: began at {first[name]:.3g}, ended at {last[name]:.3g}"
+        for name in in_order(last)
+    ]
 
 
 def _count(rounds: Sequence[RoundRecord]) -> str:
@@ -55,7 +59,7 @@ def _why(one: RoundRecord) -> str:
 
 
 def _changes(before: Mapping[str, float], after: Mapping[str, float]) -> str:
-    changed = [name for name in after if after[name] != before[name]]
+    changed = [name for name in in_order(after) if after[name] != before[name]]
     return ", ".join(f"{name} {before[name]:.3g} -> {after[name]:.3g}" for name in changed)
 
 
