@@ -91,9 +91,9 @@ def _of_games(
     for begin, end in pairwise(edges):
         begins, ends = (bisect_left(games, edge, key=_number) for edge in (begin, end))
         window = games[begins:ends]
-        scores = [score_games(name, window, "win", "against") for name in (a.member, b.member)]
-        if all(score.games for score in scores):
-            parts.append(compare(*scores, "win").ahead)
+        mine, theirs = (score_games(own.member, window, "win", "against") for own in (a, b))
+        if mine.games and theirs.games:
+            parts.append(compare(mine, theirs, "win").ahead)
     if len(parts) < 2:
         return None
     return float(np.var(parts, ddof=1)) / len(parts) / gap.error**2

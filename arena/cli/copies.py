@@ -43,7 +43,7 @@ def _count(rounds: Sequence[RoundRecord]) -> str:
 
 
 def _copy(one: RoundRecord) -> list[str]:
-    """One copy: who, why, and the member's values before and after."""
+    """One copy: its members, its reason, and the values before and after."""
     before, after = one.hyperparams[one.member], one.directive.hyperparams
     return [
         f"  {one.member} copied {one.directive.copy_from} at {short(one.frames)} frames",

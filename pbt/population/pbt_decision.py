@@ -115,8 +115,6 @@ def decide(
     copies. Raises: EngineError when the inputs contradict each other.
     """
     own = _checked(member, scores, hyperparams, rules)
-    if round < 1 and rules.copy_significance_per == "run":
-        raise EngineError(f"round = {round}: rounds of a run are counted from 1")
     if own.games < rules.min_games:
         verdict = f"not ranked: {own.games} games < {rules.min_games} at {frames} frames"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
@@ -127,17 +125,15 @@ def decide(
         verdict = f"{standing}: among the top {top}, kept as it is"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
     rng = generator(seed, "pbt", member, round)
-    level = _level(rules, len(scores), round)
-    chosen, reason = _chosen(ranked, place, top, rules, level, rng.random())
-    copied = chosen if chosen is not None and chosen.copied else None
-    donor = copied and copied.score.member
+    copied, reason = _copied(ranked, place, rules, _level(rules, len(scores), round), rng.random())
+    donor = None if copied is None else copied.score.member
     before = _plain(hyperparams[donor or member])
     after = mutate(before, rules, rng)
     mutated = tuple(name for name in in_order(before) if after[name] != before[name])
     changes = ", ".join(f"{name} {before[name]:.6g} -> {after[name]:.6g}" for name in mutated)
     mutation = f"mutates {changes}" if mutated else "nothing mutates"
-    ahead = copied and copied.gap.ahead
-    return Decision(donor, after, mutated, f"{standing}: {reason}; {mutation}", ahead)
+    verdict, ahead = f"{standing}: {reason}; {mutation}", copied.gap.ahead if copied else None
+    return Decision(donor, after, mutated, verdict, ahead)
 
 
 def _standing(ranked: Sequence[MemberScore], place: int, frames: int, rules: PbtRules) -> str:
@@ -150,29 +146,34 @@ def _standing(ranked: Sequence[MemberScore], place: int, frames: int, rules: Pbt
 
 
 def _level(rules: PbtRules, members: int, round: int) -> float:
-    """Return the probability of a mistaken copy that this round of a member may take."""
+    """Return the probability of a mistaken copy that this round of a member may take.
+
+    Raises: EngineError for a round that no run has.
+    """
     if rules.copy_significance_per == "run":
+        if round < 1:
+            raise EngineError(f"round = {round}: rounds of a run are counted from 1")
         return round_level(rules.copy_significance, members, round)
     return rules.copy_significance
 
 
-def _chosen(
+def _copied(
     ranked: Sequence[MemberScore],
     place: int,
-    top: int,
     rules: PbtRules,
     level: float,
     draw: float,
 ) -> tuple[Candidate | None, str]:
-    """Return the candidate that the member at `place` copies or may not copy, and the reason.
+    """Return the candidate that the member at `place` copies, None for none, and the reason.
 
-    With a probability per run, it is drawn among those that may be copied; where there are none it
-    is the one that is furthest ahead. Else one of the top is drawn, and then judged.
+    With a probability per run, it is drawn among those that may be copied; where there are none the
+    reason is that of the one furthest ahead. Else one of the top is drawn, and then judged.
 
     level: of the round; draw: uniform in [0, 1).
     """
     if len(ranked) < 3:
         return None, "too few ranked to copy"
+    top = top_count(len(ranked), rules.top_share)
     if place < len(ranked) - top:
         return None, f"outside the top {top} and the bottom {top}"
     if rules.copy_significance_per == "comparison":
@@ -181,7 +182,7 @@ def _chosen(
         found = candidates(ranked, place, top, rules, level)
         copied = [candidate for candidate in found if candidate.copied]
         chosen = copied[int(draw * len(copied))] if copied else furthest(found)
-    return chosen, lead_words(chosen, rules)
+    return chosen if chosen.copied else None, lead_words(chosen, rules)
 
 
 def replay(round: RoundRecord) -> list[str]:

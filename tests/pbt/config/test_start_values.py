@@ -113,7 +113,7 @@ def test_a_start_value_outside_its_bounds_is_refused(key: str, value: float, fou
     with pytest.raises(ConfigError, match="outside pbt") as raised:
         load_config("connect_four", [f"{key}={value}"])
     assert f"{key} = {value:g}: " in str(raised.value) and found in str(raised.value)
-    assert load_config("connect_four", [f"{key}={value}", "pbt.enabled=false"])
+    assert not load_config("connect_four", [f"{key}={value}", "pbt.enabled=false"]).pbt.enabled
     stored = load_config("connect_four").model_dump(mode="json")
     edited = config_from_table(stored, "stored", [f"{key}={value}"])
     assert any(
