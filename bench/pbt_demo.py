@@ -13,7 +13,8 @@ told in Elo.
 
 The placement is serial, in one process with one thread, so that equal seeds give equal runs. The
 folder keeps the data directory. After an interruption the same command goes on; the report is
-written anew after each run. `python -m bench.pbt_gaps FOLDER` measures how far the equal members of
+written anew after each run. --report trains and plays nothing: it writes what there is, also of
+runs that are not over. `python -m bench.pbt_gaps FOLDER` measures how far the equal members of
 the same runs are apart. Run it from the repository's root, at any load: nothing is timed.
 """
 
@@ -23,7 +24,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ def train(data: Path, kind: str, seed: int) -> None:
     resumed = ["--resume", name]
     begun = population_paths(data, name).config.exists()
     arena("train", *(resumed if begun else fresh), "--json", data=data)
+    if state(data, name) != "finished":
+        raise SystemExit(f"{name} was stopped; the same command goes on with it")
 
 
 def arena(*arguments: str, data: Path) -> str:
@@ -108,7 +111,8 @@ def figures(data: Path, name: str) -> dict[str, Any]:
         for one in rounds
         if one.directive.copy_from is not None
     ]
-    return {"name": name, "rounds": len(rounds), "copies": copies, "starts": starts}
+    finished = state(data, name) == "finished"
+    return {"finished": finished, "rounds": len(rounds), "copies": copies, "starts": starts}
 
 
 def match(data: Path, a: str, b: str, games: int) -> float:
@@ -144,7 +148,10 @@ def summary(report: dict[str, Any]) -> list[str]:
         own = [one for name, one in report["runs"].items() if name.startswith(kind)]
         copying = sum(bool(one["copies"]) for one in own)
         copies = sum(len(one["copies"]) for one in own)
-        lines.append(f"{kind}: {copying} of {len(own)} runs with a copy, {copies} copies")
+        over = sum(one["finished"] for one in own)
+        lines.append(
+            f"{kind}: {copying} of {len(own)} runs with a copy, {copies} copies; {over} are over"
+        )
     if judged := report.get("strength"):
         score, low, high = judged["elo"]
         ends = "" if low is None else f" [{low:+.0f}, {high:+.0f}]"
@@ -163,32 +170,43 @@ def main() -> None:
     parser.add_argument("--equal", type=int, default=20)
     parser.add_argument("--spread", type=int, default=8)
     parser.add_argument("--games", type=int, default=100)
+    parser.add_argument("--report", action="store_true")
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
     data = options.folder.absolute() / "data"
     report: dict[str, Any] = {"hardware": hardware(), "settings": settings_of(options), "runs": {}}
-    if options.json.exists():
-        report |= {"matches": json.loads(options.json.read_bytes()).get("matches", {})}
-    matches: dict[str, float] = report.setdefault("matches", {})
+    earlier = json.loads(options.json.read_bytes()) if options.json.exists() else {}
+    report["matches"] = earlier.get("matches", {})
 
     def write() -> None:
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         print("\n".join(summary(report)), file=sys.stderr, flush=True)
 
     for kind, seed in runs(options.equal, options.spread):
-        train(data, kind, seed)
-        report["runs"][f"{kind}-{seed}"] = figures(data, f"{kind}-{seed}")
-        write()
-    spread = [f"spread-{seed}" for seed in range(1, options.spread + 1)]
-    plain = [f"equal-{seed}" for seed in range(1, options.spread + 1)]
-    plain = [name for name in plain if not report["runs"][name]["copies"]]
+        name = f"{kind}-{seed}"
+        if not options.report:
+            train(data, kind, seed)
+        if state(data, name) is not None:
+            report["runs"][name] = figures(data, name)
+            write()
+    if not options.report:
+        meet(data, report, options, write)
+    write()
+
+
+def meet(
+    data: Path, report: dict[str, Any], options: argparse.Namespace, write: Callable[[], None]
+) -> None:
+    """Play what is not played yet of the matches, and judge them."""
+    seeds, matches = range(1, options.spread + 1), report["matches"]
+    spread = [f"spread-{seed}" for seed in seeds]
+    plain = [name for seed in seeds if not report["runs"][name := f"equal-{seed}"]["copies"]]
     for a, b in ((a, b) for a in spread for b in plain):
         if f"{a} {b}" not in matches:
             matches[f"{a} {b}"] = match(data, a, b, options.games)
             write()
     scores = [[matches[f"{a} {b}"] for b in plain] for a in spread]
     report["strength"] = strength(scores, options.games)
-    write()
 
 
 if __name__ == "__main__":
