@@ -35,18 +35,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from arena.stats.bradley_terry import ELO_PER_NAT, Rating
+from arena.stats.bradley_terry import ELO_PER_NAT
 from arena.stats.curves import shrink_along_curves
+from arena.stats.meetings import Meetings
+from arena.stats.rating_fit import RatingFit, fit_meetings
 from arena.stats.score import MatchGame, elo_of_score, match_statistics
 from arena.stats.selection import fresh_headline, may_be_best, simultaneous_lower_end
-from arena.stats.win_matrix import WinMatrix, fit_matrix
 
 Floats = NDArray[np.float64]
 MEMBERS, LENGTH, COPIED_AT = 4, 25, 12
 SNAPSHOTS = MEMBERS * LENGTH
 RANDOM = SNAPSHOTS
 PAIRS_WITH_RANDOM, OTHERS, PAIRS_WITH_OTHERS = 10, 6, 4
-FRESH_PAIRS, FRESH_TIMES = 200, 10
+FRESH_PAIRS, FRESH_TIMES, ENDLESS = 200, 10, 2e4
 CHUNK, SEED, DRAWS = 100, 27, 4000
 KINDS = ("equals", "rising", "circle")
 ROCK_PAPER_SCISSORS = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])
@@ -69,6 +70,11 @@ class League:
 
     def score(self, i: int, j: int) -> float:
         return float(self.win[i, j] + self.draw[i, j] / 2)
+
+    def outcomes(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Floats:
+        """[pairs, 3] probabilities that `first` wins, draws and loses, in either seat."""
+        found = np.stack([self.win, self.draw, self.win.T], axis=-1)[first, second]
+        return np.asarray(found / found.sum(1, keepdims=True))
 
 
 def league(kind: str, rng: np.random.Generator) -> League:
@@ -111,39 +117,47 @@ def _walk(parents: tuple[int | None, ...], steps: Floats) -> Floats:
     return walked
 
 
-def fitted(wins: Floats, draws: Floats) -> tuple[Floats, Floats, list[Rating[int]]]:
-    """(Elo of the snapshots, [100]; its covariance, [100, 100]; the ratings). `random` is 0."""
-    ratings = fit_matrix(WinMatrix(tuple(range(SNAPSHOTS + 1)), wins, draws), RANDOM)
-    elo = np.zeros(SNAPSHOTS + 1)
-    for rating in ratings:
-        assert rating.elo is not None
-        elo[rating.player] = rating.elo
-    win = expit((elo[:, None] - elo[None, :]) / ELO_PER_NAT)
-    information = -(wins + wins.T + draws) * win * (1 - win)
-    np.fill_diagonal(information, -information.sum(1))
-    inverse = np.asarray(np.linalg.inv(information[:RANDOM, :RANDOM]), dtype=np.float64)
-    return elo[:RANDOM], inverse * ELO_PER_NAT**2, ratings
+def endless(truth_of: League) -> Floats:
+    """[100] the ratings that endless games of the plan would give; `random` is 0."""
+    first, second = np.nonzero(np.triu(truth_of.pairs))
+    number = ENDLESS * truth_of.pairs[first, second]
+    outcomes = truth_of.outcomes(first, second)
+    paired = number[:, None, None] * outcomes[:, :, None] * outcomes[:, None, :]
+    return fitted(Meetings(first, second, paired, np.zeros((len(first), 2, 3)))).elo[:RANDOM]
+
+
+def played(truth_of: League, rng: np.random.Generator) -> Meetings:
+    """The games of the plan: every seed once in each order of seats, neither of which is better."""
+    first, second = np.nonzero(np.triu(truth_of.pairs))
+    number = np.rint(truth_of.pairs[first, second]).astype(np.int64)
+    outcomes = truth_of.outcomes(first, second)
+    joint = (outcomes[:, :, None] * outcomes[:, None, :]).reshape(-1, 9)
+    paired = rng.multinomial(number, joint).reshape(-1, 3, 3).astype(float)
+    return Meetings(first, second, paired, np.zeros((len(first), 2, 3)))
+
+
+def fitted(games: Meetings) -> RatingFit[int]:
+    """The fit of all snapshots and `random`, as `arena league` makes it."""
+    fit = fit_meetings(range(SNAPSHOTS + 1), games, RANDOM)
+    assert fit is not None
+    return fit
 
 
 def one_league(kind: str, rng: np.random.Generator) -> dict[str, float]:
     """The figures of one league."""
     truth_of = league(kind, rng)
-    truth = fitted(2e4 * truth_of.pairs * truth_of.win, 2e4 * truth_of.pairs * truth_of.draw)[0]
-    wins, draws = np.zeros_like(truth_of.win), np.zeros_like(truth_of.win)
-    for i, j in zip(*np.nonzero(np.triu(truth_of.pairs)), strict=True):
-        law = truth_of.win[i, j], truth_of.draw[i, j], truth_of.win[j, i]
-        wins[i, j], draws[i, j], wins[j, i] = rng.multinomial(
-            round(2 * truth_of.pairs[i, j]), np.array(law) / sum(law)
-        )
-        draws[j, i] = draws[i, j]
-    elo, covariance, ratings = fitted(wins, draws)
-    lows = {one.player: one.low for one in ratings if one.low is not None and one.player != RANDOM}
-    chosen = max(lows, key=lambda player: lows[player])
-    error = math.sqrt(covariance[chosen, chosen])
+    truth = endless(truth_of)
+    fit = fitted(played(truth_of, rng))
+    elo, covariance = fit.elo[:RANDOM], fit.covariance[:RANDOM, :RANDOM]
+    rows = [row for row in fit.differences(RANDOM) if row.player != RANDOM]
+    best = max(rows, key=lambda row: -math.inf if row.low is None else row.low)
+    chosen = best.player
+    low = -math.inf if best.low is None else best.low
+    high = math.inf if best.high is None else best.high
     figures = {
         "today: bias": elo[chosen] - truth[chosen],
-        "today: covered": abs(elo[chosen] - truth[chosen]) <= 1.96 * error,
-        "today: width": 2 * 1.96 * error,
+        "today: covered": low <= truth[chosen] <= high,
+        "today: width": high - low if math.isfinite(high - low) else math.nan,
         "chosen below the best": truth.max() - truth[chosen],
     }
     middle = int(np.argsort(elo)[SNAPSHOTS // 2])
@@ -158,9 +172,8 @@ def one_league(kind: str, rng: np.random.Generator) -> dict[str, float]:
     whole = np.zeros((SNAPSHOTS + 1, SNAPSHOTS + 1))
     whole[:RANDOM, :RANDOM] = covariance
     inside = may_be_best(np.append(elo, 0.0), whole, rng, DRAWS)
-    best = int(np.argmax(np.append(truth, 0.0)))
     figures |= {
-        "may be best: holds the best": inside[best],
+        "may be best: holds the best": inside[int(np.argmax(np.append(truth, 0.0)))],
         "may be best: size": inside.sum(),
         "may be best: holds random": inside[RANDOM],
     }

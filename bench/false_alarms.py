@@ -7,28 +7,32 @@ Each run trains a population of its own and takes a random walk over: an edit at
 that joins, a member that leaves, folding at small limits, an anchor, an export with an import, a
 match that is killed and resumed. Then it verifies the population, its matches and its imports.
 Every difference is a false alarm, since nothing was altered. `--short` runs are serial trainings of
-seconds; `--real` runs use the placements of processes and last minutes.
+seconds, whose commands are forks of this process, which has loaded the program already; `--real`
+runs use the placements of processes, start every command anew, and last minutes.
 
 The walk of run N depends on N alone. The raw file gets one line for each run as it ends, and runs
 that it has are not repeated, so the program can be stopped and started again at any time.
 """
 
 import argparse
+import importlib
 import json
+import multiprocessing
+import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from scipy.stats import beta
 
+from arena.cli.app import run
 from arena.data.paths import league_path, population_paths
 from arena.league.compaction import Folding
 from arena.league.database import open_league
@@ -67,6 +71,45 @@ GAMES = ("connect_four", "tictactoe", "rock_paper_scissors")
 PLACEMENTS = ("inline", "central")
 
 
+class Forked:
+    """A command in a fork of this process, with the methods of `subprocess.Popen` that are used."""
+
+    def __init__(self, words: Sequence[str], out: IO[str], err: IO[str]) -> None:
+        self._words, self._out, self._err = words, out, err
+        self._process = multiprocessing.get_context("fork").Process(target=self._run)
+        self._process.start()
+
+    def _run(self) -> None:
+        os.dup2(self._out.fileno(), 1)
+        os.dup2(self._err.fileno(), 2)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        code = run(list(self._words))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+    def wait(self, timeout: float) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired(list(self._words), timeout)
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+Command = Forked | subprocess.Popen[str]
+
+
+class Done(NamedTuple):
+    """A command that ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 class Walk:
     """One run.
 
@@ -83,13 +126,26 @@ class Walk:
         template = template.replace("PLACEMENT", PLACEMENTS[number % len(PLACEMENTS)])
         (folder / f"{NAME}.toml").write_text(template)
         self.frames, self._more = (60_000, 20_000) if real else (1_200, 500)
-        self._kill_within_s = 25.0 if real else 6.0
+        self._real = real
+        # Moments of kills; a whole command of a short run takes a second or two.
+        self._kill_s = (1.5, 25.0) if real else (0.05, 2.0)
         self.steps: list[str] = []
         self.matches = 0
 
-    def arena(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data), "--json"]
-        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S)
+    def started(self, words: Sequence[str], out: IO[str], err: IO[str]) -> Command:
+        words = [*words, "--data", str(self.data), "--json"]
+        if not self._real:
+            return Forked(words, out, err)
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "arena", *words], stdout=out, stderr=err
+        )
+
+    def arena(self, *words: str) -> Done:
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            code = self.started(words, out, err).wait(timeout=LIMIT_S)
+            out.seek(0)
+            err.seek(0)
+            return Done(code, out.read(), err.read())
 
     def must(self, *words: str) -> str:
         done = self.arena(*words)
@@ -99,15 +155,15 @@ class Walk:
 
     def killed(self, *words: str) -> None:
         """Start a command and kill it at a random moment, unless it ends before."""
-        command = [sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data), "--json"]
         with open(self.folder / "killed.log", "a") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log)
+            command = self.started(words, log, log)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(self.rng.uniform(1.5, self._kill_within_s))
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        # Its children end with it, and the lock is free then.
-        time.sleep(1.0)
+                command.wait(timeout=self.rng.uniform(*self._kill_s))
+            command.kill()
+            command.wait(timeout=LIMIT_S)
+        if self._real:
+            # Its children end with it, and the lock is free then.
+            time.sleep(1.0)
 
     # --- steps ------------------------------------------------------------------------------------
 
@@ -273,6 +329,11 @@ def summary(lines: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
+    if "OPENBLAS_NUM_THREADS" not in os.environ:
+        # As the command line does (arena.cli.app); here numpy has been loaded already.
+        command = [sys.executable, "-m", "bench.false_alarms", *sys.argv[1:]]
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        os.execve(sys.executable, command, environment)  # noqa: S606  the same program
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--short", type=int, default=300)
     parser.add_argument("--real", type=int, default=20)
@@ -280,6 +341,8 @@ def main() -> None:
     asked = parser.parse_args()
     lines = done_before(asked.raw)
     known = {(line["kind"], line["number"]) for line in lines}
+    for module in ("exchange", "league", "match", "train", "verify"):
+        importlib.import_module(f"arena.cli.{module}")  # once, for all forks
     wanted = [("short", number) for number in range(asked.short)]
     wanted += [("real", number) for number in range(asked.real)]
     for kind, number in (one for one in wanted if one not in known):

@@ -19,8 +19,10 @@ _STEPS = 200
 class Fits:
     """The fits of all leagues, and intervals of differences of players.
 
-    beta   [L, k] parameters
-    slope  [L] gamma1, 0 where the interval of gamma1 holds 0
+    beta    [L, k] parameters
+    slope   [L] gamma1, 0 where the interval of gamma1 holds 0
+    sloped  (parameters, gamma1) with gamma1 in all models
+    fits    [L] whether gamma1 can be fitted
     """
 
     def __init__(self, games: Leagues) -> None:
@@ -29,10 +31,12 @@ class Fits:
         self.beta, self.slope = most_likely(
             games, np.zeros((leagues, games.size)), np.zeros(leagues)
         )
+        self.sloped = self.beta.copy(), self.slope.copy()
+        self.fits = np.zeros(leagues, dtype=bool)
         self._add_slopes()
 
     def _add_slopes(self) -> None:
-        """Put gamma1 into the models of those leagues where its interval excludes 0."""
+        """Fit gamma1, and put it into the models of those leagues where its interval excludes 0."""
         start = evaluated(self.games, self.beta, self.slope, sloped=True).information
         cross = start[:, :-1, -1:]
         evidence = start[:, -1, -1] - np.sum(
@@ -51,26 +55,43 @@ class Fits:
         half = stdtrit(freedom[:, 0], 0.975) * np.sqrt(ratio[:, 0] * variance)
         off = np.linalg.solve(fit.curvature, fit.gradient[..., None])[..., 0]
         settled = np.abs(off).max(axis=1) < 1e-4
-        kept = settled & (np.abs(slope) > half) & (np.abs(slope) < STEEPEST)
+        self.fits[told] = settled & (np.abs(slope) < STEEPEST)
+        self.sloped[0][told], self.sloped[1][told] = beta, slope
+        kept = self.fits[told] & (np.abs(slope) > half)
         self.beta[told[kept]], self.slope[told[kept]] = beta[kept], slope[kept]
 
-    def seat(self, strength: float) -> tuple[Array, Array]:
-        """([L] the advantage of the first seat at a strength, [L] its sandwich standard error)."""
-        place = self.games.cells.players - 1
-        found, variance = self.beta[:, place] + self.slope * strength, np.empty(len(self.beta))
-        for kept in self._kinds():
-            fit = self._of(kept)
-            units = np.zeros((2, fit.information.shape[1]))
-            units[0, place] = 1.0
-            units[1, -1 if self.slope[kept].any() else place] = 1.0
-            ratio, _ = dispersion(self.games.chosen(kept), fit, units, seats=True)
-            scaled = units[None] * np.sqrt(ratio)[:, :, None]
-            weights = np.array([1.0, strength if self.slope[kept].any() else 0.0])
-            along = np.einsum("k,lkp->lp", weights, scaled)
-            variance[kept] = np.einsum(
-                "lp,lpq,lq->l", along, np.linalg.inv(fit.information), along, optimize=True
-            )
-        return found, np.sqrt(variance)
+    def seat_at_best(self) -> tuple[NDArray[np.intp], Array, Array]:
+        """([L] the best player, [L] the first seat's advantage at its strength, [L] half of its
+        interval), as `arena.stats.seat_advantage.worth_at` of the models with gamma1.
+
+        It is nan where gamma1 cannot be fitted.
+        """
+        place, leagues = self.games.cells.players - 1, len(self.beta)
+        best = np.pad(self.beta[:, :place], ((0, 0), (1, 0))).argmax(axis=1)
+        (beta, slope), every = self.sloped, np.arange(leagues)
+        strength = np.pad(beta[:, :place], ((0, 0), (1, 0)))[every, best]
+        contrast = np.zeros((leagues, 1, self.games.size + 1))
+        contrast[:, 0, place], contrast[:, 0, -1] = 1.0, strength
+        above = best > 0
+        contrast[every[above], 0, best[above] - 1] = slope[above]
+        value = np.where(self.fits, beta[:, place] + slope * strength, np.nan)
+        half = seat_half_widths(
+            self.games, evaluated(self.games, beta, slope, sloped=True), contrast
+        )
+        return best, value, half
+
+    def level_seat(self) -> tuple[Array, Array]:
+        """([L] gamma0, [L] half of its interval) of the models without gamma1, nan with it."""
+        kept = self.slope == 0
+        value, half = np.full((2, len(kept)), np.nan)
+        if not kept.any():
+            return value, half
+        games, beta, slope = self.games.chosen(kept), self.beta[kept], self.slope[kept]
+        contrast = np.zeros((1, games.size))
+        contrast[0, games.cells.players - 1] = 1.0
+        value[kept] = beta[:, games.cells.players - 1]
+        half[kept] = seat_half_widths(games, evaluated(games, beta, slope), contrast)
+        return value, half
 
     def _kinds(self) -> list[NDArray[np.bool_]]:
         """[L] the leagues without gamma1, and those with it."""
@@ -107,10 +128,18 @@ class Fits:
         return found
 
 
+def seat_half_widths(games: Leagues, fit: Evaluated, contrasts: Array) -> Array:
+    """[L] half the interval of one combination; contrasts [1, k] or [L, 1, k]."""
+    ratio, freedom = dispersion(games, fit, contrasts, seats=True)
+    variance = variances(fit.information, contrasts)
+    return np.asarray((stdtrit(freedom, 0.975) * np.sqrt(ratio * variance))[:, 0])
+
+
 def variances(information: Array, contrasts: Array) -> Array:
-    """[L, contrasts] variances by the model."""
+    """[L, contrasts] variances by the model; contrasts [contrasts, k] or [L, contrasts, k]."""
     inverse = np.linalg.inv(information)
-    return np.asarray(np.einsum("kp,lpq,kq->lk", contrasts, inverse, contrasts, optimize=True))
+    every = np.broadcast_to(contrasts, (len(inverse), *contrasts.shape[-2:]))
+    return np.asarray(np.einsum("lkp,lpq,lkq->lk", every, inverse, every, optimize=True))
 
 
 def bounded(games: Leagues, reference: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -168,9 +197,13 @@ def profile_ends(
 def dispersion(
     games: Leagues, fit: Evaluated, contrasts: Array, *, seats: bool
 ) -> tuple[Array, Array]:
-    """(ratio, freedom), [L, contrasts] each; as `arena.stats.dispersion`, moderated."""
+    """(ratio, freedom), [L, contrasts] each; as `arena.stats.dispersion`, moderated.
+
+    contrasts  [contrasts, k] or [L, contrasts, k]
+    """
     inverse = np.linalg.inv(fit.information)
-    weights = np.einsum("lacp,lpq,kq->lack", fit.derivatives, inverse, contrasts, optimize=True)
+    moved = np.broadcast_to(contrasts, (len(inverse), *contrasts.shape[-2:])) @ inverse
+    weights = np.einsum("lacp,lkp->lack", fit.derivatives, moved, optimize=True)
     cells = games.cells
     sides = np.ones(len(cells.first)) if seats else np.sign(cells.second - cells.first)
     together = np.zeros((*weights.shape[:3], 1))

@@ -70,11 +70,11 @@ def measured(cell: Cell, place: int, leagues: int, checked: int = CHECKED) -> di
         games = [drawn(cell, np.random.default_rng([SEED, place, number])) for number in numbers]
         fits = Fits(Leagues.of(games, len(cell.strength)))
         part = intervals(fits, wanted)
-        parts.append((*part, *seats(cell, fits)))
+        parts.append((*part, fits.slope))
         fair = range(max(0, min(checked - begin, len(games))))
         apart = max([apart, *(difference(games[k], wanted, part[0][:, :, k]) for k in fair)])
     columns = zip(*parts, strict=True)
-    ends, is_open, held, slopes = (np.concatenate(column, axis=-1) for column in columns)
+    ends, is_open, slopes = (np.concatenate(column, axis=-1) for column in columns)
     ratings = ends[1, : len(cell.strength) - 1]
     return {
         "leagues": leagues,
@@ -85,7 +85,6 @@ def measured(cell: Cell, place: int, leagues: int, checked: int = CHECKED) -> di
             else {"between": tallied(cell, wanted, ends, is_open, at_anchor=False)}
         ),
         "players": [off(cell, at + 1, elo) for at, elo in enumerate(ratings)],
-        "seat_coverage": float(held.mean()),
         "slope_kept": float((slopes != 0).mean()),
         "losses_of_best": losses(cell),
         "apart_from_one_at_a_time": apart,
@@ -100,14 +99,6 @@ def intervals(fits: Fits, wanted: Sequence[tuple[int, int]]) -> tuple[NDArray[An
         above, below = bounded(fits.games, reference)
         is_open[:, column] = ~below[:, player], ~above[:, player]
     return ends, is_open
-
-
-def seats(cell: Cell, fits: Fits) -> tuple[NDArray[Any], NDArray[Any]]:
-    """([L] whether the advantage at the best player's strength is in its interval, [L] slopes)."""
-    best = cell.strength[-1]
-    found, error = fits.seat(best / ELO_PER_NAT)
-    truth = (cell.seat + cell.slope * best) / ELO_PER_NAT
-    return np.abs(found - truth) <= 1.96 * error, fits.slope
 
 
 def difference(
@@ -232,9 +223,8 @@ def shown(name: str, result: dict[str, Any]) -> str:
     ]
     best = result["players"][-1]
     return (
-        f"{name:24s} {'; '.join(parts)}; seat {result['seat_coverage']:.3f}, slope kept "
-        f"{result['slope_kept']:.3f}; best off by {best['bias']:+.1f}, "
-        f"{best['bias_in_errors']:+.3f} errors"
+        f"{name:24s} {'; '.join(parts)}; slope kept {result['slope_kept']:.3f}; best off by "
+        f"{best['bias']:+.1f}, {best['bias_in_errors']:+.3f} errors"
     )
 
 

@@ -1,4 +1,4 @@
-"""Leagues of known strengths, drawn for `bench.rating_coverage`."""
+"""Leagues of known strengths, for `bench.rating_coverage` and `bench.seat_advantage`."""
 
 import math
 from dataclasses import dataclass

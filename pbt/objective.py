@@ -34,6 +34,11 @@ class ObjectiveWords:
     unit: str
     meaning: str
 
+    @property
+    def heading(self) -> str:
+        """The number with its unit."""
+        return f"{self.number} {self.unit}".strip()
+
 
 OBJECTIVE_WORDS: Mapping[ObjectiveKind, ObjectiveWords] = {
     "win": ObjectiveWords("win rate", "", "1 for a win alone, else 0"),

@@ -17,6 +17,7 @@ from arena.league.match_requests import (
     get_match_request,
     match_request_page,
 )
+from arena.league.matches import seed_of_games
 from arena.matches.report_parts import MarginReport
 from pbt.objective import ObjectiveKind
 
@@ -56,7 +57,7 @@ class NewEvaluationBody(Body):
                a snapshot's id; the score is that of the first
     env        the game; needed only when none of the players was trained
     games      how many games, in pairs or blocks; null: as `arena match` without --games
-    seed       the seed of everything random
+    seed       the seed of everything random; fresh games have one that is derived from it
     greedy     play the most likely actions instead of sampled ones
     sprt       a sequential test that may end the match early
     objective  what decides between the players: games won, margins or returns; null: what their
@@ -114,7 +115,8 @@ class EvaluationBody(BaseModel):
     message      why, for people
     players      as they were named
     env          the game
-    seed         the seed of everything random
+    seed         the seed that the games are played with
+    asked_seed   the seed that was asked for; another one only where games are fresh
     greedy       the most likely actions are played instead of sampled ones
     sprt         the sequential test, null without one
     objective    what decides between the players; null until the match begins, unless it was named
@@ -136,6 +138,7 @@ class EvaluationBody(BaseModel):
     players: list[str]
     env: str | None
     seed: int
+    asked_seed: int
     greedy: bool
     sprt: SprtBody | None
     objective: ObjectiveKind | None
@@ -237,7 +240,8 @@ def evaluation_body(row: MatchRequest) -> EvaluationBody:
         message=row.message,
         players=list(requested.players),
         env=report.get("env", requested.env),
-        seed=requested.seed,
+        seed=seed_of_games(requested.seed, fresh=requested.fresh),
+        asked_seed=requested.seed,
         greedy=requested.greedy,
         sprt=None if sprt is None else SprtBody(elo0=sprt[0], elo1=sprt[1]),
         objective=report.get("objective", requested.objective),

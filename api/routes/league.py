@@ -135,7 +135,8 @@ def ratings(asked: Asked) -> Response:
     """The rating table as `arena league --json`; where returns count, the mean returns.
 
     The players are ordered by the lower end of their interval. `objective` says what the numbers
-    count, `unit` what follows each.
+    count, `unit` what follows each. `rank` is within the `role` of a player; a player of any role
+    has the role null.
     """
     return asked.answer(
         lambda: league_report(asked.here.league, asked.population, everyone=asked.all)
@@ -146,7 +147,10 @@ def ratings(asked: Asked) -> Response:
     "/win-matrix", operation_id="getWinMatrix", response_model=dict[str, Any], responses=KNOWN
 )
 def win_matrix(asked: Asked) -> Response:
-    """The win matrix as `arena matrix --json`: every two players that met."""
+    """The matrix as `arena matrix --json`: every two players that met.
+
+    Where margins count, each pair has its mean margin. Where returns count, there are no pairs.
+    """
 
     def report() -> dict[str, Any]:
         table = population_table(asked.here.league, asked.population, everyone=asked.all)
@@ -157,12 +161,16 @@ def win_matrix(asked: Asked) -> Response:
 
 @router.get("/cycles", operation_id="getCycles", response_model=dict[str, Any], responses=KNOWN)
 def cycles(asked: Asked) -> Response:
-    """Circles of players that beat each other, and the share of results that no rating explains."""
+    """Circles of players that beat each other, and the share of results that no rating explains.
+
+    `objective` says in what they beat each other. Where returns count, there are no circles.
+    """
 
     def report() -> dict[str, Any]:
         table = league_report(asked.here.league, asked.population, everyone=asked.all)
         return {
             "population": asked.population,
+            "objective": table["objective"],
             "cycles": table.get("cycles", []),
             "cyclic_share": table.get("cyclic_share"),
         }

@@ -31,11 +31,7 @@ def best_lines(league: League, name: str, table: RatingTable, roles: Sequence[st
 def _best_lines(
     name: str, table: RatingTable, claim: BestOfMany, role: str | None, league: League
 ) -> list[str]:
-    rows = [
-        row
-        for row in table.rows
-        if row.snapshot is None or role in (None, row.snapshot.record.role)
-    ]
+    rows = [row for row in table.rows if row.snapshot is None or role in (None, row.role)]
     best = best_standing(rows)
     if best is None:
         return [f"{name}: none yet; {why_no_best(rows)}"]

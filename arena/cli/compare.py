@@ -1,7 +1,7 @@
 """`arena compare`: which of two configurations trains the stronger players, over seeds."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +19,16 @@ from arena.matches.earlier_plans import as_begun
 from arena.matches.game_list import is_spoiled
 from arena.matches.play import DEFAULT_GAMES
 from arena.stats.score import elo_of_score
-from arena.stats.seed_scores import SeedScore
+from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 
 # Exit codes for the verdict on A, the same as those of `arena match --assert`.
 WORSE, UNDECIDED = 5, 6
+DECIDED_BY: Mapping[ObjectiveKind, str] = {
+    "win": "by games won",
+    "margin": "by margins: what A wins of B a game",
+    "return": "by returns: how much more A gets than B a game",
+}
+WIDTH = 9
 EXIT_CODES = {"better": 0, "worse": WORSE, "undecided": UNDECIDED}
 
 Overrides = Annotated[
@@ -98,7 +104,7 @@ def command(
 ) -> None:
     """Train A and B with each seed, and play all trained players of A against all of B.
 
-    One training runs after the other. The score is A's.
+    One training runs after the other. The score, or lead in margins or returns, is A's.
 
     Exit codes: 0 A is better; 5 A is worse; 6 undecided; 2 wrong input; 4 more than one game and
     more than 1 % of the games raised an error; 130 Ctrl-C, which keeps everything: the same command
@@ -126,7 +132,7 @@ def command(
 
 
 def _exit(outcome: ComparisonResult) -> None:
-    planned = outcome.games * len(outcome.scores) ** 2
+    planned = outcome.games * len(outcome.values) ** 2
     if is_spoiled(outcome.errors, planned):
         exit_spoiled(outcome.errors, f"{planned} games")
     raise typer.Exit(EXIT_CODES[outcome.total.verdict])
@@ -155,7 +161,7 @@ def _name(a: str, b: str) -> str:
 
 def outcome_lines(outcome: ComparisonResult) -> list[str]:
     """The report for people; the verdict is the last line."""
-    comparison, total, seeds = outcome.comparison, outcome.total, len(outcome.scores)
+    comparison, seeds = outcome.comparison, len(outcome.values)
     env = comparison.contestants["a"].config.env.name
     size = (
         f"{seeds} seed{'s' * (seeds != 1)} each, {comparison.frames} frames per member, "
@@ -171,17 +177,10 @@ def outcome_lines(outcome: ComparisonResult) -> list[str]:
             f"Differs  {key}: A {left}, B {right}"
             for key, (left, right) in comparison.differences().items()
         ),
-        (
-            f"Runs          {''.join(f'b{run + 1}'.rjust(7) for run in range(seeds))}   mean   "
-            "(score of each run of A, %)"
-        ),
+        f"Decided  {DECIDED_BY[outcome.objective]}",
+        *_run_lines(outcome),
+        *_total_lines(outcome),
     ]
-    for run, row in enumerate(outcome.scores):
-        cells = "".join(f"{100 * score:7.1f}" for score in (*row, sum(row) / seeds))
-        lines.append(f"{f'a{run + 1}':>14}{cells}")
-    lines.append(f"Score    {100 * total.score:.1f} % for A" + _interval(total))
-    if total.low is not None and total.high is not None:
-        lines.append(f"Elo      {_elo(total.score)} [{_elo(total.low)}, {_elo(total.high)}]")
     if len(outcome.looks) > 1:
         lines.append(
             f"Looks    {len(outcome.looks)}, {looks_text(outcome.looks)}; stopping at the "
@@ -190,22 +189,52 @@ def outcome_lines(outcome: ComparisonResult) -> list[str]:
     return [*lines, f"Verdict  {verdict(outcome)}"]
 
 
+def _run_lines(outcome: ComparisonResult) -> list[str]:
+    """The score or lead of each run of A against each run of B."""
+    seeds, wins = len(outcome.values), outcome.objective == "win"
+    of = "score of each run of A, %" if wins else "lead of each run of A a game"
+    names = "".join(f"b{run + 1}".rjust(WIDTH) for run in range(seeds))
+    lines = [f"Runs          {names}{'mean':>{WIDTH}}   ({of})"]
+    for run, row in enumerate(outcome.values):
+        means = (*row, sum(row) / seeds)
+        cells = [f"{100 * mean:.1f}" if wins else f"{mean:+.4g}" for mean in means]
+        lines.append(f"{f'a{run + 1}':>14}{''.join(cell.rjust(WIDTH) for cell in cells)}")
+    return lines
+
+
+def _total_lines(outcome: ComparisonResult) -> list[str]:
+    """The score or lead over all seeds, with its interval."""
+    total = outcome.total
+    if outcome.objective != "win":
+        unit = OBJECTIVE_WORDS[outcome.objective].unit
+        return [f"Lead     {total.mean:+.4g} {unit} for A" + _interval(outcome)]
+    lines = [f"Score    {100 * total.mean:.1f} % for A" + _interval(outcome)]
+    if total.low is not None and total.high is not None:
+        lines.append(f"Elo      {_elo(total.mean)} [{_elo(total.low)}, {_elo(total.high)}]")
+    return lines
+
+
 def looks_text(looks: Sequence[int]) -> str:
     return f"after {', '.join(map(str, looks[:-1]))} and {looks[-1]} seeds"
 
 
-def _interval(total: SeedScore) -> str:
+def _interval(outcome: ComparisonResult) -> str:
+    total = outcome.total
     if total.low is None or total.high is None:
+        if len(outcome.values) > 1:
+            return "; all games gave the same, which does not show how much others would differ"
         return "; one seed does not show how much another one would differ"
-    return (
-        f" [{100 * total.low:.1f}, {100 * total.high:.1f}]   95 % over seeds, Student's t "
-        f"with {total.freedom:.1f} degrees of freedom"
+    ends = (
+        f"[{100 * total.low:.1f}, {100 * total.high:.1f}]"
+        if outcome.objective == "win"
+        else f"[{total.low:+.4g}, {total.high:+.4g}]"
     )
+    return f" {ends}   95 % over seeds, Student's t with {total.freedom:.1f} degrees of freedom"
 
 
 def verdict(outcome: ComparisonResult) -> str:
     """The verdict in one sentence."""
-    seeds = len(outcome.scores)
+    seeds = len(outcome.values)
     match outcome.total.verdict:
         case "better":
             return f"A is better (95 %, {seeds} seeds)"
@@ -219,24 +248,29 @@ def verdict(outcome: ComparisonResult) -> str:
 
 
 def outcome_json(outcome: ComparisonResult) -> dict[str, Any]:
-    """The result for `--json`. Scores are fractions of 1, from A's side.
+    """The result for `--json`, from A's side.
 
-    scores[i][j] is training i of A against training j of B. Values that need more than one seed are
-    null for one seed.
+    Where games won decide, `score` and `scores` are fractions of 1, and `lead` and `leads` are
+    null; where margins or returns do, it is the reverse, and `elo` is null. low and high are the
+    ends of what decides. [i][j] is training i of A against training j of B. Values that need more
+    than one seed are null for one seed.
     """
-    comparison, total = outcome.comparison, outcome.total
+    comparison, total, wins = outcome.comparison, outcome.total, outcome.objective == "win"
     return {
         "comparison": comparison.name,
         "verdict": total.verdict,
-        "score": total.score,
+        "objective": outcome.objective,
+        "score": total.mean if wins else None,
+        "lead": None if wins else total.mean,
         "low": total.low,
         "high": total.high,
-        "elo": elo_of_score(total.score),
+        "elo": elo_of_score(total.mean) if wins else None,
         "freedom": total.freedom,
         "spread_a": total.spread_a,
         "spread_b": total.spread_b,
-        "scores": outcome.scores,
-        "seeds": len(outcome.scores),
+        "scores": outcome.values if wins else None,
+        "leads": None if wins else outcome.values,
+        "seeds": len(outcome.values),
         "looks": outcome.looks,
         "frames": comparison.frames,
         "games_per_pair": outcome.games,
@@ -244,7 +278,7 @@ def outcome_json(outcome: ComparisonResult) -> dict[str, Any]:
         "env": comparison.contestants["a"].config.env.name,
         "differences": {key: list(values) for key, values in comparison.differences().items()},
         "populations": {
-            side: [comparison.population(side, seed + 1) for seed in range(len(outcome.scores))]
+            side: [comparison.population(side, seed + 1) for seed in range(len(outcome.values))]
             for side in SIDES
         },
     }

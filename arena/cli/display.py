@@ -1,6 +1,7 @@
 """The live display of a training: a table on a terminal, elsewhere a line now and then."""
 
 import time
+from collections.abc import Mapping
 from typing import Self
 
 from rich.console import Console, Group
@@ -10,9 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.training.progress import MemberProgress, Progress
+from arena.training.strengths import Strength
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 
 LINE_EVERY_S = 10.0
+# What the strength of a member is called, from evaluation games of its newest snapshot.
+STRENGTHS: Mapping[ObjectiveKind, str] = {
+    "win": "rating",
+    "margin": "margin a game over random",
+    "return": "evaluation return a game",
+}
 
 
 class Display:
@@ -125,28 +133,39 @@ def stage(progress: Progress) -> tuple[bool, bool]:
 
 
 def columns(ranked_by: ObjectiveKind) -> tuple[str, ...]:
-    """The columns of the table; ">" marks numbers. Ratings count wins, so only "win" has them."""
-    ranked = (f">{OBJECTIVE_WORDS[ranked_by].number}", *([">rating"] if ranked_by == "win" else []))
-    return ("member", ">frames", ">frames/s", *ranked, "last PBT event")
+    """The columns of the table; ">" marks numbers."""
+    ranked = f">{OBJECTIVE_WORDS[ranked_by].heading}"
+    return ("member", ">frames", ">frames/s", ranked, f">{STRENGTHS[ranked_by]}", "last PBT event")
 
 
 def member_cells(member: MemberProgress, ranked_by: ObjectiveKind = "win") -> tuple[str, ...]:
     """One row of the table; a dash stands for what is not known yet."""
     style = {"win": ".3f", "margin": "+.4g", "return": ".4g"}[ranked_by]
-    objective = format(member.objective, style) if member.games else "-"
-    rating = "-"
-    if member.rating is not None:
-        elo, low, high = member.rating
-        rating = f"{elo:+.0f} [{low:+.0f}, {high:+.0f}]"
     state = "failed; " if member.failed else "done; " if member.finished else ""
-    ranked = (objective, rating) if ranked_by == "win" else (objective,)
     return (
         member.name,
         short(member.frames),
         f"{member.frames_per_s:,.0f}",
-        *ranked,
+        format(member.objective, style) if member.games else "-",
+        "-" if member.rating is None else strength_text(member.rating, ranked_by),
         state + (member.last_event or "-"),
     )
+
+
+def strength_text(strength: Strength, ranked_by: ObjectiveKind) -> str:
+    """`+636 [+554, +718]`; ">= +640" where games give no upper end; a value alone for neither.
+
+    Elo have a lower end without an upper one where a player lost to none of those below it.
+    """
+    style = {"win": "+.0f", "margin": "+.3g", "return": ".4g"}[ranked_by]
+    # "+ 0.0" makes 0 of a negative zero.
+    value, low, high = (
+        "" if one is None else format((round(one) if ranked_by == "win" else one) + 0.0, style)
+        for one in (strength.value, strength.low, strength.high)
+    )
+    if low and high:
+        return f"{value} [{low}, {high}]"
+    return f">= {low}" if low else f"<= {high}" if high else value
 
 
 def short(count: int) -> str:

@@ -23,8 +23,9 @@ from arena.cli.output import DataOption, JsonOption, print_json
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.report import player_json
 from arena.matches.returns import DEFAULT_EPISODES, Returns, evaluate_player
-from arena.players.resolve import options_text
+from arena.players.resolve import ResolvedPlayer, options_text
 from arena.stats.intervals import mean_interval
+from pbt.envs.contract import EnvSpec
 
 PlayerArgument = Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)]
 OthersArgument = Annotated[
@@ -53,24 +54,14 @@ def evaluate(
 ) -> None:
     """Measure the returns of a player over episodes, and of other players over the same episodes.
 
-    In games of several seats `random` plays the other seats. Nothing is stored in the league.
+    In games of several seats `random` plays the other seats. Where the first player plays one role,
+    the others play that one. Nothing is stored in the league.
     """
     names = [player, *(others or ())]
     spec, players = players_named(names, data, env, options, move_timeout_s, objective)
     results: list[Returns] = []
     for resolved in players:
-        with progress_bar(resolved.label) as on_progress:
-            results.append(
-                evaluate_player(
-                    resolved,
-                    spec,
-                    episodes=episodes,
-                    seed=seed,
-                    greedy=greedy,
-                    on_progress=on_progress,
-                    objective=players[0].objective,
-                )
-            )
+        results.append(_evaluated(spec, resolved, players[0], episodes, seed, greedy=greedy))
         if not as_json:
             print(
                 "\n".join(evaluation_lines(results[-1], results[0] if len(results) > 1 else None)),
@@ -81,6 +72,28 @@ def evaluate(
     if as_json:
         print_json(evaluations_json(results))
     _exit(next((result for result in results if result.interim or result.spoiled), results[0]))
+
+
+def _evaluated(
+    spec: EnvSpec,
+    player: ResolvedPlayer,
+    first: ResolvedPlayer,
+    episodes: int,
+    seed: int,
+    *,
+    greedy: bool,
+) -> Returns:
+    """The returns of a player, in the role and by the objective of the first."""
+    with progress_bar(player.label) as on_progress:
+        return evaluate_player(
+            player.in_role(first.role),
+            spec,
+            episodes=episodes,
+            seed=seed,
+            greedy=greedy,
+            on_progress=on_progress,
+            objective=first.objective,
+        )
 
 
 def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]:

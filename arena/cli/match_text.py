@@ -169,6 +169,14 @@ def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[
 
 def _table_rows(report: TableReport) -> list[tuple[str, str]]:
     names = [_row_name(row) for row in report.standings]
+    # Places and ratings would compare the returns of different roles.
+    if report.objective == "return":
+        return _lead_rows(report, names)
+    return [*_place_rows(report, names), *_lead_rows(report, names)]
+
+
+def _place_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, str]]:
+    """The standings by places, then which player came before which."""
     width = max(len(name) for name in names)
     rows = [
         (
@@ -199,7 +207,7 @@ def _table_rows(report: TableReport) -> list[tuple[str, str]]:
             for score in scores
         ]
         rows.append(("", f"{name:{width}}  {'  '.join(cells)}".rstrip()))
-    return rows + _lead_rows(report, names)
+    return rows
 
 
 def _row_name(row: StandingReport) -> str:

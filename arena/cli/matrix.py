@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -9,20 +10,32 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName, tables_of
-from arena.cli.rating_table import circle_lines, rating_head, rating_text
+from arena.cli.rating_table import circle_lines, rating_head, rating_text, why_empty
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.ratings import RatingTable, Standing, by_lower_bound
 from arena.stats.intervals import wilson_interval
+from arena.stats.margin_cycles import PairMargin, pair_margins
 from arena.stats.score import Tally
 from pbt.errors import ConfigError
+from pbt.objective import ObjectiveKind
+from pbt.records import PlayerRef
+
+Margins = Mapping[tuple[PlayerRef, PlayerRef], PairMargin[PlayerRef]]
 
 TOP_PLAYERS = 10
-CSV_COLUMNS = ("player", "opponent", "games", "wins", "draws", "losses", "score", "low", "high")
-_EXPLAINED = (
-    "Score of the row against the column with half its 95 % interval (Wilson's, of "
-    "games), and how many games; ordered as `arena league`"
+_MARGIN = ("margin", "margin_low", "margin_high", "units")
+CSV_COLUMNS = (
+    *("player", "opponent", "games", "wins", "draws", "losses", "score", "low", "high"),
+    *_MARGIN,
 )
+_EXPLAINED: Mapping[ObjectiveKind, str] = {
+    "win": "Score of the row against the column with half its 95 % interval (Wilson's, of "
+    "games), and how many games; ordered as `arena league`",
+    "margin": "Mean margin a game of the row against the column with half its 95 % interval "
+    "(Student's t), and how many units (seed pairs, or games outside one); ordered as "
+    "`arena league`",
+}
 
 
 TopOption = Annotated[
@@ -42,9 +55,9 @@ def matrix(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the win matrix: score, games and interval of every two players that met.
+    """Show the matrix: score, games and interval of every two players that met.
 
-    They met in evaluation games and in matches.
+    They met in evaluation games and in matches. Where margins count, it shows mean margins.
     """
     if as_csv and as_json:
         raise ConfigError("arena matrix", ["--csv and --json: choose one"])
@@ -69,9 +82,14 @@ def matrix(
 
 
 def matrix_report(title: str, table: RatingTable) -> dict[str, Any]:
-    """The matrix for programs: each pair once; score, low and high are the player's."""
+    """The matrix for programs: each pair once; the numbers are the player's.
+
+    low and high belong to the score. margin, its ends and units are null unless margins count.
+    Where returns count, there are no pairs.
+    """
     return {
         "table": title,
+        "objective": table.objective,
         "players": [row.label for row in by_lower_bound(table.rows)],
         "pairs": pair_reports(table),
     }
@@ -81,8 +99,14 @@ def pair_reports(table: RatingTable) -> list[dict[str, Any]]:
     """Every two players that met, once; the one that the table ranks higher comes first."""
     rows = by_lower_bound(table.rows)
     place = {row.player: index for index, row in enumerate(rows)}
+    margins = margins_by_pair(table)
     return [
-        {"player": row.label, "opponent": rows[place[other]].label, **_pair_report(tally)}
+        {
+            "player": row.label,
+            "opponent": rows[place[other]].label,
+            **_pair_report(tally),
+            **_margin_report(margins.get((row.player, other))),
+        }
         for row in rows
         for other, tally in sorted(row.results.items(), key=lambda met: place[met[0]])
         if place[row.player] < place[other]
@@ -95,12 +119,28 @@ def _pair_report(tally: Tally) -> dict[str, float]:
     return {**numbers, "low": low, "high": high}
 
 
+def _margin_report(margin: PairMargin[PlayerRef] | None) -> dict[str, float | None]:
+    if margin is None:
+        return dict.fromkeys(_MARGIN)
+    numbers = (margin.mean, margin.low, margin.high, margin.units)
+    return dict(zip(_MARGIN, numbers, strict=True))
+
+
+def margins_by_pair(table: RatingTable) -> Margins:
+    """The margins between every two players, from both sides; none where the table has none."""
+    if table.objective != "margin":
+        return {}
+    pairs = pair_margins(table.margins)
+    return {(one.a, one.b): one for pair in pairs for one in (pair, pair.turned())}
+
+
 def print_matrix(title: str, table: RatingTable, top: int) -> None:
     """Print the matrix of the `top` best players (0: of all); columns are numbered as the rows."""
     rows = by_lower_bound(table.rows)
     if not rows:
-        print(f"{title}: no evaluation game and no match between two players yet")
+        print(f"{title}: {why_empty(table)}")
         return
+    margins = margins_by_pair(table)
     shown = rows if top == 0 else rows[:top]
     head = rating_head(table)
     columns = (">", "player", f">{head}", *(f">{number}" for number in range(1, len(shown) + 1)))
@@ -109,7 +149,7 @@ def print_matrix(title: str, table: RatingTable, top: int) -> None:
             number,
             row.label,
             rating_text(row, table.objective),
-            *(_cell(row, other) for other in shown),
+            *(_cell(row, other, margins) for other in shown),
         )
         for number, row in enumerate(shown, start=1)
     ]
@@ -124,14 +164,18 @@ def print_matrix(title: str, table: RatingTable, top: int) -> None:
             f"... and {len(rows) - len(shown)} more: --top 0 shows all, --csv is easier to "
             "read then"
         )
-    print(f"{_EXPLAINED}.")
+    print(f"{_EXPLAINED[table.objective]}.")
     for line in circle_lines(table):
         print(line)
 
 
-def _cell(row: Standing, other: Standing) -> str:
+def _cell(row: Standing, other: Standing, margins: Margins) -> str:
     if row.player == other.player:
         return "-"
+    margin = margins.get((row.player, other.player))
+    if margin is not None:
+        half = "" if margin.high is None else f" ± {margin.high - margin.mean:.2g}"
+        return f"{margin.mean:+.3g}{half} ({margin.units})"
     tally = row.results.get(other.player)
     if tally is None:
         return ""

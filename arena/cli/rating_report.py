@@ -6,6 +6,7 @@ from typing import Any
 from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
 from arena.cli.return_table import returns_report
 from arena.league.best_of_many import BestOfMany, best_of_many
+from arena.league.circles import circles_of
 from arena.league.database import League
 from arena.league.ratings import (
     RatingTable,
@@ -13,13 +14,14 @@ from arena.league.ratings import (
     best_of_roles,
     best_standing,
     by_lower_bound,
+    by_role,
     is_provisional,
     population_table,
 )
 from arena.league.returns import return_standings
 from arena.league.summaries import roles_of
 from arena.matches.fresh import fresh_strength
-from arena.stats.cycles import cyclic_share, significant_cycles
+from pbt.records import PlayerRef
 
 
 def league_report(league: League, name: str, *, everyone: bool = False) -> dict[str, Any]:
@@ -56,18 +58,27 @@ def _claim_report(league: League, claim: BestOfMany) -> dict[str, Any]:
 
 
 def standings_report(table: RatingTable) -> dict[str, Any]:
-    """The entries and the circles, whose share and p are as in `arena.stats.cycles.CyclicShare`."""
+    """The entries and the circles, whose share and p are as in `arena.stats.cycles.CyclicShare`.
+
+    Where players play several roles, rank and the numbers against the best are those of the table
+    of the player's role; a player that plays any role has none.
+    """
     rows = by_lower_bound(table.rows)
-    circles, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
+    circles = circles_of(table)
     names = {row.player: row.label for row in rows}
     cycles = [
         {"players": [names[cycle.a], names[cycle.b], names[cycle.c]], "p": cycle.p}
-        for cycle in circles
+        for cycle in circles.cycles
     ]
-    ranks, best = ranks_of(rows), leader(rows)
+    placed: dict[PlayerRef, tuple[int | None, Standing | None]] = {}
+    for role, own in by_role(rows).items():
+        best = leader(own)
+        for rank, row in zip(ranks_of(own, role), own, strict=True):
+            placed[row.player] = (rank, best) if role in (None, row.role) else (None, None)
     players = [
         {"rank": rank, **_row_report(table, row, best)}
-        for rank, row in zip(ranks, rows, strict=True)
+        for row in rows
+        for rank, best in [placed[row.player]]
     ]
     return {
         "rating": rating_words(table),
@@ -76,7 +87,7 @@ def standings_report(table: RatingTable) -> dict[str, Any]:
         "model": {"name": table.rated.model, **table.rated.facts},
         "players": players,
         "cycles": cycles,
-        "cyclic_share": {"share": share.share, "p": share.p},
+        "cyclic_share": {"share": circles.share.share, "p": circles.share.p},
     }
 
 
@@ -86,6 +97,7 @@ def _row_report(table: RatingTable, row: Standing, best: Standing | None) -> dic
         "player": row.label,
         "kind": row.player.kind,
         "id": row.player.name,
+        "role": row.role,
         ("elo" if table.objective == "win" else table.objective): row.rating,
         "low": row.low,
         "high": row.high,

@@ -1,5 +1,7 @@
 """The rating table for people: one row per player, ordered by the lower end of its interval.
 
+Where players play several roles, each role has a table, with ranks of its own.
+
 Below the table stand the circles in which players beat each other: no rating can express them.
 """
 
@@ -9,6 +11,7 @@ from itertools import count
 from arena.cli.best_text import best_lines, number_text, why_no_best
 from arena.cli.output import print_table
 from arena.cli.return_table import print_returns
+from arena.league.circles import circles_of
 from arena.league.database import League
 from arena.league.rating_models import ANCHOR
 from arena.league.ratings import (
@@ -16,13 +19,14 @@ from arena.league.ratings import (
     Standing,
     best_standing,
     by_lower_bound,
+    by_role,
     is_provisional,
     population_table,
 )
 from arena.league.returns import return_standings
 from arena.league.summaries import roles_of
 from arena.stats.bradley_terry import BEST_MIN_GAMES
-from arena.stats.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
+from arena.stats.cycles import CYCLE_LEVEL
 from arena.stats.intervals import wilson_interval
 from arena.stats.score import Tally
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
@@ -30,6 +34,7 @@ from pbt.records import PlayerRef
 
 # A share of the variance of results; above it the order of the table says little.
 MUCH_IN_CIRCLES = 0.25
+_DECISIVE = {"win": "what decides games", "margin": "the margins", "return": "the returns"}
 TOP_ROWS, TOP_CYCLES = 20, 5
 ID_DIGITS = 8
 _COLUMNS = (
@@ -69,16 +74,23 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
 
 
 def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None:
-    """Print a table of ratings with its notes. top: as for `print_league`."""
-    rows = by_lower_bound(table.rows)
-    shown = rows if top == 0 else rows[:top]
-    if not rows:
-        print(f"{title}: no evaluation game and no match between two players yet")
+    """Print a table of ratings with its notes, for each role where there are several.
+
+    top  as for `print_league`, of each role
+    """
+    if not table.rows:
+        print(f"{title}: {why_empty(table)}")
         return
     columns = [f">{rating_head(table)}" if one == ">rating" else one for one in _COLUMNS]
-    print_table(columns, _cells(table, rows, shown), title=title, spare=_SPARE)
-    if len(shown) < len(rows):
-        print(f"... and {len(rows) - len(shown)} more: --top 0 shows all")
+    shown: list[Standing] = []
+    for number, (role, rows) in enumerate(by_role(by_lower_bound(table.rows)).items()):
+        print("\n" * (number > 0), end="")
+        some = rows if top == 0 else rows[:top]
+        heading = title if role is None else f"{title}, role {role}"
+        print_table(columns, _cells(table, rows, some, role), title=heading, spare=_SPARE)
+        if len(some) < len(rows):
+            print(f"... and {len(rows) - len(some)} more: --top 0 shows all")
+        shown += some
     print(f"{rating_words(table)}.")
     for note in table.rated.notes:
         print(f"{note[0].upper()}{note[1:]}.")
@@ -93,11 +105,22 @@ def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None
         print(line)
 
 
+def why_empty(table: RatingTable) -> str:
+    """Why a table has no row."""
+    if table.objective == "return":
+        return (
+            "returns count, and no player beats another; `arena league POPULATION` has mean "
+            "returns, and `arena match --resume NUMBER` shows a match again"
+        )
+    return "no evaluation game and no match between two players yet"
+
+
 def circle_lines(table: RatingTable) -> list[str]:
     """What the circles say about the ratings; nothing for two players, who make no circle."""
     if len(table.rows) < 3:
         return []
-    cycles, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
+    circles = circles_of(table)
+    cycles, share = circles.cycles, circles.share
     names = {row.player: row.label for row in table.rows}
     rings = [((cycle.a, cycle.b, cycle.c, cycle.a), cycle.p) for cycle in cycles[:TOP_CYCLES]]
     lines = [
@@ -116,8 +139,8 @@ def circle_lines(table: RatingTable) -> list[str]:
     return [
         *lines,
         (
-            f"Cyclic share {share.share:.0%} of what decides games is in circles that no rating "
-            f"explains (p {_p_text(share.p)}){warning}."
+            f"Cyclic share {share.share:.0%} of {_DECISIVE[table.objective]} is in circles that no "
+            f"rating explains (p {_p_text(share.p)}){warning}."
         ),
     ]
 
@@ -139,8 +162,8 @@ def rating_words(table: RatingTable) -> str:
 
 def rating_head(table: RatingTable) -> str:
     """The head of the column of ratings."""
-    words = OBJECTIVE_WORDS[table.objective]
-    return "Elo [95 %]" if table.objective == "win" else f"{words.number} {words.unit} [95 %]"
+    heading = "Elo" if table.objective == "win" else OBJECTIVE_WORDS[table.objective].heading
+    return f"{heading} [95 %]"
 
 
 def leader(table: Sequence[Standing]) -> Standing | None:
@@ -168,12 +191,13 @@ def predicted_score(table: RatingTable, row: Standing, best: Standing | None) ->
 
 
 def _cells(
-    table: RatingTable, rows: Sequence[Standing], shown: Sequence[Standing]
+    table: RatingTable, rows: Sequence[Standing], shown: Sequence[Standing], role: str | None
 ) -> list[tuple[str, ...]]:
-    ranks, best = ranks_of(rows), leader(rows)
+    """The cells of the shown rows, which are the first ones. role: of all rows, as `ranks_of`."""
+    ranks, best = ranks_of(rows, role), leader(rows)
     return [
         (
-            str(rank) if rank is not None else "" if row.player == ANCHOR else "?",
+            str(rank) if rank is not None else "?" if _is_ranked(row, role) else "",
             _name(row),
             _id_text(row.player),
             rating_text(row, table.objective),
@@ -217,10 +241,21 @@ def _versus_best(table: RatingTable, row: Standing, best: Standing | None) -> st
     return "" if predicted is None else f"({predicted:.0%})"
 
 
-def ranks_of(table: Sequence[Standing]) -> list[int | None]:
-    """1, 2, ... over the rows that are not provisional. The anchor is a reference, so unranked."""
+def ranks_of(table: Sequence[Standing], role: str | None = None) -> list[int | None]:
+    """1, 2, ... over the rows that are not provisional. The anchor is a reference, so unranked.
+
+    role  the role of the table, where there are several: players of any role are references, too
+    """
     counter = count(1)
-    return [None if row.player == ANCHOR or is_provisional(row) else next(counter) for row in table]
+    return [
+        next(counter) if _is_ranked(row, role) and not is_provisional(row) else None
+        for row in table
+    ]
+
+
+def _is_ranked(row: Standing, role: str | None) -> bool:
+    """Whether the player gets a rank as soon as it has enough games. role: as `ranks_of`."""
+    return row.player != ANCHOR and role in (None, row.role)
 
 
 def rating_text(row: Standing, objective: ObjectiveKind = "win") -> str:

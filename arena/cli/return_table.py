@@ -1,6 +1,11 @@
-"""The table where returns are what counts: mean returns, alone or with copies of itself."""
+"""The table where returns are what counts: mean returns, alone or with copies of itself.
 
+Where players play several roles, each role has a table, with ranks of its own.
+"""
+
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from arena.cli.output import print_table
@@ -13,12 +18,16 @@ TOGETHER_TEXT = (
     "Mean returns of evaluation games: return with itself in all seats where it was so seated, "
     f"cross-play beside other players, gap the difference; {ORDERED}"
 )
+BESIDE_TEXT = f"Mean returns of evaluation games, all of them beside other players, {ORDERED}"
 ID_DIGITS = 8
 
 
 def returns_words(table: Sequence[ReturnStanding]) -> str:
     """What the numbers are."""
-    return TOGETHER_TEXT if any(row.cross_play is not None for row in table) else ALONE_TEXT
+    if all(row.cross_play is None for row in table):
+        return ALONE_TEXT
+    together = any(row.cross_play != (row.games, row.mean) for row in table)
+    return TOGETHER_TEXT if together else BESIDE_TEXT
 
 
 def print_returns(
@@ -26,20 +35,36 @@ def print_returns(
 ) -> None:
     """Print the table, and below it which player is `@best`, of each role where there are several.
 
-    top  print this many rows; 0 prints all
+    top  print this many rows of each role; 0 prints all
     """
-    shown = table if top == 0 else table[:top]
-    crossed = any(row.cross_play is not None for row in table)
-    columns = ("player", "id", ">return [95 %]", ">games") + (
+    crossed = returns_words(table) == TOGETHER_TEXT
+    columns = (">rank", "player", "id", ">return [95 %]", ">games") + (
         (">cross-play", ">its games", ">gap") if crossed else ()
     )
-    rows = [_cells(row) + (_crossed_cells(row) if crossed else ()) for row in shown]
-    print_table(columns, rows, title=f"population {name}")
-    if len(shown) < len(table):
-        print(f"... and {len(table) - len(shown)} more: --top 0 shows all")
+    of_roles = [(role, f", role {role}") for role in roles] if len(roles) > 1 else [(None, "")]
+    for number, (role, heading) in enumerate(of_roles):
+        print("\n" * (number > 0), end="")
+        own = [row for row in table if role in (None, row.role)]
+        shown = own if top == 0 else own[:top]
+        rows = [
+            ("?" if rank is None else str(rank), *_cells(row))
+            + (_crossed_cells(row) if crossed else ())
+            for rank, row in zip(return_ranks(own), shown, strict=False)
+        ]
+        print_table(columns, rows, title=f"population {name}{heading}")
+        if len(shown) < len(own):
+            print(f"... and {len(own) - len(shown)} more: --top 0 shows all")
     print(f"{returns_words(table)}.")
-    for role in roles if len(roles) > 1 else (None,):
+    if any(rank is None for rank in return_ranks(table)):
+        print(f"? = provisional: fewer than {BEST_MIN_GAMES} games.")
+    for role, _ in of_roles:
         print(_best_text(name if role is None else f"{name}/{role}", best_by_return(table, role)))
+
+
+def return_ranks(table: Sequence[ReturnStanding]) -> list[int | None]:
+    """1, 2, ... within each role, over the rows with enough games."""
+    counters: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
+    return [None if row.games < BEST_MIN_GAMES else next(counters[row.role]) for row in table]
 
 
 def _best_text(name: str, best: ReturnStanding | None) -> str:
@@ -57,7 +82,10 @@ def _best_text(name: str, best: ReturnStanding | None) -> str:
 def returns_report(
     name: str, table: Sequence[ReturnStanding], everyone: bool, roles: Sequence[str]
 ) -> dict[str, Any]:
-    """The same table for programs. cross_play and gap are null without games beside others."""
+    """The same table for programs. cross_play and gap are null without games beside others.
+
+    rank is within the role, null for a player with too few games.
+    """
     by_role = {role: best_by_return(table, role) for role in roles}
     best = {role: row and row.snapshot.record.snapshot_id for role, row in by_role.items()}
     return {
@@ -70,9 +98,12 @@ def returns_report(
         "best_by_role": best,
         "players": [
             {
+                "rank": rank,
                 "player": row.label,
                 "kind": "snapshot",
                 "id": row.snapshot.record.snapshot_id,
+                "role": row.role,
+                "frames": row.snapshot.record.frames,
                 "games": row.games,
                 "mean_return": row.mean,
                 "low": row.low,
@@ -81,7 +112,7 @@ def returns_report(
                 "cross_play_games": 0 if row.cross_play is None else row.cross_play[0],
                 "gap": row.gap,
             }
-            for row in table
+            for rank, row in zip(return_ranks(table), table, strict=True)
         ],
     }
 

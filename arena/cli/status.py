@@ -78,7 +78,7 @@ def print_status(view: PopulationView, logs: str) -> None:
         [process_cells(row) for row in reported.processes],
         spare=(*(STAGES[stage] for stage in reversed(_COUNTED)), "queue", "pid"),
     )
-    number = OBJECTIVE_WORDS[reported.ranked_by].number if reported.ranked_by else "-"
+    number = OBJECTIVE_WORDS[reported.ranked_by].heading if reported.ranked_by else "-"
     print_table(
         ("member", ">frames", ">lag", f">{number}", "state"),
         [status_cells(row) for row in reported.members],

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -104,16 +105,22 @@ def tournament(
     if as_json:
         print_json(_report(played, table))
     elif played.results:
-        if table.objective == "return":
-            for _, result in played.results:
-                print("\n".join(match_lines(result)))
-        else:
-            print_standings(_title(played), table, top=0)
-        print(
-            f"Saved: {_matches(played)}; every player against every other one: arena matrix "
-            f"--env {resolved[0].env_name}{data_text(data)}"
-        )
+        _show(played, table, data)
     _exit(played)
+
+
+def _show(played: Tournament, table: RatingTable, data: Path | None) -> None:
+    """Print the table, or where returns count every match, and where it is stored."""
+    if table.objective == "return":
+        for _, result in played.results:
+            print("\n".join(match_lines(result, data=data)))
+        print(f"Saved: {_matches(played)}")
+        return
+    print_standings(_title(played), table, top=0)
+    print(
+        f"Saved: {_matches(played)}; every player against every other one: arena matrix "
+        f"--env {played.planned[0].players[0].env_name}{data_text(data)}"
+    )
 
 
 def _say_match(fixture: Fixture, result: MatchResult) -> None:

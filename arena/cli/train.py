@@ -140,7 +140,7 @@ def _result_json(result: Any) -> dict[str, Any]:
     from arena.data.telemetry import stage_seconds
 
     progress = result.progress
-    names = ("name", "role", "frames", "objective", "games", "rating", "copies")
+    names = ("name", "role", "frames", "objective", "games", "copies")
     return {
         "population": result.name,
         "finished": result.finished,
@@ -149,7 +149,16 @@ def _result_json(result: Any) -> dict[str, Any]:
         "training_games": progress.training_games,
         "evaluation_games": progress.evaluation_games,
         "ranked_by": progress.ranked_by,
-        "members": [{name: getattr(m, name) for name in names} for m in progress.members],
+        "rating_unit": "Elo" if progress.ranked_by == "win" else "a game",
+        "members": [
+            {
+                **{name: getattr(member, name) for name in names},
+                "rating": None
+                if member.rating is None
+                else (member.rating.value, member.rating.low, member.rating.high),
+            }
+            for member in progress.members
+        ],
         "placement": result.status.placement,
         "stage_seconds": stage_seconds(result.status.processes),
         "rows": asdict(result.status.rows),

@@ -19,6 +19,7 @@ from arena.league.stored_snapshots import list_snapshots
 from arena.stats.curves import shrink_along_curves
 from arena.stats.selection import may_be_best, simultaneous_lower_end
 from pbt.errors import EngineError
+from pbt.objective import ObjectiveKind
 from pbt.records import SnapshotRecord
 
 FRAMES_PER_DISTANCE = 1e6
@@ -35,7 +36,7 @@ class BestOfMany:
     may_be_best     how many of them may be the best, None as `low`
     may_be_random   whether `random` may be the best of all, None as `low`
     fresh           number of the newest finished match of the best against `random` with games
-                    that no rating counts, None without one
+                    that no rating counts, by the objective of the table; None without one
     """
 
     candidates: int
@@ -55,9 +56,7 @@ def best_of_many(
     candidates = [
         row for row in table.rows if could_be_best(row) and role in (None, _record(row).role)
     ]
-    best = best_standing(candidates)
-    match = None if best is None else newest_fresh_match(league, best.player, ANCHOR)
-    fresh = None if match is None else match.id
+    fresh = _fresh_match(league, best_standing(candidates), table.objective)
     if table.rated.joint is None or not candidates:
         return BestOfMany(len(candidates), None, None, None, fresh)
     joint = table.rated.joint()
@@ -86,6 +85,14 @@ def best_of_many(
         bool(inside[len(chosen) :].any()),
         fresh,
     )
+
+
+def _fresh_match(league: League, best: Standing | None, objective: ObjectiveKind) -> int | None:
+    """As `BestOfMany.fresh`."""
+    if best is None:
+        return None
+    match = newest_fresh_match(league, best.player, ANCHOR, objective)
+    return None if match is None else match.id
 
 
 def could_be_best(row: Standing) -> bool:

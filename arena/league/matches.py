@@ -18,9 +18,18 @@ from arena.league.schema import games, keys_of_match, matches
 from pbt.errors import PbtError
 from pbt.objective import ObjectiveKind, as_objective
 from pbt.records import GameRecord, PlayerRef
+from pbt.seeding import integer
 
 SPRT_KEY, FAILED_KEY, PERSON_KEY = "sprt", "failed", "person"
 OBJECTIVE_KEY, KIND_KEY, FRESH_KEY = "objective", "seating", "fresh"
+
+
+def seed_of_games(asked: int, *, fresh: bool) -> int:
+    """The seed of a match that is requested with the seed `asked`.
+
+    Fresh games have a seed of their own, so that no other match has played them.
+    """
+    return integer(asked, FRESH_KEY, bits=31) if fresh else asked
 
 
 class MatchError(PbtError):
@@ -246,8 +255,13 @@ def settings_of_games(stored: str) -> str:
     )
 
 
-def newest_fresh_match(league: League, player: PlayerRef, opponent: PlayerRef) -> Match | None:
-    """The newest finished match of two whose games count in no rating; None without one."""
+def newest_fresh_match(
+    league: League, player: PlayerRef, opponent: PlayerRef, objective: ObjectiveKind
+) -> Match | None:
+    """The newest finished match of two whose games count in no rating; None without one.
+
+    objective  what decides in it: numbers of another one do not compare with those of a table
+    """
     pair = matches.c.players == _players_text((player, opponent))
     with league.read() as connection:
         rows = connection.execute(
@@ -255,7 +269,14 @@ def newest_fresh_match(league: League, player: PlayerRef, opponent: PlayerRef) -
             .where(pair, matches.c.finished_at.is_not(None))
             .order_by(matches.c.id.desc())
         ).all()
-    return next((match for match in map(to_match, rows) if match.settings.get(FRESH_KEY)), None)
+    return next(
+        (
+            match
+            for match in map(to_match, rows)
+            if match.settings.get(FRESH_KEY) and match.objective == objective
+        ),
+        None,
+    )
 
 
 def unfinished_matches(league: League) -> list[Match]:

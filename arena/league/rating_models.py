@@ -17,6 +17,7 @@ from arena.stats.bradley_terry import ELO_PER_NAT
 from arena.stats.margin_ratings import MarginRatings, fit_margins
 from arena.stats.plackett_luce import fit_rankings
 from arena.stats.rating_fit import RatingFit, fit_meetings
+from arena.stats.seat_advantage import SeatWorth
 from pbt.objective import ObjectiveKind
 from pbt.records import PlayerRef
 
@@ -116,19 +117,39 @@ def _by_wins(fit: RatingFit[PlayerRef]) -> Rated:
 
 
 def _seat_facts(fit: RatingFit[PlayerRef]) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The first seat's advantage at the strength of the best player, in words and as values."""
+    """What the first seat is worth, in words and as values.
+
+    Where the games show that it grows with strength, that is at the strength of the best player.
+    Where they do not, it is first the mean over the games, and then the value at the strength of
+    the best, if it may grow all the same.
+    """
     if fit.seat is None:
         return (f"{NOT_SEEN} {fit.why_no_seat}",), {"seat_advantage": None}
-    best = float(fit.elo.max())
-    value, error = fit.seat.at(best), fit.seat.error_at(best)
-    low, high = value - 1.96 * error, value + 1.96 * error
-    grows = "" if fit.seat.slope is None else f"; it grows by {fit.seat.slope:.2f} with each Elo"
-    note = (
-        f"the first seat is worth {value:+.0f} Elo [{low:+.0f}, {high:+.0f}] at the strength of "
-        f"the best{grows}"
-    )
-    facts = {"at_best": value, "low": low, "high": high, "slope": fit.seat.slope}
+    at_best, overall = fit.seat.at_best, fit.seat.overall
+    there = "at the strength of the best"
+    if overall is None:
+        assert at_best is not None
+        note = (
+            f"the first seat is worth {_worth(at_best)} Elo {there}; "
+            f"it grows by {fit.seat.slope:.2f} with each Elo"
+        )
+    else:
+        note = f"the first seat is worth {_worth(overall)} Elo in the mean over the games; "
+        note += (
+            f"the games do not tell it {there}"
+            if at_best is None
+            else f"{there} {_worth(at_best)}, if it may grow with strength, which is not shown"
+        )
+    facts = {
+        "at_best": None if at_best is None else at_best._asdict(),
+        "overall": None if overall is None else overall._asdict(),
+        "slope": fit.seat.slope,
+    }
     return (note,), {"seat_advantage": facts}
+
+
+def _worth(worth: SeatWorth) -> str:
+    return f"{worth.value:+.0f} [{worth.low:+.0f}, {worth.high:+.0f}]"
 
 
 def _by_margins(fit: MarginRatings[PlayerRef]) -> Rated:

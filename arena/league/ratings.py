@@ -15,6 +15,7 @@ from arena.league.rating_models import ANCHOR, Rated, RatedPlayer, rate
 from arena.league.results import Results, game_results, match_results, population_results
 from arena.league.stored_snapshots import StoredSnapshot, named_snapshots
 from arena.stats.bradley_terry import BEST_MIN_GAMES
+from arena.stats.margin_ratings import MarginResult
 from arena.stats.score import Tally
 from arena.stats.win_matrix import WinMatrix, WinRow
 from pbt.objective import ObjectiveKind
@@ -48,6 +49,11 @@ class Standing:
         return self.results.get(ANCHOR)
 
     @property
+    def role(self) -> str | None:
+        """The role that the player plays; None where it plays any."""
+        return None if self.snapshot is None else self.snapshot.record.role
+
+    @property
     def label(self) -> str:
         """A name by which the player can be found: `random`, or `demo/m2@1.21M`."""
         return self.player.name if self.snapshot is None else self.snapshot.label
@@ -58,13 +64,16 @@ class RatingTable:
     """A rating table.
 
     rows       best first, players without a rating last; empty where returns are what counts
-    matrix     the results behind the ratings
-    objective  what the ratings count
+    matrix     the results behind the ratings, as games won, drawn and lost
+    margins    the same as margins, in games of two seats
+    objective  what the ratings count; at tables of more than two seats, places decide where
+               margins would
     rated      the ratings with their model
     """
 
     rows: Sequence[Standing]
     matrix: WinMatrix[PlayerRef]
+    margins: Sequence[MarginResult[PlayerRef]]
     objective: ObjectiveKind
     rated: Rated
 
@@ -103,11 +112,13 @@ def _table(
     ids = [player.name for player in results.matrix.players if player.kind == "snapshot"]
     kept = named_snapshots(league, ids, population)
     met = dict(zip(results.matrix.players, results.matrix.rows(), strict=True))
+    if results.rankings and objective == "margin":
+        objective = "win"
     rated = rate(results, objective)
     rows = sorted(
         (_standing(one, met[one.player], kept) for one in rated.players), key=_rating_order
     )
-    return RatingTable(rows, results.matrix, objective, rated)
+    return RatingTable(rows, results.matrix, results.margins, objective, rated)
 
 
 def _rating_order(row: Standing) -> tuple[float, str]:
@@ -136,15 +147,26 @@ def best_standing(table: Sequence[Standing], role: str | None = None) -> Standin
             for row in ranked
             if row.snapshot is not None
             and not row.snapshot.weights_removed
-            and role in (None, row.snapshot.record.role)
+            and role in (None, row.role)
         ),
         None,
     )
 
 
+def by_role(table: Sequence[Standing]) -> dict[str | None, list[Standing]]:
+    """Role -> its rows in the order given, sorted by role; with one role, all rows under None.
+
+    Players that play any role, such as `random`, stand in the rows of each.
+    """
+    roles: Sequence[str | None] = sorted({row.role for row in table if row.role is not None})
+    if len(roles) < 2:
+        return {None: list(table)}
+    return {role: [row for row in table if row.role in (None, role)] for role in roles}
+
+
 def best_of_roles(table: Sequence[Standing]) -> dict[str, Standing]:
     """Role -> its best player, of the roles in the table that have one, sorted by name."""
-    roles = sorted({row.snapshot.record.role for row in table if row.snapshot is not None})
+    roles = sorted({row.role for row in table if row.role is not None})
     found = {role: best_standing(table, role) for role in roles}
     return {role: row for role, row in found.items() if row is not None}
 

@@ -61,6 +61,11 @@ class ReturnStanding:
         return self.mean - self.cross_play[1]
 
     @property
+    def role(self) -> str:
+        """The role that the player plays."""
+        return self.snapshot.record.role
+
+    @property
     def label(self) -> str:
         """A name by which the player can be found: `doom/m0@1.21M`."""
         return self.snapshot.label
@@ -103,7 +108,7 @@ def best_by_return(
             for row in table
             if row.games >= BEST_MIN_GAMES
             and not row.snapshot.weights_removed
-            and role in (None, row.snapshot.record.role)
+            and role in (None, row.role)
         ),
         None,
     )

@@ -15,9 +15,10 @@ from pbt.config.load import config_from_table
 from pbt.config.resume import changes
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.envs.contract import EnvSpec
+from pbt.envs.contract import EnvSpec, declared_objective
 from pbt.errors import ConfigError, PbtError
 from pbt.files import write_whole
+from pbt.objective import chosen_objective
 
 Say = Callable[[str], None]
 Side = Literal["a", "b"]
@@ -109,7 +110,8 @@ class Kept:
     """The part of a comparison that is kept on disk.
 
     meetings  the finals, by the names of the two players: {"match": number in the league}, and
-              "score" and "errors" once the match is over
+              once the match is over "games", "errors" and what it is worth, as
+              `arena.matches.compare_values.meeting_value`
     looks     numbers of seeds at which a result was computed, in order
     """
 
@@ -136,12 +138,18 @@ def check(comparison: Comparison) -> EnvSpec:
         )
     spec = registry.spec(a.env.name, allow_files=True)
     game = spec.make(**a.env.options)
-    seats = len(game.seat_roles)
+    seats, declared = len(game.seat_roles), declared_objective(spec, game)
     game.close()
     if seats > SEATS:
         raise comparison.refused(
             f"env.name: {a.env.name} has {seats} seats; comparisons are of games of one or two "
             "seats"
+        )
+    own, other = (chosen_objective(one.env.objective, declared, seats) for one in (a, b))
+    if own != other and seats > 1:
+        raise comparison.refused(
+            f"env.objective: A counts in {own}, B in {other}; expected one objective, such as "
+            f"--set env.objective={own}"
         )
     return spec
 

@@ -1,9 +1,10 @@
 """The finals of a comparison: the last players of all runs of A meet those of all runs of B."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +23,13 @@ from arena.matches.compare import (
     read_kept,
     write_kept,
 )
+from arena.matches.compare_values import VALUE_KEY, meeting_value
 from arena.matches.game_list import Progress
 from arena.matches.play import play_match, resume_match
 from arena.players.resolve import ResolvedPlayer, resolve_players
-from arena.stats.seed_scores import SeedScore, seed_score
+from arena.stats.seed_scores import SeedMean, seed_lead, seed_score
 from pbt.envs.contract import EnvSpec
+from pbt.objective import ObjectiveKind
 from pbt.seeding import integer
 
 Pair = tuple[ResolvedPlayer, ResolvedPlayer]
@@ -37,18 +40,20 @@ class ComparisonResult:
     """The result of a comparison.
 
     comparison  what was compared
-    scores      [seeds, seeds] score of each run of A against each run of B
-    games       number of games that each score rests on
+    objective   what decides: the scores of A where games won do, else its leads over B
+    values      [seeds, seeds] score or lead of each run of A against each run of B
+    games       number of games that each of them rests on
     errors      number of games that raised, in all matches
-    total       the score over all seeds, with its interval
+    total       the score or lead over all seeds, with its interval
     looks       numbers of seeds at which a result was computed, this one included, in order
     """
 
     comparison: Comparison
-    scores: tuple[tuple[float, ...], ...]
+    objective: ObjectiveKind
+    values: tuple[tuple[float, ...], ...]
     games: int
     errors: int
-    total: SeedScore
+    total: SeedMean
     looks: tuple[int, ...]
 
 
@@ -62,38 +67,70 @@ def play_finals(
     """
     spec, kept = check(comparison), read_kept(comparison)
     meetings = kept.meetings
-    pairings = _pairings(comparison, spec)
+    roles = _seat_roles(comparison, spec)
+    pairings = _pairings(comparison, roles)
     pairs = [pair for row in pairings for cell in row for pair in cell]
+    # Games of one seat count in returns, whatever their population was set to.
+    objective = pairs[0][0].objective if len(roles) > 1 else "return"
+    assert objective is not None, "each player is a snapshot of a population"
     # Every meeting has the same number of games, in whole pairs.
     games = 2 * max(1, -(-comparison.games // (2 * len(pairings[0][0]))))
-    unplayed = [pair for pair in pairs if "score" not in meetings.get(_key(pair), {})]
+    unplayed = [pair for pair in pairs if VALUE_KEY[objective] not in meetings.get(_key(pair), {})]
     if unplayed:
         say(f"playing the finals: {len(unplayed)} matches of {games} games")
     with open_league(league_path(comparison.data)) as league:
         for number, pair in enumerate(unplayed):
             if on_progress is not None:
                 on_progress(number, len(unplayed))
-            _play(comparison, spec, league, kept, pair, games)
-    scores = [
-        [fmean(meetings[_key(pair)]["score"] for pair in cell) for cell in row] for row in pairings
-    ]
-    errors = sum(meetings[_key(pair)]["errors"] for pair in pairs)
-    games_per_cell = games * len(pairings[0][0])
+            _play(comparison, spec, league, kept, pair, games, objective)
+    cells = [[[meetings[_key(pair)] for pair in cell] for cell in row] for row in pairings]
+    key = VALUE_KEY[objective]
+    values = [[fmean(one[key] for one in cell) for cell in row] for row in cells]
+    games_per_cell = sum(one.get("games", games) for one in cells[0][0])
     return ComparisonResult(
         comparison,
-        tuple(map(tuple, scores)),
+        objective,
+        tuple(map(tuple, values)),
         games_per_cell,
-        errors,
-        seed_score(np.array(scores), games_per_cell),
+        sum(meetings[_key(pair)]["errors"] for pair in pairs),
+        _total(objective, values, cells, games_per_cell),
         _looks(comparison, kept),
     )
 
 
-def _pairings(comparison: Comparison, spec: EnvSpec) -> list[list[list[Pair]]]:
-    """The pairs of players that meet: a row for each run of A, a column for each run of B."""
+def _total(
+    objective: ObjectiveKind,
+    values: Sequence[Sequence[float]],
+    cells: Sequence[Sequence[Sequence[Mapping[str, Any]]]],
+    games: int,
+) -> SeedMean:
+    """The score or lead over all seeds.
+
+    values  [seeds, seeds] of each run of A against each run of B
+    cells   [seeds, seeds] the meetings behind each of them
+    games   behind each of them
+    """
+    if objective == "win":
+        return seed_score(np.array(values), games)
+    variances = [
+        [sum(one["variance"] for one in cell) / len(cell) ** 2 for cell in row] for row in cells
+    ]
+    return seed_lead(np.array(values), np.array(variances))
+
+
+def _seat_roles(comparison: Comparison, spec: EnvSpec) -> list[str]:
+    """The role of each seat of the game."""
     game = spec.make(**comparison.contestants["a"].config.env.options)
     roles = [game.roles[role].name for role in game.seat_roles]
     game.close()
+    return roles
+
+
+def _pairings(comparison: Comparison, roles: Sequence[str]) -> list[list[list[Pair]]]:
+    """The pairs of players that meet: a row for each run of A, a column for each run of B.
+
+    roles  of the seats
+    """
     rows, columns = (
         [_members(comparison, side, seed) for seed in range(1, comparison.seeds + 1)]
         for side in SIDES
@@ -131,9 +168,15 @@ def _key(pair: Pair) -> str:
 
 
 def _play(
-    comparison: Comparison, spec: EnvSpec, league: League, kept: Kept, pair: Pair, games: int
+    comparison: Comparison,
+    spec: EnvSpec,
+    league: League,
+    kept: Kept,
+    pair: Pair,
+    games: int,
+    objective: ObjectiveKind,
 ) -> None:
-    """Play one match, or the rest of it, and keep its score. Raises: Interrupted."""
+    """Play one match, or the rest of it, and keep what it is worth. Raises: Interrupted."""
     key, meetings = _key(pair), kept.meetings
 
     def begun(match: Match) -> None:
@@ -151,12 +194,17 @@ def _play(
                 league=league,
                 on_start=begun,
                 env=spec,
+                objective=objective,
             )
     except KeyboardInterrupt:
         raise Interrupted from None
     if result.interim:
         raise Interrupted
-    meetings[key] |= {"score": result.duel.score, "errors": len(result.errors)}
+    meetings[key] |= {
+        **meeting_value(result, objective),
+        "games": len(result.records),
+        "errors": len(result.errors),
+    }
     write_kept(comparison, kept)
 
 

@@ -1,6 +1,6 @@
 """The result of a match, computed from its played games."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arena.league.matches import Match
@@ -158,12 +158,29 @@ def _table(plan: MatchPlan, results: PlayedGames) -> TableResult:
     ranked = ranked_games(plan, counted)
     standings = free_for_all(ranked, plan.seed, plan.seating.block)
     rankings = [Ranking(game.players, game.places) for game in ranked]
-    returns = block_means(seat_returns(plan, counted))
+    by_block = block_means(seat_returns(plan, counted))
+    returns = {taken: mean_of(blocks) for taken, blocks in by_block.items()}
     return TableResult(
-        standings,
+        _by_returns(plan, standings, returns) if plan.objective == "return" else standings,
         tuple(sorted(fit_rankings(rankings, anchor(plan)), key=lambda rating: rating.player)),
-        {taken: mean_of(blocks) for taken, blocks in returns.items()},
+        returns,
         _leads(plan, results) if plan.seating.kind == "roles" else {},
+    )
+
+
+def _by_returns(
+    plan: MatchPlan, table: FreeForAll[SeatHolder], returns: Mapping[SeatHolder, Mean]
+) -> FreeForAll[SeatHolder]:
+    """The standings role by role, the highest mean return first.
+
+    A place compares the returns of different roles, which have interests of their own.
+    """
+    roles = list(dict.fromkeys((None, *plan.seating.seat_roles)))
+    return table.in_order(
+        sorted(
+            (row.player for row in table.standings),
+            key=lambda taken: (roles.index(taken.role), -returns[taken].value),
+        )
     )
 
 

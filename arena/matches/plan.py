@@ -73,7 +73,8 @@ def _kind_notes(found: Arrangement, roles: Sequence[str], players: Sequence[Entr
             ]
         case "fixed" | "roles" if games == 1:
             named = zip(first, roles, strict=True)
-            shown = ", ".join(f"{players[player].label} is {role}" for player, role in named)
+            taken = dict.fromkeys(f"{players[player].label} is {role}" for player, role in named)
+            shown = ", ".join(taken)
             return [
                 f"seats cannot be swapped ({shown}), so games are not paired and the score holds "
                 "what the roles give"

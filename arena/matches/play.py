@@ -25,6 +25,7 @@ from arena.league.matches import (
     create_match,
     fail_match,
     finish_match,
+    seed_of_games,
     stored_games,
 )
 from arena.league.writer import LeagueWriter
@@ -43,7 +44,6 @@ from pbt.envs.registry import spec as find_spec
 from pbt.errors import EnvError, SnapshotError
 from pbt.objective import ObjectiveKind
 from pbt.records import GameRecord
-from pbt.seeding import integer
 
 DEFAULT_GAMES = 400
 # Most games of a match with a sequential test, which usually ends it earlier.
@@ -89,8 +89,7 @@ def play_match(
     """
     spec = env or find_spec(players[0].env_name)
     most = games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES)
-    if fresh:
-        seed = integer(seed, FRESH_KEY, bits=31)
+    seed = seed_of_games(seed, fresh=fresh)
     plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables, objective=objective)
     check_test(plan.seating, sprt is not None)
     if sprt is not None and plan.objective == "margin":

@@ -193,7 +193,7 @@ class TableReport(_MatchReport):
     blocks     number of blocks, the unit of evidence: games of one seed that seat every player in
                each seat that it can take
     anchor     name of the player whose rating is 0
-    standings  best player first
+    standings  best player first; where returns count, role by role, the highest mean return first
     score      [player][opponent] in the order of the standings: how often the player came before
                the opponent; null on the diagonal, and where they never met
     leads      of players of one role, where copies of one player fill all seats of a role

@@ -7,7 +7,7 @@ Examples of names are `random`, `oneply`, `demo/m2`, `demo/m2@1.2M`, `demo@best`
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,10 @@ class ResolvedPlayer:
 
     def plays(self, role: str) -> bool:
         return self.role is None or self.role == role
+
+    def in_role(self, role: str | None) -> "ResolvedPlayer":
+        """The same player in this role only; as it is where it does not play it, and for None."""
+        return replace(self, role=role) if role is not None and self.plays(role) else self
 
 
 def resolve_players(

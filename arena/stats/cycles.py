@@ -3,6 +3,7 @@
 The module finds significant cycles and measures how much of all results is cyclic.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
@@ -38,8 +39,8 @@ class Cycle(Generic[P]):
 class CyclicShare:
     """How much of the results is cyclic.
 
-    share  fraction in [0, 1] of the variance of the log-odds between players that no ratings
-           explain; what chance adds to it is subtracted
+    share  fraction in [0, 1] of the variance of the log-odds (or of true mean margins) between
+           players that no ratings explain; what chance adds to it is subtracted
     p      probability that chance alone makes as much; where p is not small, share says nothing
     """
 
@@ -56,14 +57,18 @@ def superior(matrix: WinMatrix[P]) -> NDArray[np.float64]:
     """
     met = (matrix.games > 0) & ~np.eye(len(matrix.players), dtype=bool)
     lost = matrix.wins.T
-    p = np.where(matrix.wins > 0, betainc(np.maximum(matrix.wins, 1e-300), lost + 1, 0.5), 1.0)[met]
-    order = np.argsort(p)
-    corrected = np.ones_like(p)
-    corrected[order] = np.minimum(
-        1.0, np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p))))
-    )
+    p = np.where(matrix.wins > 0, betainc(np.maximum(matrix.wins, 1e-300), lost + 1, 0.5), 1.0)
+    return corrected(p, met)
+
+
+def corrected(p: NDArray[np.float64], met: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """[n, n] the p-values of pairs that met, corrected by Holm 1979; 1 for all others."""
+    own = p[met]
+    order = np.argsort(own)
+    steps = own[order] * (len(own) - np.arange(len(own)))
+    own[order] = np.minimum(1.0, np.maximum.accumulate(steps))
     p_values = np.ones(met.shape)
-    p_values[met] = corrected
+    p_values[met] = own
     return p_values
 
 
@@ -72,7 +77,11 @@ def significant_cycles(matrix: WinMatrix[P], level: float = CYCLE_LEVEL) -> list
 
     The chance that even one of them is not a cycle is below `level`.
     """
-    p = superior(matrix)
+    return cycles_among(matrix.players, superior(matrix), level)
+
+
+def cycles_among(players: Sequence[P], p: NDArray[np.float64], level: float) -> list[Cycle[P]]:
+    """As `significant_cycles`. p: [n, n] corrected p-values of "the row is not better"."""
     beats, cycles = p < level, []
     for a in range(len(p)):
         # A cycle is listed once, beginning with the player that stands first in the matrix.
@@ -82,7 +91,7 @@ def significant_cycles(matrix: WinMatrix[P], level: float = CYCLE_LEVEL) -> list
         for i, j in np.argwhere(beats[np.ix_(beaten, beating)]):
             b, c = beaten[i], beating[j]
             worst = float(max(p[a, b], p[b, c], p[c, a]))
-            cycles.append(Cycle(matrix.players[a], matrix.players[b], matrix.players[c], worst))
+            cycles.append(Cycle(players[a], players[b], players[c], worst))
     return sorted(cycles, key=lambda cycle: cycle.p)
 
 

@@ -29,7 +29,7 @@ from arena.stats.dispersion import Dispersion, Sandwich
 from arena.stats.meetings import Cells
 from arena.stats.newton import maximum
 from arena.stats.profile import line_end, profile_end
-from arena.stats.seat_advantage import is_identified, with_slope
+from arena.stats.seat_advantage import is_identified, shows_slope, with_slope
 from pbt.errors import EngineError
 
 PROFILED_PLAYERS, FEW_POINTS = 60, 10.0
@@ -41,10 +41,13 @@ class Fitted:
 
     likelihood  the penalised likelihood
     best        where it is largest
+    sloped      where it is largest with gamma1 in the model, whether `best` has it or not; None
+                where gamma1 cannot be fitted
     """
 
     likelihood: Likelihood
     best: Point
+    sloped: Point | None
 
     @cached_property
     def sandwich(self) -> Sandwich:
@@ -170,7 +173,9 @@ def most_likely(cells: Cells, pinned: int, *, seated: bool, penalised: bool) -> 
     likelihood = Likelihood(cells, layout, penalised=penalised)
     level = maximum(likelihood.at, np.zeros(len(layout.free)), needed="a win and a loss")
     sloped = with_slope(level, likelihood) if seat else None
-    fitted = Fitted(*(sloped or (likelihood, level)))
+    fitted = Fitted(likelihood, level, sloped and sloped[1])
+    if sloped is not None and shows_slope(sloped[1]):
+        fitted = Fitted(*sloped, sloped[1])
     if not penalised and not all(bounded.all() for bounded in fitted.bounded(pinned)):
         raise EngineError(
             "maximum likelihood did not converge: a rating would be infinite, because no chain of "

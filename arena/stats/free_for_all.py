@@ -7,7 +7,7 @@ not sit says nothing about it. Each number has a 95 % interval over blocks of ga
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic
 
 import numpy as np
@@ -87,6 +87,19 @@ class FreeForAll(Generic[P]):
     games: int
     blocks: int
     left_out: int
+
+    def in_order(self, players: Sequence[P]) -> "FreeForAll[P]":
+        """The same with its players in this order. Raises: ValueError for a player it has not."""
+        now = [row.player for row in self.standings]
+        order = [now.index(player) for player in players]
+        square = np.ix_(order, order)
+        return replace(
+            self,
+            standings=tuple(self.standings[i] for i in order),
+            score=self.score[square],
+            low=self.low[square],
+            high=self.high[square],
+        )
 
 
 def free_for_all(

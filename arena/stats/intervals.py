@@ -14,10 +14,20 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
     # Values that are all equal do not show how much such values vary.
     if len(set(values)) < 2:
         return None
-    half = (
-        float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / len(values) ** 0.5
-    )
-    return float(np.mean(values)) - half, float(np.mean(values)) + half
+    mean = float(np.mean(values))
+    return spread_interval(len(values), mean, float(np.sum((np.asarray(values) - mean) ** 2)))
+
+
+def spread_interval(number: int, mean: float, squares: float) -> tuple[float, float] | None:
+    """`mean_interval` of values that were summed up; None where they are all equal.
+
+    number   how many values
+    squares  sum of their squared distances from the mean
+    """
+    if number < 2 or squares <= 0.0:
+        return None
+    half = float(stdtrit(number - 1, 0.975)) * math.sqrt(squares / (number - 1) / number)
+    return mean - half, mean + half
 
 
 def wilson_interval(score: float, games: float) -> tuple[float, float]:

@@ -4,12 +4,15 @@ The counts are all that a rating needs of the games, so a league of millions of 
 than one of few.
 """
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arena.stats.bradley_terry import P
 from pbt.errors import EngineError
 
 Counts = NDArray[np.float64]
@@ -75,6 +78,25 @@ class Meetings:
             self.paired[kept],
             self.single[kept],
         )
+
+
+def seated_games(
+    outcomes: Mapping[tuple[P, P], Sequence[float]],
+) -> tuple[tuple[P, ...], Meetings]:
+    """(players, their games); every game counts as one outside seed pairs.
+
+    outcomes  (player in the first seat, player in the second) -> games that the player in the first
+              seat won, drew and lost
+    """
+    players = tuple(dict.fromkeys(player for seats in outcomes for player in seats))
+    index = {player: i for i, player in enumerate(players)}
+    single: dict[tuple[int, int], Counts] = defaultdict(lambda: np.zeros((2, 3)))
+    for (first, second), counts in outcomes.items():
+        i, j = index[first], index[second]
+        single[min(i, j), max(i, j)][int(i > j)] += counts[::-1] if i > j else counts
+    ends = np.array(list(single), dtype=np.intp).reshape(-1, 2)
+    games = np.array(list(single.values())).reshape(-1, 2, 3)
+    return players, Meetings(ends[:, 0], ends[:, 1], np.zeros((len(ends), 3, 3)), games)
 
 
 @dataclass(frozen=True)

@@ -11,35 +11,34 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from arena.stats.bradley_terry import ELO_PER_NAT, P, Rating, best_first, rated_group
+from arena.stats.bradley_terry import ELO_PER_NAT, P, rated_group
 from arena.stats.chances import Chances
 from arena.stats.fitted import Fitted, most_likely
 from arena.stats.meetings import Meetings, seated_cells, unseated_cells
+from arena.stats.seat_advantage import SeatWorth, worth_at
 
 
 @dataclass(frozen=True, slots=True)
 class SeatAdvantage:
     """The advantage of the first seat, in Elo: gamma0 + gamma1 * strength.
 
-    at_zero     gamma0, between two players whose mean rating is 0
-    slope       gamma1, by which it grows with the mean rating of the two; None where its 95 %
-                interval holds 0
-    covariance  [2, 2] sandwich covariance of gamma0 (Elo) and gamma1 (Elo per Elo); that of gamma1
-                is zero where slope is None
+    at_zero  gamma0, between two players whose mean rating is 0
+    slope    gamma1, by which it grows with the mean rating of the two; None where its 95 %
+             interval holds 0, and ratings are fitted without it
+    overall  the advantage in the mean over the games, which is gamma0; None where there is a slope
+    at_best  the advantage between two players as strong as the one with the highest rating. It is
+             that of the model with gamma1 also where ratings are fitted without: the doubt about
+             gamma1 is part of its interval. None where gamma1 cannot be fitted
     """
 
     at_zero: float
     slope: float | None
-    covariance: NDArray[np.float64]
+    overall: SeatWorth | None
+    at_best: SeatWorth | None
 
     def at(self, strength: float) -> float:
         """The advantage between two players whose mean rating this is, in Elo."""
         return self.at_zero + (self.slope or 0.0) * strength
-
-    def error_at(self, strength: float) -> float:
-        """Its standard error, in Elo."""
-        direction = np.array([1.0, strength])
-        return math.sqrt(float(direction @ self.covariance @ direction))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,26 +122,6 @@ class RatingFit(Generic[P]):
             _why_open(str(player), name, above=above, below=below),
         )
 
-    def ratings(self) -> list[Rating[P]]:
-        """The ratings of all players, best first, players without a rating last.
-
-        Where the games give no end of an interval, it is that of the penalised likelihood.
-        Raises: EngineError when the end of an interval is not found.
-        """
-        to, found = self._index(self.anchor), []
-        for at, player in enumerate(self.players):
-            low, elo, high = self._interval(at, to)
-            found.append(Rating(player, elo, low, high, self.games[player]))
-        rated = set(self.players)
-        return best_first(
-            found
-            + [
-                Rating(player, None, None, None, games)
-                for player, games in self.games.items()
-                if player not in rated
-            ]
-        )
-
     def score(self, difference: NDArray[np.float64]) -> NDArray[np.float64]:
         """[k] expected scores in even seats of players that are this much stronger, [k] Elo."""
         log_nu = -math.inf if self.tie is None else math.log(self.tie)
@@ -203,7 +182,7 @@ def fit_meetings(
         (strengths - offset) * ELO_PER_NAT,
         _played(players, meetings),
         anchor,
-        _seat_advantage(fitted, offset, centred=to is None),
+        _seat_advantage(fitted, offset),
         None if fitted.best.layout.seat else _why_no_seat(seated=seated),
         tie,
         tie_error,
@@ -246,26 +225,16 @@ def _tie(fitted: Fitted) -> tuple[float | None, float | None]:
     return math.exp(best.beta[-1]), math.sqrt(ratio * best.covariance[-1, -1])
 
 
-def _seat_advantage(fitted: Fitted, offset: float, *, centred: bool) -> SeatAdvantage | None:
-    """The advantage, where the strength `offset` becomes the rating 0.
-
-    centred  whether the offset is the mean of all strengths
-    """
+def _seat_advantage(fitted: Fitted, offset: float) -> SeatAdvantage | None:
+    """The advantage, where the strength `offset` becomes the rating 0."""
     best, layout, players = fitted.best, fitted.best.layout, fitted.players
     if not layout.seat:
         return None
-    rows = np.eye(layout.size)[layout.extras]
     slope = float(best.beta[players + 1]) if layout.slope else 0.0
-    if layout.slope:
-        rows[0] += offset * rows[1]
-        rows[0, :players] += slope / players if centred else 0.0
-    scale = np.sqrt([fitted.sandwich.of_seats(row).ratio for row in rows])
-    covariance = np.zeros((2, 2))
-    covariance[: len(rows), : len(rows)] = np.outer(scale, scale) * (
-        rows @ best.covariance @ rows.T
-    )
+    top = int(np.argmax(best.beta[:players]))
     return SeatAdvantage(
         (float(best.beta[players]) + slope * offset) * ELO_PER_NAT,
         slope if layout.slope else None,
-        covariance * np.array([[ELO_PER_NAT**2, ELO_PER_NAT], [ELO_PER_NAT, 1.0]]),
+        None if layout.slope else worth_at(best, top).times(ELO_PER_NAT),
+        None if fitted.sloped is None else worth_at(fitted.sloped, top).times(ELO_PER_NAT),
     )

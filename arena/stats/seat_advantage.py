@@ -4,13 +4,14 @@ In the model of `arena.stats.davidson` it is gamma0 + gamma1 (theta_i + theta_j)
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from arena.stats.davidson import Likelihood, Point
-from arena.stats.design import Layout
+from arena.stats.design import Layout, Vector
 from arena.stats.dispersion import Sandwich
 from arena.stats.meetings import Cells
 from arena.stats.newton import maximum
@@ -44,7 +45,9 @@ def is_identified(cells: Cells) -> bool:
 
 
 def with_slope(level: Point, likelihood: Likelihood) -> tuple[Likelihood, Point] | None:
-    """The fit with gamma1, None unless its 95 % interval excludes 0 and it is between -1 and 1.
+    """The fit with gamma1; None where the games say too little of gamma1 to fit it.
+
+    They do where its 95 % interval is wider than from -1 to 1, and where it ends outside of that.
 
     level       the fit with gamma0 alone
     likelihood  its likelihood
@@ -60,16 +63,51 @@ def with_slope(level: Point, likelihood: Likelihood) -> tuple[Likelihood, Point]
         best = maximum(sloped.at, start, needed="a win and a loss")
     except EngineError:
         return None
-    slope = float(best.beta[place])
-    if not -STEEPEST < slope < STEEPEST:
-        return None
-    contrast = np.zeros(layout.size)
+    return (sloped, best) if -STEEPEST < float(best.beta[place]) < STEEPEST else None
+
+
+def shows_slope(sloped: Point) -> bool:
+    """Whether the 95 % interval of gamma1 excludes 0."""
+    contrast = np.zeros(sloped.layout.size)
+    place = sloped.layout.players + 1
     contrast[place] = 1.0
-    spread = Sandwich(best).of_seats(contrast)
-    half = float(stdtrit(spread.freedom, 0.975)) * math.sqrt(
-        spread.ratio * best.covariance[place, place]
-    )
-    return (sloped, best) if abs(slope) > half else None
+    return abs(float(sloped.beta[place])) > half_width(sloped, contrast)
+
+
+def half_width(point: Point, contrast: Vector) -> float:
+    """Half the 95 % interval of contrast @ beta, something about seats; contrast [size]."""
+    spread = Sandwich(point).of_seats(contrast)
+    variance = spread.ratio * float(contrast @ point.covariance @ contrast)
+    return float(stdtrit(spread.freedom, 0.975)) * math.sqrt(variance)
+
+
+class SeatWorth(NamedTuple):
+    """What the first seat is worth between two players, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def times(self, scale: float) -> "SeatWorth":
+        """The same in another unit."""
+        return SeatWorth(*(scale * part for part in self))
+
+
+def worth_at(point: Point, at: int) -> SeatWorth:
+    """The advantage gamma0 + gamma1 theta between two players as strong as player `at`.
+
+    The interval is that of the delta method, with the doubt about gamma0, gamma1 and theta. Where
+    the point has no gamma1 the advantage is gamma0.
+    """
+    players, contrast = point.layout.players, np.zeros(point.layout.size)
+    contrast[players] = 1.0
+    value = float(point.beta[players])
+    if point.layout.slope:
+        strength, slope = float(point.beta[at]), float(point.beta[players + 1])
+        value += slope * strength
+        contrast[players + 1], contrast[at] = strength, slope
+    half = half_width(point, contrast)
+    return SeatWorth(value, value - half, value + half)
 
 
 def _evidence(point: Point, place: int) -> float:

@@ -8,9 +8,8 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.stats.bradley_terry import P, PairResult, Rating, best_first
+from arena.stats.bradley_terry import P, PairResult
 from arena.stats.meetings import Meetings
-from arena.stats.rating_fit import fit_meetings
 from arena.stats.score import Tally
 from pbt.errors import EngineError
 
@@ -108,24 +107,6 @@ def win_matrix(
             draws[i, j] += row.draws
             draws[j, i] += row.draws
     return WinMatrix(shown, wins, draws)
-
-
-def fit_matrix(matrix: WinMatrix[P], anchor: P | None) -> list[Rating[P]]:
-    """The ratings of `arena.stats.rating_fit.fit_meetings`, best first, without seats.
-
-    Players that no games connect to those rated stand last.
-    Raises: EngineError when the fit does not converge.
-    """
-    fit = fit_meetings(matrix.players, meetings_of(matrix), anchor, seated=False)
-    if fit is not None:
-        return fit.ratings()
-    played = matrix.games.sum(1).tolist()
-    return best_first(
-        [
-            Rating(player, None, None, None, games)
-            for player, games in zip(matrix.players, played, strict=True)
-        ]
-    )
 
 
 def meetings_of(matrix: WinMatrix[P]) -> Meetings:

@@ -116,13 +116,16 @@ class Checkpointer:
         if len(self._needed) < (self._needed.maxlen or 0):
             return
         keep = set[str]().union(*self._needed, anchors(self._league))
-        leaders = best_of_each_role(self._league, self._name)
-        keep |= {leader.record.snapshot_id for leader in leaders.values()}
         removable = plan_retention(
             self._sink.snapshots, snapshots.keep_newest, snapshots.thinned_every, keep
         )
         stored = set(self._store.sizes())
         removed = [snapshot_id for snapshot_id in removable if snapshot_id in stored]
+        if removed:
+            # Ratings take time in a large league, so they are asked for only where they matter.
+            best = best_of_each_role(self._league, self._name).values()
+            leaders = {leader.record.snapshot_id for leader in best}
+            removed = [snapshot_id for snapshot_id in removed if snapshot_id not in leaders]
         if removed:
             # The row says "removed" before the file goes, so that a reader never looks for weights
             # that are gone.

@@ -1,16 +1,21 @@
 """The progress of a running training, as plain data for displays: one `Progress` per look."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arena.training.sink import TrainingSink
+from arena.training.strengths import Strength
 from pbt.objective import ObjectiveKind
 from pbt.runtime.engine import Engine, ProcessStatus
 
 RATE_WINDOW_S = 10.0
 RATINGS_EVERY_S = 5.0
+# A fit takes longer the more snapshots there are. Between two fits passes this many times as long
+# as one took, so that the loop that shows them spends at most 5 % of its time on fits.
+RATING_PAUSES = 20
 DOWN = "down"
 
 
@@ -24,8 +29,7 @@ class MemberProgress:
     frames_per_s  over the last seconds
     objective     the value that PBT ranks
     games         number of games that the objective is taken over
-    rating        (Elo above "random", low, high) of its newest rated snapshot, 95 % interval;
-                  None before any
+    rating        the strength of its newest snapshot that has one; None before any
     copies        how often it copied another member
     last_event    the newest event in words
     finished      it has reached its stop
@@ -38,7 +42,7 @@ class MemberProgress:
     frames_per_s: float
     objective: float
     games: int
-    rating: tuple[float, float, float] | None
+    rating: Strength | None
     copies: int
     last_event: str
     finished: bool
@@ -89,25 +93,28 @@ class Progress:
 
 
 class ProgressMeter:
-    """Reads an engine's progress, measures speeds over the last seconds and refits ratings."""
+    """Reads an engine's progress, measures speeds over the last seconds and refits strengths."""
 
     def __init__(self, engine: Engine, sink: TrainingSink) -> None:
         self._engine, self._sink = engine, sink
         self._started = time.monotonic()
         self._marks: deque[tuple[float, dict[str, int]]] = deque()
-        self._ratings: Mapping[str, tuple[float, float, float]] = {}
-        self._rated = -RATINGS_EVERY_S
+        self._strengths: Mapping[str, Strength] = {}
+        self._rated_by: ObjectiveKind | None = None
+        self._rate_from = -math.inf
 
     def read(self, *, refit: bool = False) -> Progress:
         """The progress now. refit: rate from all games so far, even if that was just done."""
         now, engine = time.monotonic(), self._engine
+        ranked_by = engine.controller.window.objective
         frames = engine.clocks()
         self._marks.append((now, frames))
         while len(self._marks) > 2 and now - self._marks[1][0] > RATE_WINDOW_S:
             self._marks.popleft()
-        if refit or now - self._rated >= RATINGS_EVERY_S:
-            self._rated = now
-            self._ratings = self._rate()
+        if refit or now >= self._rate_from or ranked_by != self._rated_by:
+            self._strengths, self._rated_by = self._sink.strengths(ranked_by), ranked_by
+            took_s = time.monotonic() - now
+            self._rate_from = now + max(RATINGS_EVERY_S, RATING_PAUSES * took_s)
         since, earlier = self._marks[0]
         seconds = max(now - since, 1e-9)
         rates = {name: (count - earlier[name]) / seconds for name, count in frames.items()}
@@ -128,15 +135,14 @@ class ProgressMeter:
             else None,
             trouble=self._sink.trouble,
             restarts=restarts_text(engine.processes()),
-            ranked_by=engine.controller.window.objective,
+            ranked_by=ranked_by,
             ahead=0 if engine.controller.finished else closing[1],
             wiring=engine.controller.certifier.summary,
         )
 
     def _member(self, name: str, frames: int, rate: float) -> MemberProgress:
         controller = self._engine.controller
-        member, score = controller.members[name], controller.window.score(name)
-        rating = self._ratings.get(name)
+        member, score = controller.members[name], controller.window.mean(name)
         return MemberProgress(
             name,
             member.role,
@@ -144,26 +150,12 @@ class ProgressMeter:
             rate,
             score.objective,
             score.games,
-            rating,
+            self._strengths.get(name),
             member.copies,
             member.last_event,
             member.finished,
             member.failed,
         )
-
-    def _rate(self) -> dict[str, tuple[float, float, float]]:
-        """Member -> (Elo, low, high) of its newest snapshot that has a rating."""
-        ratings, newest = self._sink.ratings(), {}
-        for snapshot in self._sink.snapshots:
-            rating = ratings.get(snapshot.snapshot_id)
-            if (
-                rating is not None
-                and rating.elo is not None
-                and rating.low is not None
-                and rating.high is not None
-            ):
-                newest[snapshot.member] = (rating.elo, rating.low, rating.high)
-        return newest
 
 
 def restarts_text(processes: Sequence[ProcessStatus]) -> str | None:

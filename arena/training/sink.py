@@ -1,6 +1,6 @@
 """The sink of a training's results: rows go to the league, curves to the metrics folder.
 
-It also counts evaluation games, so that the display can show ratings during training.
+It also counts evaluation games, so that the display can show strengths during training.
 """
 
 import logging
@@ -13,18 +13,9 @@ from arena.data.metrics import MetricsWriter
 from arena.league.database import League
 from arena.league.game_rows import newest_evaluations
 from arena.league.writer import LeagueWriter
-from arena.stats.bradley_terry import PairResult, Rating
-from arena.stats.win_matrix import fit_matrix, win_matrix
-from pbt.matchmaking.seats import RANDOM
-from pbt.records import (
-    Event,
-    GameRecord,
-    PlayerRef,
-    RoundRecord,
-    SnapshotRecord,
-    WiringCertificate,
-    is_voided,
-)
+from arena.training.strengths import CountedGames, Strength
+from pbt.objective import ObjectiveKind
+from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
 
 RECENT_EVENTS = 50
 REMEMBERED_GAMES = 20_000
@@ -44,7 +35,10 @@ class TrainingSink:
 
     def __init__(self, writer: LeagueWriter, metrics: MetricsWriter) -> None:
         self._writer, self._metrics = writer, metrics
-        self._results: dict[tuple[PlayerRef, PlayerRef], list[int]] = defaultdict(lambda: [0, 0, 0])
+        self._counted = CountedGames()
+        # The newest answer of `strengths`, and what it was asked of.
+        self._strengths: dict[str, Strength] = {}
+        self._asked: tuple[ObjectiveKind, int, int] | None = None
         # Member -> (frames, time) of its newest point.
         self._clocks: dict[str, tuple[int, float]] = {}
         self.lags: dict[str, float] = {}
@@ -55,38 +49,28 @@ class TrainingSink:
     def game(self, record: GameRecord) -> None:
         self._writer.game(record)
         if record.kind == "evaluation":
-            self.tally(record)
-
-    def tally(self, record: GameRecord) -> None:
-        """Count a game for `ratings`, if it is an evaluation game of two seats."""
-        if len(record.seats) != 2 or record.greedy or is_voided(record.end_reason):
-            return
-        first, second = record.seats
-        if first.player != second.player:
-            outcome = 1 + (first.place > second.place) - (first.place < second.place)
-            self._results[(first.player, second.player)][outcome] += 1
+            self._counted.count(record)
 
     def remember(self, league: League, population: str) -> None:
-        """Count the newest stored evaluation games, so that a resumed training shows ratings at
+        """Count the newest stored evaluation games, so that a resumed training shows strengths at
         once.
         """
         for record in newest_evaluations(league, population, REMEMBERED_GAMES):
-            self.tally(record)
+            self._counted.count(record)
 
-    def ratings(self) -> dict[str, Rating[PlayerRef]]:
-        """Snapshot id -> rating, from the evaluation games counted so far.
+    def strengths(self, objective: ObjectiveKind) -> dict[str, Strength]:
+        """Member -> the strength of its newest snapshot that has one, from all games so far.
 
-        It is for the display; the league's standings count all games.
+        Raises: EngineError when the fit does not converge.
         """
-        results = [
-            PairResult(a, b, wins, draws, losses)
-            for (a, b), (wins, draws, losses) in self._results.items()
-        ]
-        return {
-            rating.player.name: rating
-            for rating in fit_matrix(win_matrix(results), RANDOM)
-            if rating.player.kind == "snapshot"
-        }
+        names: dict[str, list[str]] = defaultdict(list)
+        for snapshot in self.snapshots:
+            names[snapshot.member].append(snapshot.snapshot_id)
+        asked = objective, self._counted.games, len(self.snapshots)
+        if asked != self._asked:
+            self._strengths = self._counted.strengths(objective, names)
+            self._asked = asked
+        return self._strengths
 
     def round(self, record: RoundRecord) -> None:
         self._writer.round(record)

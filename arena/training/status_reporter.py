@@ -99,7 +99,7 @@ class StatusReporter:
 
     def _member_row(self, name: str, frames: int) -> MemberRow:
         controller = self._engine.controller
-        score = controller.window.score(name)
+        score = controller.window.mean(name)
         return MemberRow(
             name,
             frames,

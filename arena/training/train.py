@@ -3,6 +3,7 @@
 This is the composition root: everything that a training needs is put together here.
 """
 
+import gc
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -175,6 +176,8 @@ class _Training:
         """Train until the end or a stop. Whenever members join or leave, a new incarnation begins,
         whose engine is built anew for them.
         """
+        # What was loaded until now stays, so the garbage collector need not look through it.
+        gc.freeze()
         with SignalControl() as control:
             try:
                 result = self._run(start, control)
@@ -187,6 +190,8 @@ class _Training:
             except BaseException as error:
                 log.error("training ended by %s", type(error).__name__, exc_info=error)
                 raise
+            finally:
+                gc.unfreeze()
             # Its last rows are committed only now.
             return replace(result, head=population_head(self.league, self.name))
 

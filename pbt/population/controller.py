@@ -95,7 +95,7 @@ class Controller:
         self.certifier.updated(name)
         if member.failed:
             return None
-        ranked = ranked_curve(self.window.score(name), self._rules.objective)
+        ranked = ranked_curve(self.window.mean(name), self._rules.objective)
         self._sink.series(name, learner.frames, self._curves.point(member, stats, ranked))
         snapshot_due = learner.frames >= self._next_snapshot[name]
         if snapshot_due:

@@ -5,6 +5,7 @@ the main process, and it works. It ends when it is told to, when the main proces
 the stream), and in any case when its parent dies (death signal).
 """
 
+import gc
 import os
 import socket
 import threading
@@ -74,6 +75,8 @@ def work(channel: Channel) -> None:
     assignment = messages.pop(0)
     assert isinstance(assignment, Assignment), "the first thing the main process sends"
     hosts, row = build(assignment, channel)
+    # What is there by now stays, so the garbage collector need not look through it.
+    gc.freeze()
     channel.send(Ready())
     going = False
     while True:

@@ -1,12 +1,14 @@
 """Simulated leagues: what is drawn, what is counted, and which floors are missed."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from arena.stats.bradley_terry import ELO_PER_NAT
 from arena.stats.rating_fit import fit_meetings
 from bench.rating_batch_fits import Fits
 from bench.rating_batches import Leagues
@@ -123,12 +125,23 @@ def test_many_leagues_at_a_time_are_fitted_as_one_at_a_time() -> None:
         games = [drawn(cell, np.random.default_rng(seed)) for seed in range(8)]
         fits = Fits(Leagues.of(games, 4))
         wanted = compared(cell)
-        ends, is_open = intervals(fits, wanted)
+        found, is_open = intervals(fits, wanted)
         assert (fits.slope != 0).any() == (slope > 0)
+        (best, value, half), (level, level_half) = fits.seat_at_best(), fits.level_seat()
         for at, league in enumerate(games):
-            assert difference(league, wanted, ends[:, :, at]) < 0.01
+            assert difference(league, wanted, found[:, :, at]) < 0.01
             fit = fit_meetings(range(4), league, 0)
             assert fit is not None
+            assert best[at] == np.argmax(fit.elo)
+            assert fit.seat is not None
+            for worth, middle, part in (
+                (fit.seat.at_best, value[at], half[at]),
+                (fit.seat.overall, level[at], level_half[at]),
+            ):
+                assert (worth is None) == math.isnan(middle)
+                if worth is not None:
+                    ends = np.array([middle, middle - part, middle + part]) * ELO_PER_NAT
+                    assert worth == pytest.approx(ends, abs=0.01)
             rows = [fit.difference(*pair) for pair in wanted]
             assert [row.low is None for row in rows] == is_open[0, :, at].tolist()
             assert [row.high is None for row in rows] == is_open[1, :, at].tolist()

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from playwright.sync_api import Browser, expect
 
-from arena.league.database import open_league
+from arena.league.database import League, open_league
 from arena.league.matches import create_match, finish_match
 from arena.league.populations import create_population, open_incarnation
 from arena.league.writer import LeagueWriter
@@ -64,6 +64,23 @@ def write_league(data: Path) -> None:
             for number in range(GAMES):
                 writer.game(replace(won(number, "b", rng), count=number))
         finish_match(league, match, GAMES)
+        write_roles(league)
+
+
+def write_roles(league: League) -> None:
+    """A population of two roles, in which predators gain what prey lose."""
+    table = {"env": {"name": "mpe", "objective": "return"}}
+    config = config_from_table(table, "test").model_dump(mode="json")
+    members = [("m0", "predator"), ("m1", "predator"), ("m2", "prey")]
+    population = create_population(league, "tag", "mpe", config, {}, members)
+    with LeagueWriter(league, open_incarnation(league, population, os.getpid())) as writer:
+        for letter, (member, role) in zip("cde", members, strict=True):
+            writer.snapshot(replace(snapshot(letter, member, 1000), role=role))
+        for number in range(4 * GAMES):
+            hunter, value = "cd"[number % 2], (5.0, 3.0)[number % 2] + number % 3
+            players = (snapshot_player(hunter), snapshot_player("e"))
+            values = (value, -value)
+            writer.game(game(number, players, (0, 1), "evaluation", returns=values))
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +117,8 @@ def test_the_list_of_populations_shows_the_best_margin(chips: Served, visit: Vis
     page = visit(chips).see("populations")
     report = chips.call("GET", "/v1/ratings?population=chips")
     best = next(row for row in report["players"] if row["id"] == report["best"])
-    strong = page.locator("td[data-name='best rating'] strong")
+    row = page.locator("tbody tr").filter(has_text="chips")
+    strong = row.locator("td[data-name='best rating'] strong")
     expect(strong).to_have_text(f"{best['margin']:+.3g}", timeout=WAIT_MS)
 
 
@@ -112,3 +130,38 @@ def test_the_margin_of_a_match_stands_first(chips: Served, visit: Visit) -> None
         re.compile(rf"Margin of \S+: {NUMBER} a game \[{NUMBER}, {NUMBER}\]"), timeout=WAIT_MS
     )
     expect(page.locator("dl.facts div", has_text="decided by")).to_contain_text("margins")
+
+
+def test_the_matrix_and_the_chart_against_random_are_margins(chips: Served, visit: Visit) -> None:
+    pairs = chips.call("GET", "/v1/win-matrix?population=chips")["pairs"]
+    assert [pair["opponent"] for pair in pairs] == ["random", "random"]
+    told = {pair["player"]: f"{pair['margin']:+.3g}" for pair in pairs}
+    page = visit(chips).see("populations/chips/matrix")
+    shows(page, "Mean margin a game of the row against the column: blue above 0")
+    page.locator("canvas").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    best = pairs[0]["player"]
+    row = f"{best} against random: {told[best]} a game [{NUMBER}, {NUMBER}], 80 games"
+    shows(page, re.compile(re.escape(row).replace(re.escape(NUMBER), NUMBER)))
+    page = visit(chips).see("populations/chips/ratings")
+    figure = page.locator("section.figure").filter(has_text="Margin a game against random")
+    figure.get_by_text("Numbers").click()
+    texts = figure.locator("tbody tr td:nth-child(3)").all_inner_texts()
+    assert sorted(texts) == sorted(told.values())
+    shows(page, "Circles of margins")
+
+
+def test_each_role_has_a_table_and_ranks_of_its_own(chips: Served, visit: Visit) -> None:
+    page = visit(chips).see("populations/tag/ratings")
+    shows(page, "tag/prey@best is tag/m2@1k")
+    for role, players in (("predator", ["tag/m0@1k", "tag/m1@1k"]), ("prey", ["tag/m2@1k"])):
+        table = page.get_by_role("region", name=f"Returns, role {role}")
+        cells = [table.locator(f"tbody tr td:nth-child({column})") for column in (1, 2)]
+        ranks, names = (column.all_inner_texts() for column in cells)
+        assert ranks == [str(rank + 1) for rank in range(len(players))]
+        assert [name.removeprefix("tag/") for name in names] == [
+            name.removeprefix("tag/") for name in players
+        ]
+    page = visit(chips).see("populations/tag/matrix")
+    shows(page, "Returns count here")

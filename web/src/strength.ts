@@ -98,6 +98,27 @@ export function bestOf(report: RatingReport): { name: string; role: string; id: 
   }));
 }
 
+/** One table of a report. role: null where all play the same one */
+export interface RoleTable<Row> {
+  role: string | null;
+  rows: Row[];
+}
+
+/**
+ * Returns a table for each role, sorted by name, or one of all rows. Players of any role, such as
+ * `random`, stand in each.
+ */
+export function roleTables<Row extends { role: string | null }>(
+  rows: readonly Row[],
+): RoleTable<Row>[] {
+  const roles = [...new Set(rows.flatMap(({ role }) => role ?? []))].sort();
+  if (roles.length < 2) return [{ role: null, rows: [...rows] }];
+  return roles.map((role) => ({
+    role,
+    rows: rows.filter((row) => row.role === null || row.role === role),
+  }));
+}
+
 /** What decides a match of two, seen by its first player: the score, or the margin. */
 export interface Headline {
   /** "Score", or "Margin" */
@@ -121,7 +142,7 @@ export interface Decided {
   score: number;
   low: number;
   high: number;
-  margin?: Margin | null;
+  margin?: Pick<Margin, "mean" | "low" | "high"> | null;
 }
 
 export function headlineOf({ score, low, high, margin: chips }: Decided): Headline {

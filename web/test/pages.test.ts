@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import type { Pair } from "../src/api/reports";
 
 /** The modules ask this of a browser when they are loaded. */
 beforeAll(() => {
@@ -57,22 +58,26 @@ describe("schedules", () => {
   });
 });
 
+const MET: Pair = {
+  player: "a",
+  opponent: "b",
+  games: 4,
+  wins: 3,
+  draws: 1,
+  losses: 0,
+  score: 0.875,
+  low: 0.5,
+  high: 1,
+  margin: null,
+  margin_low: null,
+  margin_high: null,
+  units: null,
+};
+
 describe("the matrix", () => {
   it("knows each pair from both sides", async () => {
     const { cells } = await import("../src/ui/Matrix");
-    const found = cells([
-      {
-        player: "a",
-        opponent: "b",
-        games: 4,
-        wins: 3,
-        draws: 1,
-        losses: 0,
-        score: 0.875,
-        low: 0.5,
-        high: 1,
-      },
-    ]);
+    const found = cells([MET]);
     expect(found.get("b a")).toEqual({
       row: "b",
       column: "a",
@@ -83,8 +88,24 @@ describe("the matrix", () => {
       score: 0.125,
       low: 0,
       high: 0.5,
+      margin: null,
     });
     expect(found.size).toBe(2);
+  });
+  it("counts margins where they count: who wins more games may win less", async () => {
+    const { cells, shade, squareText } = await import("../src/ui/Matrix");
+    const pair = { ...MET, margin: -1.274, margin_low: -2, margin_high: null, units: 4 };
+    const found = cells([pair]);
+    const [from, back] = [found.get("a b")!, found.get("b a")!];
+    expect([from.margin, back.margin]).toEqual([
+      { mean: -1.274, low: -2, high: null },
+      { mean: 1.274, low: null, high: 2 },
+    ]);
+    const even = { ...from, margin: { mean: 0, low: null, high: null } };
+    expect([shade(from, 1.274), shade(back, 2.548), shade(even, 0)]).toEqual([0, 0.75, 0.5]);
+    expect([squareText(from), squareText(back)]).toEqual(["−1.3", "+1.3"]);
+    const won = cells([MET]).get("a b")!;
+    expect([shade(won, 0), squareText(won)]).toEqual([0.875, "88"]);
   });
   it("is blue above a half, orange below, and written in ink that is read", async () => {
     const { inkOn, scoreColour } = await import("../src/ui/colours");

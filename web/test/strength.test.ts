@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { RatedPlayer, RatingReport, ReturnRow } from "../src/api/reports";
 import { bestTexts } from "../src/pages/bestTexts";
-import { headlineOf, strengthOf } from "../src/strength";
+import { headlineOf, roleTables, strengthOf } from "../src/strength";
 
 /** The modules ask this of a browser when they are loaded. */
 beforeAll(() => {
@@ -51,7 +51,7 @@ describe("the columns of returns", () => {
   it("say cross-play and gap where a player sat beside others", async () => {
     const { returnColumns } = await import("../src/pages/RatingTable");
     const names = (row: ReturnRow) => returnColumns([row]).map((column) => column.name);
-    const alone = ["player", "mean return", "low", "high", "games"];
+    const alone = ["rank", "player", "mean return", "low", "high", "games"];
     expect(names(returned({}))).toEqual(alone);
     expect(names(returned({ cross_play: 1, cross_play_games: 8, gap: 1.5 }))).toEqual([
       ...alone,
@@ -59,6 +59,36 @@ describe("the columns of returns", () => {
       "its games",
       "gap",
     ]);
+  });
+  it("say no cross-play where all games are", async () => {
+    const { returnColumns } = await import("../src/pages/RatingTable");
+    const crossed = { mean_return: 2.5, cross_play: 2.5, games: 40, cross_play_games: 40 };
+    const names = returnColumns([returned(crossed)]).map((column) => column.name);
+    expect(names).toEqual(["rank", "player", "mean return", "low", "high", "games"]);
+  });
+});
+
+describe("the tables of roles", () => {
+  const ids = (rows: readonly { id: string; role: string | null }[]) =>
+    roleTables(rows).map(({ role, rows: own }) => [role, own.map((row) => row.id)]);
+  it("are one for each role, with players of any role in each", () => {
+    const rows = [
+      { id: "c", role: "prey" },
+      { id: "random", role: null },
+      { id: "a", role: "predator" },
+      { id: "b", role: "predator" },
+    ];
+    expect(ids(rows)).toEqual([
+      ["predator", ["random", "a", "b"]],
+      ["prey", ["c", "random"]],
+    ]);
+  });
+  it("are one table where all play one role", () => {
+    const rows = [
+      { id: "a", role: "player" },
+      { id: "random", role: null },
+    ];
+    expect(ids(rows)).toEqual([[null, ["a", "random"]]]);
   });
 });
 

@@ -21,6 +21,13 @@ from pbt.objective import ObjectiveKind
 from pbt.seeding import generator
 
 TURN_BASED = "turn_based"
+OBJECTIVES: Mapping[str, ObjectiveKind] = {
+    # Utilities are card points divided by 120, so they are graded although none is above 1.
+    "skat": "margin",
+    # Each loser pays 1 to the one winner, but the bounds are those of four players for any number.
+    "maedn": "win",
+}
+"""Games whose utility bounds do not tell what they are worth, by OpenSpiel's short name."""
 
 
 def openspiel_spec(name: str) -> EnvSpec:
@@ -76,6 +83,7 @@ class OpenSpielGame:
         self._game = game
         self._open = kind.information == kind.Information.PERFECT_INFORMATION
         self._utility = kind.utility
+        self._name = kind.short_name
         self._seats = game.num_players()
         self.seat_names = tuple(f"player_{seat}" for seat in range(self._seats))
         self.seat_roles = (0,) * self._seats
@@ -128,13 +136,17 @@ class OpenSpielGame:
 
     @property
     def objective_kind(self) -> ObjectiveKind:
-        """By the kind of utility.
+        """By the kind of utility and its bounds.
 
-        Where the most that a player can gain is 1, a game is won, lost or drawn; else by a margin.
+        Where no player can lose more than 1, a game is won, lost or drawn: with n players the
+        winner gains 1, or 1 from each of the others. Else it is a margin.
         """
+        if self._name in OBJECTIVES:
+            return OBJECTIVES[self._name]
         if self._utility.name != "ZERO_SUM":
             return "return"
-        return "win" if self._game.max_utility() <= 1.0 else "margin"
+        decided = self._game.min_utility() >= -1.0 and self._game.max_utility() <= self._seats - 1
+        return "win" if decided else "margin"
 
     def shares_rewards(self) -> bool:
         """Whether OpenSpiel says so of the game."""

@@ -13,6 +13,7 @@ import pytest
 from api.reconcile.match_rules import MatchFacts, decide_match, state_after
 from api.reconcile.trainer_process import identity
 from arena.league.match_requests import get_match_request
+from arena.league.matches import seed_of_games
 from arena.league.service_events import events_after
 from tests.api.service import Service, serving
 
@@ -145,10 +146,11 @@ def test_what_contradicts_itself_is_refused(shared: Service) -> None:
 
 
 def test_a_request_says_what_decides_and_whether_its_games_are_fresh(service: Service) -> None:
-    made = seen(service, ask(service, "quick", objective="margin", fresh=True))
-    assert (made["objective"], made["fresh"]) == ("margin", True)
+    made = seen(service, ask(service, "quick", objective="margin", fresh=True, seed=7))
+    assert (made["objective"], made["fresh"], made["asked_seed"]) == ("margin", True, 7)
+    assert made["seed"] == seed_of_games(7, fresh=True) != 7
     plain = seen(service, ask(service, "quick"))
-    assert (plain["objective"], plain["fresh"]) == (None, False)
+    assert (plain["objective"], plain["fresh"], plain["seed"]) == (None, False, 1)
     body = {"players": ["quick", "random"], "env": "connect_four", "objective": "chips"}
     problem = service.call("POST", "/v1/evaluations", body, status=422)
     assert [error["pointer"] for error in problem["errors"]] == ["/objective"]

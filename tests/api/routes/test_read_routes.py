@@ -184,6 +184,7 @@ def test_ratings_cost_nothing_while_the_league_stands_still(told: Service) -> No
             ).status_code
             == 200
         )
+        assert first.json()["objective"] == "win"
         get(told, f"{path}?population=unknown", 404)
     assert (
         get(told, "/v1/ratings?population=demo")["players"]

@@ -18,11 +18,10 @@ import pytest
 from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
 from arena.matches.compare import Comparison, Contestant, read_kept
-from arena.matches.compare_finals import ComparisonResult, _looks, _meet
-from arena.players.resolve import ResolvedPlayer
-from arena.stats.seed_scores import seed_score
+from arena.matches.compare_finals import ComparisonResult, _looks
+from arena.stats.seed_scores import seed_lead, seed_score
 from pbt.config.schema import RunConfig
-from pbt.records import PlayerRef
+from pbt.objective import ObjectiveKind
 
 CONFIG = """
 [env]
@@ -66,6 +65,10 @@ def compare(config: Path, *more: str, data: Path | None = None) -> int:
             ("--set-b", "env.name=tictactoe"),
             "A plays connect_four {}, B plays tictactoe {}; expected one game",
         ),
+        (
+            ("--set-b", "env.objective=margin"),
+            "A counts in win, B in margin; expected one objective, such as --set env.objective=win",
+        ),
         (("--set-b", "matchmaking.past_mode=pfsp"), "matchmaking.past_mode"),
         (("--set-b", "seed=5"), "A and B are the same configuration"),
         (("--set-a", "learning.gamma=0.5", "--name", "Not OK"), "population name"),
@@ -104,7 +107,9 @@ def test_a_population_of_somebody_else_is_left_alone(config: Path, capsys: Outpu
     assert [path.name for path in there.parent.iterdir()] == ["run-b2"]
 
 
-def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> ComparisonResult:
+def outcome(
+    values: list[list[float]], looks: tuple[int, ...] = (2,), objective: ObjectiveKind = "win"
+) -> ComparisonResult:
     configs = [
         RunConfig.model_validate(
             {"env": {"name": "connect_four"}, "matchmaking": {"past_share": share}}
@@ -115,10 +120,11 @@ def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> Compari
         side: Contestant(side.upper(), f"{side}.toml", one, ())
         for side, one in zip("ab", configs, strict=True)
     }
-    comparison = Comparison("x", contestants, len(scores), 500, 400, Path("data"))  # type: ignore[arg-type]
-    return ComparisonResult(
-        comparison, tuple(map(tuple, scores)), 400, 0, seed_score(np.array(scores), 400), looks
-    )
+    comparison = Comparison("x", contestants, len(values), 500, 400, Path("data"))  # type: ignore[arg-type]
+    found = np.array(values)
+    total = seed_score(found, 400) if objective == "win" else seed_lead(found, 0 * found)
+    rows = tuple(map(tuple, values))
+    return ComparisonResult(comparison, objective, rows, 400, 0, total, looks)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +165,36 @@ def test_what_it_says(scores: list[list[float]], verdict: str, code: int, line: 
         and told["scores"] == scores
         and told["populations"]["b"][-1] == f"x-b{len(scores)}"
     )
+    assert "Decided  by games won" in lines
+    assert (told["objective"], told["lead"], told["leads"]) == ("win", None, None)
+
+
+@pytest.mark.parametrize(
+    ("leads", "verdict", "line"),
+    [
+        ([[0.7, 0.9], [0.8, 0.6]], "better", "Lead     +0.75 a game for A [+0."),
+        ([[-70.5, -90], [-80, -60]], "worse", "Lead     -75.12 a game for A [-"),
+        ([[0.6, 0.2], [-0.4, -0.5]], "undecided", "Lead     -0.025 a game for A [-"),
+        ([[0.3]], "undecided", "Lead     +0.3 a game for A; one seed does not show"),
+        ([[0.0, 0.0], [0.0, 0.0]], "undecided", "Lead     +0 a game for A; all games gave the"),
+    ],
+)
+def test_margins_and_returns_are_leads(leads: list[list[float]], verdict: str, line: str) -> None:
+    """A score of a half means nothing where margins decide: the lead of equal runs is 0."""
+    for objective, decided in (("margin", "by margins: what"), ("return", "by returns: how")):
+        found = outcome(leads, objective=objective)  # type: ignore[arg-type]
+        lines = outcome_lines(found)
+        assert found.total.verdict == verdict
+        assert [one for one in lines if one.startswith(line)], lines
+        assert [one for one in lines if one.startswith(f"Decided  {decided}")]
+        assert not any(one.startswith(("Score", "Elo")) for one in lines)
+        told = json.loads(json.dumps(outcome_json(found), allow_nan=False))
+        assert (told["objective"], told["leads"], told["lead"]) == (
+            objective,
+            leads,
+            pytest.approx(np.mean(leads)),
+        )
+        assert (told["score"], told["scores"], told["elo"]) == (None, None, None)
 
 
 def test_looks_are_counted_and_said(tmp_path: Path) -> None:
@@ -175,19 +211,6 @@ def test_looks_are_counted_and_said(tmp_path: Path) -> None:
     assert not any(line.startswith("Looks") for line in first)
     assert any(line.startswith("Looks    3, after 3, 6 and 12 seeds;") for line in third)
     assert outcome_json(outcome([[0.5]], (3, 6)))["looks"] == (3, 6)
-
-
-def player(role: str | None) -> ResolvedPlayer:
-    return ResolvedPlayer(PlayerRef("snapshot", "a" * 64), "x", "game", {}, role=role)
-
-
-def test_only_those_meet_who_can_sit_at_one_table() -> None:
-    assert _meet(["player", "player"], player("player"), player("player"))
-    assert _meet(["cat", "mouse"], player("cat"), player("mouse")) and _meet(
-        ["cat", "mouse"], player("mouse"), player("cat")
-    )
-    assert not _meet(["cat", "mouse"], player("cat"), player("cat"))
-    assert _meet(["alone"], player("alone"), player("alone"))
 
 
 # --- whole comparisons ----------------------------------------------------------------------------
@@ -294,8 +317,13 @@ def test_a_comparison_that_is_stopped_goes_on_to_the_same_verdict(config: Path) 
 
 
 @pytest.mark.slow
-def test_roles_that_cannot_be_swapped_and_games_of_one_seat(config: Path, capsys: Output) -> None:
-    for game in ("hide_and_seek", "memory"):
+def test_games_of_every_objective_and_of_roles_are_compared(config: Path, capsys: Output) -> None:
+    for game, objective in (
+        ("hide_and_seek", "win"),
+        ("memory", "return"),
+        ("leduc_holdem", "margin"),
+        ("mpe", "return"),
+    ):
         assert (
             compare(
                 config,
@@ -314,4 +342,8 @@ def test_roles_that_cannot_be_swapped_and_games_of_one_seat(config: Path, capsys
             == EXIT_CODES["undecided"]
         )
         told = json.loads(capsys.readouterr().out.splitlines()[-1])
-        assert 0 <= told["scores"][0][0] <= 1 and told["env"] == game and told["low"] is None
+        assert (told["env"], told["objective"], told["low"]) == (game, objective, None)
+        if objective == "win":
+            assert 0 <= told["scores"][0][0] <= 1 and told["leads"] is None
+        else:
+            assert isinstance(told["leads"][0][0], float) and told["scores"] is None

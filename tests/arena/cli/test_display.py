@@ -8,8 +8,10 @@ from io import StringIO
 import pytest
 from rich.console import Console, Group
 
-from arena.cli.display import Display
+from arena.cli.display import Display, columns, member_cells
 from arena.training.progress import MemberProgress, Progress
+from arena.training.strengths import Strength
+from pbt.objective import ObjectiveKind
 
 
 def test_nothing_is_cut_off_on_eighty_columns() -> None:
@@ -20,7 +22,7 @@ def test_nothing_is_cut_off_on_eighty_columns() -> None:
         2_345.0,
         0.512,
         900,
-        (12.0, -30.0, 54.0),
+        Strength(12.0, -30.0, 54.0, 200),
         1,
         "round 3: mutated learning_rate",
         False,
@@ -35,6 +37,39 @@ def test_nothing_is_cut_off_on_eighty_columns() -> None:
     words = " ".join(out.getvalue().split())
     assert "31000 training games, 1650 evaluation games about 3:29 left" in words
     assert "disk full" in words and "mutated learning_rate" in words
+
+
+@pytest.mark.parametrize(
+    ("ranked_by", "strength", "heading", "shown"),
+    [
+        ("win", Strength(636.4, 553.6, 718.0, 90), "rating", "+636 [+554, +718]"),
+        ("win", Strength(900.0, 640.2, None, 90), "rating", ">= +640"),
+        ("win", Strength(-0.2, None, 12.0, 90), "rating", "<= +12"),
+        (
+            "margin",
+            Strength(1.23456, -0.5, 2.96, 90),
+            "margin a game over random",
+            "+1.23 [-0.5, +2.96]",
+        ),
+        (
+            "return",
+            Strength(-67.6189, -70.0, -65.2, 90),
+            "evaluation return a game",
+            "-67.62 [-70, -65.2]",
+        ),
+        ("return", Strength(500.0, None, None, 90), "evaluation return a game", "500"),
+    ],
+)
+def test_strengths_are_shown_in_the_unit_of_the_objective(
+    ranked_by: ObjectiveKind, strength: Strength, heading: str, shown: str
+) -> None:
+    member = MemberProgress("m0", "player", 1000, 10.0, 0.5, 5, strength, 0, "kept", False)
+    cells = dict(zip(columns(ranked_by), member_cells(member, ranked_by), strict=True))
+    assert cells[f">{heading}"] == shown
+    nothing = dict(
+        zip(columns(ranked_by), member_cells(replace(member, rating=None), ranked_by), strict=True)
+    )
+    assert nothing[f">{heading}"] == "-"
 
 
 class ClosedPipe(StringIO):

@@ -5,6 +5,7 @@ circle, and on a free-for-all.
 import csv
 import io
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,58 @@ def test_a_circle_is_flagged_and_its_ratings_are_equal(circle: Path, capsys: Out
         )
     )
     assert "see `arena matrix`" in text
+
+
+def test_circles_and_cells_count_margins_where_a_game_does(tmp_path: Path, capsys: Output) -> None:
+    """Each wins two hands of three against the next, and loses more in the third than it won."""
+    with open_league(league_path(tmp_path)) as league:
+        for one, other in ((PAPER, ROCK), (SCISSORS, PAPER), (ROCK, SCISSORS)):
+            settings = {"objective": "margin"}
+            match = create_match(league, "hands", {}, (one, other), 120, 1, settings)
+            with LeagueWriter(league, match) as writer:
+                for number in range(120):
+                    won = -6.0 - number % 5 / 10 if number % 3 == 0 else 1.0 + number % 5 / 10
+                    writer.game(
+                        game(
+                            number,
+                            (one, other) if number % 2 else (other, one),
+                            (0, 1) if (won > 0) == bool(number % 2) else (1, 0),
+                            "evaluation",
+                            returns=(won, -won) if number % 2 else (-won, won),
+                        )
+                    )
+            finish_match(league, match, 120)
+    there = ("--env", "hands", "--data", str(tmp_path))
+    (report,) = json.loads(answer(capsys, "league", *there, "--json"))
+    (cycle,) = report["cycles"]
+    ring = cycle["players"] * 2
+    # By hands won it goes the other way round.
+    assert ("rock", "paper") in pairwise(ring)
+    assert report["cyclic_share"]["share"] > 0.9
+    (matrix,) = json.loads(answer(capsys, "matrix", *there, "--json"))
+    assert matrix["objective"] == "margin" and len(matrix["pairs"]) == 3
+    for pair in matrix["pairs"]:
+        assert pair["margin_low"] < pair["margin"] < pair["margin_high"] and pair["units"] == 120
+        assert abs(pair["margin"]) == pytest.approx(1.27, abs=0.1)
+        assert (pair["margin"] > 0) == (pair["score"] < 0.5)
+    text = answer(capsys, "matrix", *there)
+    assert "Mean margin a game of the row" in text and "% ±" not in text
+    assert "+1.27 ± 0.6" in text and "(120)" in text
+    assert "of the margins is in circles" in text
+
+
+def test_where_returns_count_there_is_no_matrix(tmp_path: Path, capsys: Output) -> None:
+    with open_league(league_path(tmp_path)) as league:
+        settings = {"objective": "return"}
+        match = create_match(league, "team", {}, (ROCK, PAPER), 2, 1, settings)
+        with LeagueWriter(league, match) as writer:
+            for number in range(2):
+                writer.game(game(number, (ROCK, PAPER), (0, 0), "evaluation", returns=(3.0, 3.0)))
+        finish_match(league, match, 2)
+    there = ("matrix", "--env", "team", "--data", str(tmp_path))
+    assert "returns count, and no player beats another" in answer(capsys, *there)
+    (report,) = json.loads(answer(capsys, *there, "--json"))
+    assert (report["objective"], report["pairs"]) == ("return", [])
 
 
 def test_a_game_of_a_file_is_found_by_the_name_it_was_played_by(

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
-from arena.cli.display import columns, member_cells
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.returns import best_by_return, return_standings
-from arena.training.progress import MemberProgress
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 
 Output = pytest.CaptureFixture[str]
@@ -136,14 +134,6 @@ def test_points_are_shown_with_their_interval(counting: str, capsys: Output) -> 
 def test_a_list_of_games_says_the_return(data: str, capsys: Output) -> None:
     assert run(["games", "alone", "--data", data]) == 0
     assert "(return " in capsys.readouterr().out
-
-
-def test_the_live_table_shows_a_return_and_no_rating() -> None:
-    member = MemberProgress("m0", "player", 1000, 10.0, -67.6189, 5, None, 0, "kept", False)
-    cells = member_cells(member, "return")
-    assert columns("return") == ("member", ">frames", ">frames/s", ">return", "last PBT event")
-    assert cells == ("m0", "1k", "10", "-67.62", "kept")
-    assert len(columns("win")) == len(member_cells(member)) == 6
 
 
 def test_what_comes_next_is_an_evaluation(capsys: Output, tmp_path: Path) -> None:

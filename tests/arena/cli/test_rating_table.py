@@ -54,7 +54,7 @@ def standing(
 
 
 def shown(capsys: pytest.CaptureFixture[str], *rows: Standing) -> list[str]:
-    print_standings("demo", RatingTable(rows, win_matrix([]), "win", RATED))
+    print_standings("demo", RatingTable(rows, win_matrix([]), (), "win", RATED))
     return capsys.readouterr().out.splitlines()
 
 
@@ -81,7 +81,9 @@ def test_the_distance_to_random_makes_nobody_provisional() -> None:
     ]
     assert [
         player["rank"]
-        for player in standings_report(RatingTable(strong, win_matrix([]), "win", RATED))["players"]
+        for player in standings_report(RatingTable(strong, win_matrix([]), (), "win", RATED))[
+            "players"
+        ]
     ] == [1, 2, 3]
     assert leader(strong) == best_standing(strong) == strong[0]
 
@@ -93,7 +95,7 @@ def test_equal_lower_ends_have_one_order() -> None:
 
 def lines_of(folder: Path, name: str, rows: list[Standing], roles: list[str]) -> list[str]:
     with open_league(folder / "league.db") as league:
-        return best_lines(league, name, RatingTable(rows, win_matrix([]), "win", RATED), roles)
+        return best_lines(league, name, RatingTable(rows, win_matrix([]), (), "win", RATED), roles)
 
 
 def test_the_best_is_a_snapshot_that_plays_where_there_is_one(tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_rows_without_weights_are_marked(capsys: pytest.CaptureFixture[str]) -> 
     assert not any("*" in line for line in shown(capsys, there))
     assert [
         player["weights_removed"]
-        for player in standings_report(RatingTable([gone, there], win_matrix([]), "win", RATED))[
-            "players"
-        ]
+        for player in standings_report(
+            RatingTable([gone, there], win_matrix([]), (), "win", RATED)
+        )["players"]
     ] == [True, False]

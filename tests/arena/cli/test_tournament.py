@@ -180,4 +180,11 @@ def test_where_returns_count_players_are_seated_with_themselves(
     assert played["objective"] == "return" and played["players"] == []
     assert [one["self_play"]["value"] < 0 for one in match["partners"]] == [True, True]
     assert run(["tournament", "random", bot, *spread, *folder]) == 0
-    assert "Saved: match 1" in capsys.readouterr().out
+    shown = capsys.readouterr().out.splitlines()
+    # A matrix has scores of two players, which returns are not.
+    assert shown[-1] == "Saved: match 1"
+    (proof,) = [line for line in shown if line.startswith("Proof")]
+    assert proof.endswith(f"--data {tmp_path / 'data'}")
+    for command in ("matrix", "league"):
+        assert run([command, "--env", "mpe", *folder[:2]]) == 0
+        assert "returns count, and no player beats another" in capsys.readouterr().out

@@ -67,5 +67,5 @@ def test_fresh_games_count_in_no_rating(started: Started) -> None:
     fresh = play_match(*players, games=4, league=league, fresh=True)
     assert population_results(league, "demo").matrix.games.sum() == 2 * 4
     assert {one.seed for one in fresh.records}.isdisjoint(one.seed for one in counted.records)
-    found = newest_fresh_match(league, ONEPLY, RANDOM)
+    found = newest_fresh_match(league, ONEPLY, RANDOM, "win")
     assert found is not None and found.id == fresh.match_id

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from arena.cli.rating_report import league_report
+from arena.cli.rating_table import print_league
 from arena.league.database import League, open_league
 from arena.league.populations import create_population, open_incarnation
 from arena.league.ratings import standings
@@ -28,7 +29,7 @@ def games(
 
 @pytest.fixture
 def league(tmp_path: Path) -> Iterator[League]:
-    """A prey that always escapes, and two predators, of which one catches it sometimes."""
+    """A prey that mostly escapes, and two predators, of which one catches it more often."""
     opened = open_league(tmp_path / "league.db")
     start = open_incarnation(
         opened, create_population(opened, "tag", "connect_four", CONFIG, {}, MEMBERS), 1
@@ -39,7 +40,8 @@ def league(tmp_path: Path) -> Iterator[League]:
         records = [
             *games(A, C, places=(0, 1), number=20, first=0),
             *games(A, C, places=(1, 0), number=40, first=20),
-            *games(B, C, places=(1, 0), number=60, first=60),
+            *games(B, C, places=(0, 1), number=8, first=60),
+            *games(B, C, places=(1, 0), number=52, first=68),
             *games(RANDOM, C, places=(1, 0), number=60, first=120),
         ]
         for record in records:
@@ -57,6 +59,62 @@ def test_each_role_has_its_own_best(league: League) -> None:
         None,
         {"predator": "a" * 64, "prey": "c" * 64},
     )
+
+
+def test_each_role_has_a_table_whose_first_is_its_best(
+    league: League, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_league(league, "tag")
+    predators, prey = capsys.readouterr().out.split("population tag, role ")[1:]
+    rows = {
+        role: [line.split()[:2] for line in text.splitlines()[2:5]]
+        for role, text in (("predator", predators), ("prey", prey))
+    }
+    assert predators.startswith("predator\n") and prey.startswith("prey\n")
+    assert rows["predator"][0] == ["1", "tag/m0@0"] and ["2", "tag/m1@0"] in rows["predator"]
+    assert ["random", "0"] in rows["predator"] and ["random", "0"] in rows["prey"]
+    assert rows["prey"][0] == ["1", "tag/m2@0"] and "tag/m1" not in prey.split("Elo from")[0]
+    report = league_report(league, "tag")
+    told = {row["id"]: (row["role"], row["rank"]) for row in report["players"]}
+    assert told == {
+        "a" * 64: ("predator", 1),
+        "b" * 64: ("predator", 2),
+        "c" * 64: ("prey", 1),
+        "random": (None, None),
+    }
+    for role, best in report["best_by_role"].items():
+        assert told[best] == (role, 1)
+
+
+def test_returns_are_ranked_within_a_role(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Prey lose what predators gain, so that one table of both says nothing."""
+    with open_league(tmp_path / "league.db") as league:
+        config = {"env": {**CONFIG["env"], "objective": "return"}}  # type: ignore[dict-item]
+        created = create_population(league, "tag", "tag", config, {}, MEMBERS)
+        with LeagueWriter(league, open_incarnation(league, created, 1)) as writer:
+            for letter, (member, role) in zip("abc", MEMBERS, strict=True):
+                writer.snapshot(replace(snapshot(letter, member), role=role))
+            for count in range(120):
+                value = (5.0, 3.0)[count % 2] + count % 3
+                players = ((A, B)[count % 2], C)
+                writer.game(game(count, players, (0, 1), "evaluation", returns=(value, -value)))
+            writer.drain(60)
+        print_league(league, "tag")
+        predators, prey = capsys.readouterr().out.split("population tag, role ")[1:]
+        assert [line.split()[:2] for line in predators.splitlines()[2:4]] == [
+            ["1", "tag/m0@0"],
+            ["2", "tag/m1@0"],
+        ]
+        assert prey.splitlines()[2].split()[:2] == ["1", "tag/m2@0"]
+        report = league_report(league, "tag")
+        assert [(row["role"], row["rank"]) for row in report["players"]] == [
+            ("predator", 1),
+            ("predator", 2),
+            ("prey", 1),
+        ]
+        assert report["best_by_role"] == {"predator": "a" * 64, "prey": "c" * 64}
 
 
 @pytest.mark.parametrize(

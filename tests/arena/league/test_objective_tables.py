@@ -2,9 +2,11 @@
 
 import pytest
 
+from arena.cli.rating_report import league_report
 from arena.league.best import best_of_each_role
+from arena.league.best_of_many import best_of_many
 from arena.league.database import League
-from arena.league.matches import create_match
+from arena.league.matches import create_match, finish_match
 from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.ratings import Standing, population_table
 from arena.league.results import population_results
@@ -68,6 +70,20 @@ def test_by_margin_the_chips_decide_and_by_wins_the_hands(started: Started) -> N
     assert [one.record.snapshot_id for one in best.values()] == [A.name]
 
 
+def test_only_fresh_games_by_the_objective_of_the_table_stand_below_it(started: Started) -> None:
+    league, _ = started
+    write(league, population(league, "by_chips", "margin"), hands())
+    table = population_table(league, "by_chips")
+
+    def played(**settings: object) -> int:
+        match = create_match(league, "leduc", {}, [A, RANDOM], 4, 1, {"fresh": True, **settings})
+        return finish_match(league, match, 4).id
+
+    by_chips = played(objective="margin")
+    played()
+    assert best_of_many(league, "by_chips", table).fresh == by_chips
+
+
 def test_margins_are_means_over_the_two_games_of_a_seed(started: Started) -> None:
     league, _ = started
     source = population(league, "pot", "margin")
@@ -98,6 +114,17 @@ def test_a_pair_with_one_game_left_counts_as_a_game(started: Started) -> None:
     results = population_results(league, "pot")
     assert results.meetings.single[0, 0].tolist() == [1, 0, 0]
     assert results.meetings.paired.sum() == 0
+
+
+def test_larger_tables_are_rated_by_places_and_say_so(started: Started) -> None:
+    league, _ = started
+    source = population(league, "pot", "margin")
+    seats = (A, RANDOM, RANDOM)
+    games = [game(n, seats, (0, 1, 2), "evaluation", returns=[2, -1, -1]) for n in range(40)]
+    write(league, source, games)
+    table = population_table(league, "pot")
+    assert (table.objective, table.rated.unit) == ("win", "Elo")
+    assert "elo" in league_report(league, "pot")["players"][0]
 
 
 def test_returns_are_ranked_by_games_with_copies_of_oneself(started: Started) -> None:

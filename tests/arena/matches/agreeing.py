@@ -7,6 +7,7 @@ loses one.
 
 from collections.abc import Mapping
 
+import numpy as np
 from gymnasium import spaces
 
 from arena.players.resolve import ResolvedPlayer
@@ -72,7 +73,11 @@ class Hunting(_AtOnce):
         return (*caught, -sum(caught))
 
 
-SCRIPTED = {"zero": naming(0, 0), "one": naming(1, 1)}
+SCRIPTED = {
+    "zero": naming(0, 0),
+    "one": naming(1, 1),
+    "mostly zero": lambda observations, mask, uniforms: (uniforms > 0.7).astype(np.int64),
+}
 AGREEING = EnvSpec(
     "agreeing", Agreeing, chance=True, replayable=True, winners="everybody", scripted=SCRIPTED
 )

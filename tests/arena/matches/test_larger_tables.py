@@ -116,6 +116,36 @@ def test_players_of_one_role_are_compared_on_the_same_seeds() -> None:
     assert any(line.startswith("Lead") for line in match_lines(result))
 
 
+def test_where_returns_count_players_stand_by_role_and_return() -> None:
+    """Of two hunters that always name the same, both catch the prey or none.
+
+    They catch more preys than two that name anything, and less often any. By places they are worse.
+    """
+    prey, hunter = player("mostly zero", "hunting", "prey"), player("zero", "hunting", "hunter")
+    chance = player("random", "hunting")
+    by_places, by_returns = (
+        play_match(prey, hunter, chance, games=800, env=HUNTING, objective=objective)
+        for objective in ("win", "return")
+    )
+    places, report = match_report(by_places), match_report(by_returns)
+    assert isinstance(places, TableReport) and isinstance(report, TableReport)
+    assert [row.player.name for row in places.standings] == [
+        "random", "zero", "random", "mostly zero"
+    ]  # fmt: skip
+    rows = [(row.role, row.player.name) for row in report.standings]
+    assert rows == [
+        ("hunter", "zero"), ("hunter", "random"), ("prey", "random"), ("prey", "mostly zero")
+    ]  # fmt: skip
+    assert [(one.ahead, one.behind, one.unit) for one in report.leads] == [
+        (0, 1, "return"), (2, 3, "return")
+    ]  # fmt: skip
+    before, same = report.score[0][2], places.score[1][2]
+    assert before == same is not None
+    words = [line.split()[0] for line in match_lines(by_returns)[1:]]
+    assert words[:6] == ["Return"] * 4 + ["Lead"] * 2
+    assert not {"Place", "Before"} & set(words)
+
+
 def test_one_player_for_each_role_leaves_nothing_to_compare() -> None:
     hunter, prey = player("zero", "hunting", "hunter"), player("one", "hunting", "prey")
     result = play_match(prey, hunter, games=10, env=HUNTING)
@@ -178,6 +208,27 @@ def test_reports_of_larger_tables_fit_the_schema() -> None:
         text = json.dumps(match_json(result), allow_nan=False)
         assert MatchReport.model_validate_json(text).root == match_report(result)
         assert " nan" not in "\n".join(match_lines(result))
+
+
+def test_beside_a_player_of_one_role_others_are_evaluated_in_its_seats() -> None:
+    """A prey is not compared with the mean of hunters and preys."""
+    prey, chance = player("one", "hunting", "prey"), player("random", "hunting")
+    own = evaluate_player(prey, HUNTING, episodes=400, objective="return")
+    its = evaluate_player(chance.in_role("prey"), HUNTING, episodes=400, objective="return")
+    assert own.seats == its.seats == ("prey",)
+    lead = own.lead_over(its)
+    assert lead is not None and lead[1] < 0 < lead[2]
+    assert its.mean_return == pytest.approx(-1.0, abs=0.15)
+    everywhere = evaluate_player(chance, HUNTING, episodes=4, objective="return")
+    assert len(everywhere.seats) == 3
+    hunter = player("zero", "hunting", "hunter")
+    assert hunter.in_role("prey") == hunter.in_role(None) == hunter
+
+
+def test_the_player_of_each_role_is_said_once() -> None:
+    hunter, prey = player("zero", "hunting", "hunter"), player("one", "hunting", "prey")
+    (note,) = match_report(play_match(hunter, prey, games=4, env=HUNTING)).notes
+    assert "(zero is hunter, one is prey)" in note
 
 
 def test_an_evaluation_of_returns_seats_the_player_everywhere() -> None:

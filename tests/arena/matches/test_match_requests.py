@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from api.routes.evaluations import evaluation_body
 from arena.data.paths import league_path, match_report_file
 from arena.league.database import open_league
 from arena.league.idempotency import Answer
@@ -28,6 +29,9 @@ def test_a_request_names_what_decides_and_whether_games_are_fresh(
         assert made.request == request
         assert play(league, tmp_path, made.id) == 0
         match = find_match(league, 1)
+    shown = evaluation_body(made)
+    assert (shown.seed, shown.asked_seed) == (match.seed, 1)
+    assert (shown.seed != 1) == fresh
     assert (match.objective, match.settings.get(FRESH_KEY, False)) == (played, fresh)
     report = DuelReport.model_validate_json(match_report_file(tmp_path, made.id).read_text())
     assert (report.objective, report.margin is not None) == (played, played == "margin")

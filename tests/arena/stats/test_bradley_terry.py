@@ -1,7 +1,9 @@
-"""Ratings of results without seats: the oracle, invariants, and the coverage of intervals."""
+"""Ratings: the oracle of results without seats, invariants, and the coverage of intervals."""
 
 import math
 import time
+from collections import defaultdict
+from collections.abc import Iterable
 
 import choix
 import numpy as np
@@ -9,21 +11,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.stats.bradley_terry import ELO_PER_NAT, P, PairResult, Rating
+from arena.stats.bradley_terry import ELO_PER_NAT, P, PairResult
+from arena.stats.meetings import seated_games
 from arena.stats.rating_fit import RatingFit, fit_meetings
-from arena.stats.win_matrix import fit_matrix, meetings_of, win_matrix
+from arena.stats.win_matrix import meetings_of, win_matrix
 from pbt.errors import EngineError
 
 Result = PairResult[str]
 
 
-def fit(results: list[PairResult[P]], anchor: P | None) -> list[Rating[P]]:
-    """The ratings from these results."""
-    return fit_matrix(win_matrix(results), anchor)
+def fit(results: Iterable[PairResult[P]], anchor: P | None) -> RatingFit[P]:
+    """The fit of these results; the player that is named first has the first seat."""
+    outcomes: dict[tuple[P, P], list[float]] = defaultdict(lambda: [0.0] * 3)
+    for result in results:
+        for place, games in enumerate((result.wins, result.draws, result.losses)):
+            outcomes[result.a, result.b][place] += games
+    found = fit_meetings(*seated_games(outcomes), anchor)
+    assert found is not None
+    return found
 
 
 def plain(results: list[PairResult[P]], anchor: P | None) -> RatingFit[P]:
-    """The fit without a prior."""
+    """The fit without a prior and without seats."""
     matrix = win_matrix(results)
     found = fit_meetings(matrix.players, meetings_of(matrix), anchor, seated=False, penalised=False)
     assert found is not None
@@ -35,10 +44,11 @@ def expected_score(elo_difference: float) -> float:
     return 1 / (1 + 10 ** (-elo_difference / 400))
 
 
-def by_player(ratings: list[Rating[str]]) -> dict[str, tuple[float, float, float]]:
+def by_player(found: RatingFit[P]) -> dict[P, tuple[float, float, float]]:
+    """Player -> (rating, low, high); ends that games do not give are 0."""
     return {
-        rating.player: (rating.elo or 0.0, rating.low or 0.0, rating.high or 0.0)
-        for rating in ratings
+        row.player: (row.elo, row.low or 0.0, row.high or 0.0)
+        for row in found.differences(found.anchor)
     }
 
 
@@ -93,16 +103,14 @@ def test_without_prior_and_draws_it_is_the_maximum_likelihood_that_choix_finds(
 
 @given(leagues(), st.randoms(use_true_random=False))
 @settings(max_examples=25, deadline=None)
-def test_order_and_orientation_of_the_games_change_nothing(
-    league: list[Result], random: object
-) -> None:
+def test_the_order_of_the_games_changes_nothing(league: list[Result], random: object) -> None:
     single = [
         part
         for r in league
         for part in (
             [PairResult(r.a, r.b, 1, 0, 0)] * int(r.wins)
-            + [PairResult(r.b, r.a, 0, 1, 0)] * int(r.draws)
-            + [PairResult(r.b, r.a, 1, 0, 0)] * int(r.losses)
+            + [PairResult(r.a, r.b, 0, 1, 0)] * int(r.draws)
+            + [PairResult(r.a, r.b, 0, 0, 1)] * int(r.losses)
         )
     ]
     shuffled = list(single)
@@ -114,7 +122,7 @@ def test_order_and_orientation_of_the_games_change_nothing(
 
 
 def test_permuting_a_long_log_moves_no_rating_by_a_millionth() -> None:
-    """20 000 games of 30 players, one result each, in five orders and with swapped sides."""
+    """20 000 games of 30 players, one result each, in five orders."""
     rng = np.random.default_rng(9)
     names = ["random", *(f"p{i}" for i in range(1, 30))]
     log = []
@@ -130,11 +138,7 @@ def test_permuting_a_long_log_moves_no_rating_by_a_millionth() -> None:
     moved = 0.0
     for _ in range(5):
         shuffled = [log[i] for i in rng.permutation(len(log))]
-        turned = [
-            PairResult(r.b, r.a, r.losses, r.draws, r.wins) if rng.random() < 0.5 else r
-            for r in shuffled
-        ]
-        again = by_player(fit(turned, "random"))
+        again = by_player(fit(shuffled, "random"))
         moved = max(
             moved,
             *(
@@ -157,9 +161,11 @@ def test_two_players_have_a_closed_form() -> None:
 
 
 def test_ten_straight_wins_stay_finite_and_are_jeffreys_for_two() -> None:
-    elo, low, high = by_player(fit([PairResult("a", "random", 10, 0, 0)], "random"))["a"]
-    assert elo == pytest.approx(400 * math.log10(10.5 / 0.5))
-    assert 0 < low < elo < high < 1500
+    row = fit([PairResult("a", "random", 10, 0, 0)], "random").difference("a", "random")
+    assert row.elo == pytest.approx(400 * math.log10(10.5 / 0.5))
+    assert row.low is not None
+    assert 0 < row.low < row.elo
+    assert row.high is None
     with pytest.raises(EngineError, match="did not converge"):
         plain([PairResult("a", "random", 10, 0, 0)], "random")
 
@@ -176,8 +182,9 @@ def test_few_games_beside_very_many(seed: int) -> None:
         a, b = rng.choice(players, 2, replace=False)
         wins, draws, losses = rng.integers(0, 3, 3) * rng.choice([0, 1, 100, 100_000], 3)
         results.append(PairResult(int(a), int(b), float(wins), float(draws), float(losses)))
-    for rating in fit(results, 0):
-        assert rating.elo is None or (rating.low is not None and math.isfinite(rating.low))
+    found = fit(results, 0) if any(0 in (r.a, r.b) for r in results) else fit(results, None)
+    for row in found.differences(found.anchor):
+        assert all(end is None or math.isfinite(end) for end in (row.elo, row.low, row.high))
 
 
 def test_only_draws_are_even() -> None:
@@ -188,8 +195,9 @@ def test_only_draws_are_even() -> None:
 
 def test_rock_paper_scissors_are_equal() -> None:
     cycle = [
-        PairResult(a, b, 30, 0, 0)
+        result
         for a, b in (("rock", "scissors"), ("scissors", "paper"), ("paper", "rock"))
+        for result in (PairResult(a, b, 15, 0, 0), PairResult(b, a, 0, 0, 15))
     ]
     even = [PairResult(a, "random", 10, 0, 10) for a in ("rock", "paper", "scissors")]
     found = by_player(fit(cycle + even, "random"))
@@ -197,15 +205,12 @@ def test_rock_paper_scissors_are_equal() -> None:
 
 
 def test_players_no_chain_connects_have_no_rating() -> None:
-    ratings = fit([PairResult("a", "random", 5, 0, 1), PairResult("b", "c", 5, 0, 1)], "random")
-    assert {rating.player: (rating.elo is not None) for rating in ratings} == {
-        "a": True,
-        "random": True,
-        "b": False,
-        "c": False,
-    }
-    assert all(rating.elo is None for rating in fit([PairResult("b", "c", 5, 0, 1)], "random"))
-    assert fit([], "random") == []
+    apart = [PairResult("a", "random", 5, 0, 1), PairResult("b", "c", 5, 0, 1)]
+    assert fit(apart, "random").players == ("a", "random")
+    assert fit(apart, "random").games == {"a": 6, "random": 6, "b": 6, "c": 6}
+    for results in (apart[1:], []):
+        players, games = seated_games({(r.a, r.b): [r.wins, 0, r.losses] for r in results})
+        assert fit_meetings(players, games, "random") is None
 
 
 def test_the_interval_holds_the_truth_in_95_of_100() -> None:
@@ -220,13 +225,13 @@ def test_the_interval_holds_the_truth_in_95_of_100() -> None:
         results = []
         for i, a in enumerate(truth):
             for b in list(truth)[i + 1 :]:
-                wins = int(rng.binomial(30, expected_score(truth[a] - truth[b])))
-                results.append(PairResult(a, b, wins, 0, 30 - wins))
-        for rating in fit(results, "random"):
-            if rating.player != "random":
-                assert rating.low is not None
-                assert rating.high is not None
-                inside += rating.low <= truth[rating.player] <= rating.high
+                for one, other in ((a, b), (b, a)):
+                    wins = int(rng.binomial(15, expected_score(truth[one] - truth[other])))
+                    results.append(PairResult(one, other, wins, 0, 15 - wins))
+        for row in fit(results, "random").differences("random"):
+            if row.player != "random":
+                low, high = row.low or -math.inf, row.high or math.inf
+                inside += low <= truth[row.player] <= high
                 total += 1
     assert 0.926 <= inside / total <= 0.974, inside / total
 
@@ -241,9 +246,9 @@ def test_two_hundred_players_take_no_time() -> None:
         wins = int(rng.binomial(4, expected_score(strength[names[a]] - strength[names[b]])))
         results.append(PairResult(names[a], names[b], wins, 0, 4 - wins))
     start = time.perf_counter()
-    ratings = fit(results, "random")
+    rows = fit(results, "random").differences("random")
     assert time.perf_counter() - start < 2.0
-    error = [abs((rating.elo or 0.0) - strength[rating.player]) for rating in ratings]
+    error = [abs(row.elo - strength[row.player]) for row in rows]
     assert float(np.mean(error)) < 80
 
 
@@ -278,19 +283,10 @@ def test_without_an_anchor_errors_are_of_the_distance_to_the_mean() -> None:
 
 
 def test_without_an_anchor_the_largest_group_is_rated() -> None:
-    ratings = fit(
-        [
-            PairResult("x", "y", 5, 0, 1),
-            PairResult("a", "b", 5, 0, 1),
-            PairResult("b", "c", 5, 0, 1),
-        ],
-        None,
-    )
-    assert {rating.player: (rating.elo is not None) for rating in ratings} == {
-        "a": True,
-        "b": True,
-        "c": True,
-        "x": False,
-        "y": False,
-    }
-    assert fit([], None) == []
+    groups = [
+        PairResult("x", "y", 5, 0, 1),
+        PairResult("a", "b", 5, 0, 1),
+        PairResult("b", "c", 5, 0, 1),
+    ]
+    assert fit(groups, None).players == ("a", "b", "c")
+    assert fit_meetings(*seated_games({}), None) is None

@@ -14,7 +14,7 @@ from arena.stats.bradley_terry import PairResult
 from arena.stats.cycles import cyclic_share, significant_cycles, superior
 from arena.stats.win_matrix import WinMatrix, win_matrix
 from pbt.errors import EngineError
-from tests.arena.stats.test_bradley_terry import fit, leagues
+from tests.arena.stats.test_bradley_terry import leagues, plain
 
 ROCK_PAPER_SCISSORS = [
     PairResult(a, b, 30.0, 0.0, 0.0)
@@ -42,8 +42,8 @@ def test_rock_paper_scissors_are_three_equal_ratings_and_one_cycle() -> None:
     against_random = [
         PairResult(a, "random", 10.0, 0.0, 10.0) for a in ("rock", "paper", "scissors")
     ]
-    ratings = fit(ROCK_PAPER_SCISSORS + against_random, "random")
-    assert [rating.elo for rating in ratings] == pytest.approx([0.0] * 4, abs=1e-6)
+    ratings = plain(ROCK_PAPER_SCISSORS + against_random, "random")
+    assert ratings.elo == pytest.approx([0.0] * 4, abs=1e-6)
     matrix = win_matrix(ROCK_PAPER_SCISSORS + against_random)
     cycles = significant_cycles(matrix)
     assert [(cycle.a, cycle.b, cycle.c) for cycle in cycles] == [("rock", "scissors", "paper")]

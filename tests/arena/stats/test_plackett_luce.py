@@ -1,6 +1,6 @@
 """Plackett-Luce against its oracles, its ties written out, and the coverage of its intervals."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import choix
 import numpy as np
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from arena.stats.bradley_terry import ELO_PER_NAT, PairResult, Rating
 from arena.stats.plackett_luce import MAX_TIED, Ranking, fit_rankings
+from arena.stats.rating_fit import RatingFit
 from pbt.errors import EngineError
-from tests.arena.stats.test_bradley_terry import by_player, plain
+from tests.arena.stats.test_bradley_terry import plain
 
 NAMES = ("random", "a", "b", "c", "d", "e")
 
@@ -39,10 +40,16 @@ def assert_equal(ours: list[Rating[str]], theirs: list[Rating[str]]) -> None:
         )
 
 
-def assert_elo_equal(ours: list[Rating[str]], theirs: list[Rating[str]]) -> None:
-    assert [rating.player for rating in ours] == [rating.player for rating in theirs]
-    assert [rating.elo for rating in ours] == pytest.approx(
-        [rating.elo for rating in theirs], abs=1e-6
+def by_player(ratings: list[Rating[str]]) -> dict[str, tuple[float, float, float]]:
+    return {
+        rating.player: (rating.elo or 0.0, rating.low or 0.0, rating.high or 0.0)
+        for rating in ratings
+    }
+
+
+def assert_elo_equal(ours: list[Rating[str]], theirs: RatingFit[str]) -> None:
+    assert {rating.player: rating.elo for rating in ours} == pytest.approx(
+        dict(zip(theirs.players, theirs.elo, strict=True)), abs=1e-6
     )
 
 
@@ -60,6 +67,30 @@ def test_without_prior_and_ties_it_is_the_maximum_likelihood_that_choix_finds(se
         assert found[name][0] == pytest.approx(oracle[i] - oracle[0], abs=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_with_prior_and_ties_it_is_what_choix_finds_in_all_orders_of_the_tied(seed: int) -> None:
+    """Every three of four players meet equally often.
+
+    So every two have a third of a virtual draw: a sixth of a win for either. A game is written 12
+    times, in all orders of its ties, and that sixth twice.
+    """
+    rng = np.random.default_rng(seed)
+    rankings, written = [], [(i, j) for i, j in permutations(range(4), 2) for _ in range(2)]
+    for seats in list(combinations(range(4), 3)) * 5:
+        places = rng.integers(1, 4, 3).tolist()
+        rankings.append(Ranking(tuple(NAMES[i] for i in seats), tuple(places)))
+        orders = [
+            order
+            for order in permutations(range(3))
+            if [places[k] for k in order] == sorted(places)
+        ]
+        written += [tuple(seats[k] for k in order) for order in orders] * (12 // len(orders))
+    oracle = choix.ilsr_rankings(4, written, max_iter=10_000, tol=1e-12) * ELO_PER_NAT
+    found = by_player(fit_rankings(rankings, "random"))
+    for i, name in enumerate(NAMES[:4]):
+        assert found[name][0] == pytest.approx(oracle[i] - oracle[0], abs=1e-5)
+
+
 def test_for_two_players_without_ties_and_prior_it_is_bradley_terry() -> None:
     rng = np.random.default_rng(4)
     rankings, results = [], []
@@ -68,7 +99,7 @@ def test_for_two_players_without_ties_and_prior_it_is_bradley_terry() -> None:
         won = bool(rng.random() < 0.5)
         rankings.append(Ranking((a, b), (1 + (not won), 1 + won)))
         results.append(PairResult(a, b, float(won), 0.0, float(not won)))
-    assert_elo_equal(fit_rankings(rankings, "random", 0), plain(results, "random").ratings())
+    assert_elo_equal(fit_rankings(rankings, "random", 0), plain(results, "random"))
 
 
 def test_a_tie_is_every_order_of_the_tied_with_an_equal_share() -> None:
@@ -178,4 +209,4 @@ def test_without_an_anchor_the_mean_is_0_as_in_bradley_terry() -> None:
         for r in results
         for places, games in (((0, 1), r.wins), ((1, 0), r.losses))
     ]
-    assert_elo_equal(fit_rankings(rankings, None, 0), plain(results, None).ratings())
+    assert_elo_equal(fit_rankings(rankings, None, 0), plain(results, None))

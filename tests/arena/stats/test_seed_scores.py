@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import t
 
-from arena.stats.seed_scores import seed_score
+from arena.stats.seed_scores import seed_lead, seed_score
 from pbt.errors import EngineError
 
 tables = st.tuples(st.integers(2, 6), st.integers(2, 6), st.integers(0, 10**6)).map(
@@ -33,9 +33,9 @@ def test_the_interval_is_that_of_rows_and_columns(scores: NDArray[np.float64]) -
     freedom = error**2 / sum(part**2 / free for part, free in parts)
     half = t.ppf(0.975, freedom) * error**0.5
     found = seed_score(scores, 10**9)
-    assert found.score == pytest.approx(sum(rows) / len(rows))
+    assert found.mean == pytest.approx(sum(rows) / len(rows))
     assert (found.low, found.high) == pytest.approx(
-        (max(0.0, found.score - half), min(1.0, found.score + half)), abs=1e-6
+        (max(0.0, found.mean - half), min(1.0, found.mean + half)), abs=1e-6
     )
     other = seed_score(1 - scores.T, 10**9)
     assert found.low is not None and other.high is not None
@@ -96,7 +96,7 @@ def test_runs_that_all_agree_are_not_known_for_certain() -> None:
 def test_one_seed_decides_nothing() -> None:
     for shape in ((1, 1), (1, 4), (4, 1)):
         found = seed_score(np.ones(shape), 1000)
-        assert (found.score, found.low, found.high, found.verdict) == (1.0, None, None, "undecided")
+        assert (found.mean, found.low, found.high, found.verdict) == (1.0, None, None, "undecided")
 
 
 @pytest.mark.parametrize(
@@ -111,3 +111,40 @@ def test_one_seed_decides_nothing() -> None:
 def test_what_are_no_scores_is_refused(scores: NDArray[np.float64]) -> None:
     with pytest.raises(EngineError, match="expected a row per run of A"):
         seed_score(scores, 10)
+
+
+def test_leads_are_as_certain_as_scores_in_another_unit() -> None:
+    """Scores moved to 0 and stretched give the same interval, moved and stretched."""
+    scores = np.random.default_rng(4).uniform(0.3, 0.7, (3, 4))
+    total, mean = 400 * scores.size, float(scores.mean())
+    shrunk = (mean * total + 1) / (total + 2)
+    variances = np.full(scores.shape, shrunk * (1 - shrunk) / 400 * 100)
+    found, moved = seed_score(scores, 400), seed_lead((scores - 0.5) * 10, variances)
+    assert found.low is not None and found.high is not None
+    assert (moved.mean, moved.low, moved.high) == pytest.approx(
+        tuple((end - 0.5) * 10 for end in (found.mean, found.low, found.high))
+    )
+    assert moved.freedom == pytest.approx(found.freedom) and moved.verdict == found.verdict
+
+
+def test_leads_that_all_agree_are_known_as_well_as_their_games() -> None:
+    same = seed_lead(np.full((2, 3), 1.5), np.full((2, 3), 0.06))
+    assert same.low is not None and same.high is not None and same.low < 1.4 < 1.6 < same.high
+    nothing = seed_lead(np.full((2, 2), 1.5), np.zeros((2, 2)))
+    assert (nothing.low, nothing.high, nothing.verdict) == (None, None, "undecided")
+
+
+@pytest.mark.parametrize(
+    ("leads", "variances"),
+    [
+        (np.array([[np.inf]]), np.zeros((1, 1))),
+        (np.zeros((1, 2)), np.zeros((2, 1))),
+        (np.zeros((1, 1)), np.full((1, 1), -1.0)),
+        (np.zeros((0, 3)), np.zeros((0, 3))),
+    ],
+)
+def test_what_are_no_leads_is_refused(
+    leads: NDArray[np.float64], variances: NDArray[np.float64]
+) -> None:
+    with pytest.raises(EngineError, match="expected a row per run of A"):
+        seed_lead(leads, variances)

@@ -99,9 +99,7 @@ def test_the_leader_of_the_league_keeps_its_weights_over_a_resume(tmp_path: Path
     league.close()
 
 
-def test_display_ratings_go_on_after_a_resume(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_strengths_go_on_after_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     league, first = new_league(tmp_path)
     voided = game(61, (snapshot_player("b"), RANDOM), (0, 1), "evaluation", end_reason="voided: x")
     with LeagueWriter(league, first) as writer:
@@ -131,7 +129,8 @@ def test_display_ratings_go_on_after_a_resume(
         ]
         sink = TrainingSink(writer, metrics)
         sink.remember(league, "demo")
-        assert {name[0]: rating.games for name, rating in sink.ratings().items()} == {
+        sink.snapshots.extend(snapshot(letter, of=letter) for letter in "abcd")
+        assert {name: strength.games for name, strength in sink.strengths("win").items()} == {
             "a": 20,
             "b": 40,
             "d": 1,

@@ -243,12 +243,13 @@ def test_what_is_printed_says_the_objective(
     )
     data = ["--data", str(tmp_path / "data")]
     assert run(["train", str(tmp_path / "pot.toml"), *data, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["ranked_by"] == "margin"
+    trained = json.loads(capsys.readouterr().out)
+    assert (trained["ranked_by"], trained["rating_unit"]) == ("margin", "a game")
     assert run(["status", "pot", *data, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["ranked_by"] == "margin" and "ranked" in shown["members"][0]
     assert run(["status", "pot", *data]) == 0
-    assert "margin" in capsys.readouterr().out
+    assert "margin a game" in capsys.readouterr().out
     assert run(["metrics", "pot", *data, "--json"]) == 0
     curves = json.loads(capsys.readouterr().out)
     assert all("margin" in row["values"] and "win_rate" not in row["values"] for row in curves)

@@ -25,7 +25,7 @@ MEMBERS = {
     "m2": SimpleNamespace(finished=False, failed=True),
 }
 WINDOW = SimpleNamespace(
-    objective="margin", score=lambda name: MemberScore(name, 5 * (name == "m0"), 0.5, 0, 9)
+    objective="margin", mean=lambda name: MemberScore(name, 5 * (name == "m0"), 0.5, 0, 9)
 )
 PROCESSES = [
     ProcessStatus("main", 7, ("main",), "waiting"),

@@ -125,6 +125,11 @@ OPENSPIEL: Mapping[str, tuple[dict[str, Any], ObjectiveKind]] = {
     "backgammon": ({"scoring_type": "winloss_scoring"}, "win"),
     "backgammon with doubled wins": ({"scoring_type": "full_scoring"}, "margin"),
     "goofspiel": ({"turn_based": True}, "win"),
+    "goofspiel by points": ({"turn_based": True, "returns_type": "point_difference"}, "margin"),
+    "chinese_checkers": ({"players": 3}, "win"),
+    "skat": ({}, "margin"),
+    "maedn": ({"players": 2}, "win"),
+    "maedn for four": ({"players": 4}, "win"),
     "hanabi": ({}, "return"),
     "bargaining": ({}, "return"),
 }

@@ -8,10 +8,13 @@ export type Objective = "win" | "margin" | "return";
 
 /** A row of ratings. It has `elo` where games won count, `margin` where margins do. */
 export interface RatedPlayer {
+  /** Within its role. */
   rank: number | null;
   player: string;
   kind: "snapshot" | "scripted" | "guest";
   id: string;
+  /** null for a player of any role, such as `random` */
+  role: string | null;
   elo?: number | null;
   margin?: number | null;
   low: number | null;
@@ -35,9 +38,13 @@ export interface RatedPlayer {
  * `cross_play` that beside other players, and `gap` the difference.
  */
 export interface ReturnRow {
+  /** Within its role; null with too few games. */
+  rank: number | null;
   player: string;
   kind: "snapshot";
   id: string;
+  role: string;
+  frames: number;
   games: number;
   mean_return: number;
   low: number | null;
@@ -102,6 +109,7 @@ export interface CyclicShare {
   p: number;
 }
 
+/** Two players that met. The margin is null unless margins count; low and high are the score's. */
 export interface Pair {
   player: string;
   opponent: string;
@@ -112,10 +120,16 @@ export interface Pair {
   score: number;
   low: number;
   high: number;
+  margin: number | null;
+  margin_low: number | null;
+  margin_high: number | null;
+  units: number | null;
 }
 
+/** Where returns count, no player beats another, and there are no pairs. */
 export interface WinMatrixReport {
   table: string;
+  objective: Objective;
   players: string[];
   pairs: Pair[];
 }

@@ -1,5 +1,8 @@
-/** `Circles` says whether players beat each other in a circle, which no rating can explain. */
-import type { Circle, CyclicShare, RatingReport } from "../api/reports";
+/**
+ * `Circles` says whether players beat each other in a circle, which no rating can explain: in games
+ * won, or in margins where they count.
+ */
+import type { Circle, CyclicShare, Objective, RatingReport } from "../api/reports";
 import { decimal, percent, short } from "../format";
 
 /** Where p is below this, circles explain the results better than chance. */
@@ -8,32 +11,36 @@ const CHANCE = 0.01;
 const MUCH = 0.25;
 
 /**
- * Shows nothing where there can be no circle: with fewer than three players, or in a game of one
- * seat.
+ * Shows nothing where there can be no circle: with fewer than three players, and where returns count.
  */
 export function Circles({
-  report: { cycles, cyclic_share: share, players },
+  report: { objective, cycles, cyclic_share: share, players },
 }: {
   report: RatingReport;
 }) {
-  return cycles && players.length > 2 ? <CircleList cycles={cycles} share={share} /> : null;
+  return cycles && objective !== "return" && players.length > 2 ? (
+    <CircleList objective={objective} cycles={cycles} share={share} />
+  ) : null;
 }
 
 function CircleList({
+  objective,
   cycles,
   share,
 }: {
+  objective: Objective;
   cycles: readonly Circle[];
   share: CyclicShare | null | undefined;
 }) {
   const unexplained = share && share.p < CHANCE ? share : null;
+  const margins = objective === "margin";
   return (
     <section>
-      <h2>Circles</h2>
+      <h2>Circles{margins && " of margins"}</h2>
       {unexplained ? (
         <p class={unexplained.share > MUCH ? "warning" : "note"}>
-          {percent(unexplained.share, 0)} of what decides games is in circles that no rating
-          explains (p = {decimal(unexplained.p)})
+          {percent(unexplained.share, 0)} of {margins ? "the margins" : "what decides games"} is in
+          circles that no rating explains (p = {decimal(unexplained.p)})
           {unexplained.share > MUCH && "; the order of the ratings says little, see the matrix"}.
         </p>
       ) : (

@@ -75,7 +75,7 @@ function Standings({ population, everyone }: { population: string; everyone: boo
         return (
           <>
             <RatingTable report={rated} />
-            {rated.players.length > 0 && (
+            {rated.players.length > 0 && rated.objective !== "return" && (
               <Shown query={matrix} what="the win matrix">
                 {(found) => <WinMatrixFigure report={found as unknown as WinMatrixReport} />}
               </Shown>

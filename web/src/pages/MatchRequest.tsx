@@ -189,7 +189,10 @@ function Facts({ body }: { body: Body }) {
       <Fact name="game">
         {body.env ?? <Value of={null} format={String} why="known when it begins" />}
       </Fact>
-      <Fact name="seed">{body.seed}</Fact>
+      <Fact name="seed">
+        {body.seed}
+        {body.asked_seed !== body.seed && ` (from ${body.asked_seed}, which was asked for)`}
+      </Fact>
       <Fact name="decided by">
         {body.objective ? (
           countedIn(body.objective).decides

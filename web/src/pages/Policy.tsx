@@ -3,11 +3,17 @@
  * schedule, its weights as a file.
  */
 import type { Got } from "../api/client";
-import type { Lineage, LineageStep, Pair, RatingReport, WinMatrixReport } from "../api/reports";
+import type {
+  Lineage,
+  LineageStep,
+  Objective,
+  RatingReport,
+  WinMatrixReport,
+} from "../api/reports";
 import { type Query, useGet } from "../api/useGet";
-import { bytes, count, decimal, percent, when } from "../format";
+import { bytes, count, decimal, when } from "../format";
 import { to } from "../address";
-import { countedIn, strengthOf } from "../strength";
+import { countedIn, headlineOf, strengthOf } from "../strength";
 import { Chart } from "../ui/Chart";
 import { Downloads } from "../ui/Downloads";
 import { Figure } from "../ui/Figure";
@@ -16,6 +22,7 @@ import { cells } from "../ui/Matrix";
 import { Empty, Shown, whyNot } from "../ui/state";
 import { type Column, Table } from "../ui/table";
 import { Fact, Value } from "../ui/value";
+import { decidedColumns } from "./pairColumns";
 import { PlayerLink } from "./PlayerLink";
 import { SitDownLink } from "./SitDownLink";
 import { Strength } from "./Strength";
@@ -41,17 +48,18 @@ function came(step: LineageStep): string {
 
 type Met = ReturnType<typeof cells> extends Map<string, infer One> ? One : never;
 
-const OPPONENTS: readonly Column<Met>[] = [
-  {
-    name: "opponent",
-    value: (row) => row.column,
-    show: (row) => <PlayerLink label={row.column} />,
-  },
-  { name: "score", value: (row) => row.score, show: (row) => percent(row.score), numeric: true },
-  { name: "low", value: (row) => row.low, show: (row) => percent(row.low), numeric: true },
-  { name: "high", value: (row) => row.high, show: (row) => percent(row.high), numeric: true },
-  { name: "games", value: (row) => row.games, numeric: true },
-];
+/** Returns the columns of the players that it met. */
+function opponentColumns(objective: Objective): readonly Column<Met>[] {
+  return [
+    {
+      name: "opponent",
+      value: (row) => row.column,
+      show: (row) => <PlayerLink label={row.column} />,
+    },
+    ...decidedColumns<Met>(objective, (row) => row),
+    { name: "games", value: (row) => row.games, numeric: true },
+  ];
+}
 
 export function Policy({ population, player }: { population: string; player: string }) {
   const found = useGet(
@@ -126,7 +134,7 @@ export function Policy({ population, player }: { population: string; player: str
               {(report) => (
                 <Opponents
                   label={lineage.snapshot ? `${population}/${player}` : null}
-                  pairs={(report as unknown as WinMatrixReport).pairs}
+                  matrix={report as unknown as WinMatrixReport}
                   id={rated?.player}
                 />
               )}
@@ -205,23 +213,25 @@ function Weights({ query, id }: { query: Query<Snapshots>; id: string }) {
 
 function Opponents({
   label,
-  pairs,
+  matrix: { objective, pairs },
   id,
 }: {
   label: string | null;
-  pairs: readonly Pair[];
+  matrix: WinMatrixReport;
   id: string | undefined;
 }) {
   const mine = [...cells(pairs).values()]
     .filter((cell) => cell.row === (id ?? label))
-    .sort((a, b) => b.score - a.score);
+    .sort((a, b) => headlineOf(b).value - headlineOf(a).value);
+  if (objective === "return") return <Empty title="Returns count here: no player beats another" />;
   if (mine.length === 0) return <Empty title="It has not met another player for a rating yet" />;
+  const columns = opponentColumns(objective);
   return (
     <>
-      <Downloads name={`opponents of ${id ?? label}`} columns={OPPONENTS} rows={mine} />
+      <Downloads name={`opponents of ${id ?? label}`} columns={columns} rows={mine} />
       <Table
-        label="Opponents, best score first"
-        columns={OPPONENTS}
+        label={`Opponents, best ${objective === "margin" ? "margin" : "score"} first`}
+        columns={columns}
         rows={mine}
         id={(row) => row.column}
       />

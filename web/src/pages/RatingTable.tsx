@@ -1,10 +1,11 @@
 /**
  * `RatingTable` shows the ratings of a population, or of all that play its game. Where
- * returns count it shows mean returns.
+ * returns count it shows mean returns. Where players play several roles, each role has a table.
  */
 import { to } from "../address";
 import type { Objective, RatedPlayer, RatingReport, ReturnRow } from "../api/reports";
 import { decimal, margin, percent } from "../format";
+import { roleTables } from "../strength";
 import { Downloads } from "../ui/Downloads";
 import { Empty } from "../ui/state";
 import { type Column, Table } from "../ui/table";
@@ -17,7 +18,7 @@ const PLAYER: readonly Column<RatedPlayer>[] = [
   {
     name: "rank",
     value: (row) => row.rank,
-    show: (row) => row.rank ?? (row.player === "random" ? "" : <Provisional />),
+    show: (row) => row.rank ?? (row.player === "random" ? "" : <Provisional of={row} />),
     numeric: true,
   },
   { name: "player", value: (row) => row.player, show: rated },
@@ -59,9 +60,11 @@ function rated(row: RatedPlayer) {
   );
 }
 
-function Provisional() {
-  return (
+function Provisional({ of }: { of: RatedPlayer }) {
+  return of.provisional ? (
     <Hint text="?" why="provisional: fewer than 30 games, or no chain of games to the others" />
+  ) : (
+    <Hint text="–" why="it plays any role, and ranks are of one" />
   );
 }
 
@@ -78,6 +81,12 @@ function againstBest(row: RatedPlayer) {
 }
 
 const RETURNED: readonly Column<ReturnRow>[] = [
+  {
+    name: "rank",
+    value: (row) => row.rank,
+    show: (row) => row.rank ?? <Hint text="?" why="provisional: fewer than 30 games" />,
+    numeric: true,
+  },
   { name: "player", value: (row) => row.player, show: (row) => <PlayerLink label={row.player} /> },
 ];
 const RETURN_GAMES: Column<ReturnRow> = {
@@ -109,9 +118,14 @@ function ratedColumns(objective: Objective): readonly Column<RatedPlayer>[] {
   return [...PLAYER, ...strengthColumns<RatedPlayer>(objective, (row) => row), ...RESULTS];
 }
 
-/** Returns the columns of mean returns; cross-play has some where any player sat beside others. */
+/**
+ * Returns the columns of mean returns; cross-play has some where any player sat beside others, and
+ * any in all seats of a game.
+ */
 export function returnColumns(rows: readonly ReturnRow[]): readonly Column<ReturnRow>[] {
-  const crossed = rows.some((row) => row.cross_play !== null);
+  const crossed =
+    rows.some((row) => row.cross_play !== null) &&
+    rows.some((row) => row.cross_play !== row.mean_return || row.cross_play_games !== row.games);
   return [
     ...RETURNED,
     ...strengthColumns<ReturnRow>("return", (row) => row),
@@ -145,7 +159,7 @@ export function RatingTable({ report }: { report: RatingReport }) {
   );
 }
 
-function Rows<Row extends { id: string }>({
+function Rows<Row extends { id: string; role: string | null }>({
   what,
   of,
   columns,
@@ -158,8 +172,17 @@ function Rows<Row extends { id: string }>({
 }) {
   return (
     <>
-      <Table label={what} columns={columns} rows={rows} id={(row) => row.id} />
-      <Downloads name={`${what.toLowerCase()} of ${of}`} columns={columns} rows={rows} />
+      {roleTables(rows).map(({ role, rows: own }) => {
+        const label = role === null ? what : `${what}, role ${role}`;
+        const name = `${what.toLowerCase()} of ${of}${role === null ? "" : `-${role}`}`;
+        return (
+          <section key={role}>
+            {role !== null && <h3>{role}</h3>}
+            <Table label={label} columns={columns} rows={own} id={(row) => row.id} />
+            <Downloads name={name} columns={columns} rows={own} />
+          </section>
+        );
+      })}
     </>
   );
 }

@@ -1,22 +1,23 @@
 /**
- * `Matrix` draws the win matrix: a square for every two players. All of them are on one canvas,
- * since there may be 200 x 200.
+ * `Matrix` draws the matrix of scores or margins: a square for every two players. All of them are on
+ * one canvas, since there may be 200 x 200.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Pair, WinMatrixReport } from "../api/reports";
-import { percent, short } from "../format";
+import { interval, short } from "../format";
+import { type Decided, headlineOf } from "../strength";
 import { inkOn, scoreColour, token } from "./colours";
 import { dark } from "./theme";
 
 const MOST_PX = 46;
 const LEAST_PX = 7;
-/** A square of this size has room for a percentage. */
+/** A square of this size has room for a number. */
 const TEXT_PX = 30;
 const LABEL_PX = 88;
 const MATRIX_KEYS = "arrow keys move, the numbers stand below";
 
 /** A pair as a square of the matrix: the numbers are those of the player of the row. */
-export interface Cell extends Omit<Pair, "player" | "opponent"> {
+export interface Cell extends Decided, Pick<Pair, "games" | "wins" | "draws" | "losses"> {
   row: string;
   column: string;
 }
@@ -24,24 +25,55 @@ export interface Cell extends Omit<Pair, "player" | "opponent"> {
 /** Returns both directions of every pair, by "row column". */
 export function cells(pairs: readonly Pair[]): Map<string, Cell> {
   const found = new Map<string, Cell>();
-  for (const { player, opponent, ...pair } of pairs) {
-    found.set(`${player} ${opponent}`, { row: player, column: opponent, ...pair });
-    const turned = {
+  for (const pair of pairs) {
+    const { player, opponent, games, draws } = pair;
+    found.set(`${player} ${opponent}`, {
+      row: player,
+      column: opponent,
+      games,
+      draws,
+      wins: pair.wins,
+      losses: pair.losses,
+      score: pair.score,
+      low: pair.low,
+      high: pair.high,
+      margin:
+        pair.margin === null
+          ? null
+          : { mean: pair.margin, low: pair.margin_low, high: pair.margin_high },
+    });
+    found.set(`${opponent} ${player}`, {
+      row: opponent,
+      column: player,
+      games,
+      draws,
       wins: pair.losses,
       losses: pair.wins,
       score: 1 - pair.score,
       low: 1 - pair.high,
       high: 1 - pair.low,
-    };
-    found.set(`${opponent} ${player}`, {
-      row: opponent,
-      column: player,
-      games: pair.games,
-      draws: pair.draws,
-      ...turned,
+      margin:
+        pair.margin === null
+          ? null
+          : { mean: -pair.margin, low: less(pair.margin_high), high: less(pair.margin_low) },
     });
   }
   return found;
+}
+
+function less(end: number | null): number | null {
+  return end === null ? null : -end;
+}
+
+/** Returns what colours a square, as a score: the largest margin of all pairs is as a win. */
+export function shade(cell: Cell, most: number): number {
+  return cell.margin ? 0.5 + cell.margin.mean / (2 * (most || 1)) : cell.score;
+}
+
+/** Writes what a square has room for: a percentage without its sign, or two digits of a margin. */
+export function squareText(cell: Cell): string {
+  if (!cell.margin) return (100 * cell.score).toFixed(0);
+  return headlineOf(cell).format(Number(cell.margin.mean.toPrecision(2)));
 }
 
 /** open: called with the players of a square, whether or not they have met */
@@ -58,6 +90,7 @@ export function Matrix({
   const [at, setAt] = useState<[number, number] | null>(null);
   const names = of.players;
   const known = cells(of.pairs);
+  const what = of.objective === "margin" ? "margin" : "score";
   const size = Math.max(
     LEAST_PX,
     Math.min(MOST_PX, Math.floor((width - LABEL_PX) / Math.max(1, names.length))),
@@ -106,7 +139,7 @@ export function Matrix({
       <p class="under" aria-live="polite">
         {at
           ? described(names[at[0]]!, names[at[1]]!, here)
-          : "Point at a square, or move with the arrow keys: the row's score against the column."}
+          : `Point at a square, or move with the arrow keys: the row's ${what} against the column.`}
       </p>
       <div class="scroll">
         <canvas
@@ -114,7 +147,7 @@ export function Matrix({
           class={open ? "matrix opens" : "matrix"}
           tabIndex={0}
           role="img"
-          aria-label={`Win matrix of ${names.length} players; ${MATRIX_KEYS}`}
+          aria-label={`Matrix of the ${what}s of ${names.length} players; ${MATRIX_KEYS}`}
           onMouseMove={(event) => setAt(place(event))}
           onMouseLeave={() => setAt(null)}
           onClick={choose}
@@ -129,9 +162,9 @@ export function Matrix({
 function described(row: string, column: string, cell: Cell | undefined): string {
   if (row === column) return `${row}: a player does not play against itself for a rating`;
   if (!cell) return `${row} against ${column}: they have not met`;
-  const interval = `[${percent(cell.low, 0)}, ${percent(cell.high, 0)}]`;
+  const { text, low, high, tick } = headlineOf(cell);
   const games = `${cell.games} games, ${cell.wins} won, ${cell.draws} drawn, ${cell.losses} lost`;
-  return `${row} against ${column}: ${percent(cell.score)} ${interval}, ${games}`;
+  return `${row} against ${column}: ${text} ${interval(low, high, tick)}, ${games}`;
 }
 
 function draw(
@@ -151,17 +184,18 @@ function draw(
   labels(pen, names, size);
   pen.textAlign = "center";
   pen.font = "11px system-ui, sans-serif";
+  const most = Math.max(...[...known.values()].map((cell) => Math.abs(cell.margin?.mean ?? 0)));
   names.forEach((row, y) =>
     names.forEach((column, x) => {
       const cell = known.get(`${row} ${column}`);
       if (!cell) return;
-      const colour = scoreColour(cell.score, cell.games, dark.value);
+      const colour = scoreColour(shade(cell, most), cell.games, dark.value);
       const [left, top] = [LABEL_PX + x * size, LABEL_PX + y * size];
       pen.fillStyle = colour;
       pen.fillRect(left, top, size - 1, size - 1);
       if (size >= TEXT_PX) {
         pen.fillStyle = inkOn(colour);
-        pen.fillText((100 * cell.score).toFixed(0), left + size / 2, top + size / 2);
+        pen.fillText(squareText(cell), left + size / 2, top + size / 2);
       }
     }),
   );

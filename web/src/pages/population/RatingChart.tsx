@@ -1,17 +1,18 @@
 /**
  * `RatingChart` shows whether a population gets better: ratings of its snapshots over the frames
- * that they were trained for, and their score against a player that does not change.
+ * that they were trained for, and their score or margin against a player that does not change.
  */
 import type { Got } from "../../api/client";
 import type { Objective, RatingReport, WinMatrixReport } from "../../api/reports";
-import { percent } from "../../format";
-import { countedIn, type ReportRow, strengthOf } from "../../strength";
+import { margin, percent } from "../../format";
+import { countedIn, headlineOf, type ReportRow, strengthOf } from "../../strength";
 import { query, setQuery } from "../../address";
 import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
 import type { Line } from "../../ui/lines";
 import { type Cell, cells } from "../../ui/Matrix";
 import type { Column } from "../../ui/table";
+import { decidedColumns } from "../pairColumns";
 import { strengthColumns } from "../Strength";
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
@@ -36,29 +37,14 @@ function ratingColumns(objective: Objective): readonly Column<RatedSnapshot>[] {
   ];
 }
 
-const AGAINST: readonly Column<Met>[] = [
-  { name: "member", value: (one) => one.member },
-  { name: "frames", value: (one) => one.frames, numeric: true },
-  {
-    name: "score",
-    value: (one) => one.cell.score,
-    show: (one) => percent(one.cell.score),
-    numeric: true,
-  },
-  {
-    name: "low",
-    value: (one) => one.cell.low,
-    show: (one) => percent(one.cell.low),
-    numeric: true,
-  },
-  {
-    name: "high",
-    value: (one) => one.cell.high,
-    show: (one) => percent(one.cell.high),
-    numeric: true,
-  },
-  { name: "games", value: (one) => one.cell.games, numeric: true },
-];
+function againstColumns(objective: Objective): readonly Column<Met>[] {
+  return [
+    { name: "member", value: (one) => one.member },
+    { name: "frames", value: (one) => one.frames, numeric: true },
+    ...decidedColumns<Met>(objective, (one) => one.cell),
+    { name: "games", value: (one) => one.cell.games, numeric: true },
+  ];
+}
 
 export function RatingChart({
   report,
@@ -86,7 +72,7 @@ export function RatingChart({
       >
         <Chart label={title} lines={rating} format={format} />
       </Figure>
-      {matrix && (
+      {matrix && matrix.objective !== "return" && (
         <AgainstAnchor rated={rated} anchors={anchorsOf(report, snapshots)} matrix={matrix} />
       )}
     </div>
@@ -140,13 +126,18 @@ function AgainstAnchor({
       </select>
     </label>
   );
+  const margins = matrix.objective === "margin";
+  const title = `${margins ? "Margin a game" : "Score"} against ${anchor}`;
   return (
-    <Figure title={`Score against ${anchor}`} note={choice} columns={AGAINST} rows={met}>
+    <Figure title={title} note={choice} columns={againstColumns(matrix.objective)} rows={met}>
       <Chart
-        label={`Score against ${anchor}`}
-        lines={linesOf(met, ({ cell }) => [cell.score, cell.low, cell.high])}
-        format={(share) => percent(share, 0)}
-        range={[0, 1.03]}
+        label={title}
+        lines={linesOf(met, ({ cell }) => {
+          const { value, low, high } = headlineOf(cell);
+          return [value, low, high];
+        })}
+        format={margins ? margin : (share) => percent(share, 0)}
+        {...(margins ? {} : { range: [0, 1.03] as const })}
       />
     </Figure>
   );
