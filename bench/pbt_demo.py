@@ -20,7 +20,6 @@ the same runs are apart. Run it from the repository's root, at any load: nothing
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
@@ -34,6 +33,7 @@ from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.stored_history import list_events, list_rounds
 from arena.league.summaries import list_populations
+from arena.stats.score import elo_of_score
 from arena.stats.seed_scores import seed_score
 from bench.throughput import hardware, settings_of
 
@@ -121,16 +121,11 @@ def match(data: Path, a: str, b: str, games: int) -> float:
     return float(json.loads(played)["score"])
 
 
-def elo(score: float) -> float:
-    """The difference in Elo of an expected score."""
-    return 400.0 * math.log10(score / (1.0 - score))
-
-
 def strength(scores: Sequence[Sequence[float]], games: int) -> dict[str, Any]:
     """The judgement of the scores of spread runs (rows) against equal ones (columns)."""
     judged = seed_score(np.array(scores), games)
-    ends = [judged.score, judged.low, judged.high]
-    in_elo = [None if end is None else elo(end) for end in ends]
+    ends = [judged.mean, judged.low, judged.high]
+    in_elo = [None if end is None else elo_of_score(end) for end in ends]
     low = in_elo[1]
     return {
         "scores": scores,

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from bench.pbt_demo import elo, runs, strength
+from bench.pbt_demo import runs, strength
 from bench.pbt_gaps import Pair, _of_games, summary
 from pbt.population.comparison import compare
 from pbt.population.scores import score_games
@@ -59,7 +59,6 @@ def test_blocks_of_time_show_games_that_depend_on_each_other(
 
 def test_runs_come_in_turn_and_strength_is_judged_over_runs() -> None:
     assert runs(3, 1) == [("equal", 1), ("spread", 1), ("equal", 2), ("equal", 3)]
-    assert elo(0.5) == 0.0 and elo(0.76) == pytest.approx(200, abs=1)
     even = strength([[0.5, 0.52], [0.5, 0.48]], 400)
     assert even["elo"][0] == 0.0 and even["elo"][1] < 0.0 < even["elo"][2]
     assert strength([[0.6, 0.6], [0.6, 0.6]], 4000)["not_inferior"]
