@@ -3,14 +3,17 @@
 `pbt.population.mutation` moves them at PBT's rounds, `pbt.population.schedules` as frames go by.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from pbt.config.population import MemberOverride, ScheduleStep
+from pbt.config.population import MemberOverride, PbtConfig, ScheduleStep
 from pbt.config.schema import RunConfig
+from pbt.seeding import uniform
 
 SHAPING_PREFIX = "shaping."
+_OF_ALL_GAMES = ("learning_rate", "entropy_coef", "adam_beta1")
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,10 @@ def shaping_terms(names: Iterable[str]) -> list[str]:
 def initial_hyperparams(
     config: RunConfig, member: str, reward_terms: tuple[str, ...]
 ) -> Hyperparams:
-    """The config's values, overridden by the member's own starting values."""
+    """The values that a member begins with.
+
+    They are the config's, drawn around by `pbt.spread_start`, overridden by the member's own.
+    """
     return scheduled_hyperparams(config, member, reward_terms, 0)
 
 
@@ -66,8 +72,10 @@ def scheduled_hyperparams(
     """
     learning = config.learning
     shaping = {term: learning.shaping.get(term, 1.0) for term in reward_terms}
-    values = Hyperparams(
-        learning.learning_rate, learning.entropy_coef, learning.adam_beta1, shaping
+    values = _spread(
+        Hyperparams(learning.learning_rate, learning.entropy_coef, learning.adam_beta1, shaping),
+        config.pbt,
+        (config.seed, "spread", member),
     )
     override = config.members.get(member)
     if override is None:
@@ -78,9 +86,46 @@ def scheduled_hyperparams(
     ]
     for step in steps:
         changed = {
-            name: value
-            for name in ("learning_rate", "entropy_coef", "adam_beta1")
-            if (value := getattr(step, name)) is not None
+            name: value for name in _OF_ALL_GAMES if (value := getattr(step, name)) is not None
         }
         values = replace(values, **changed, shaping={**values.shaping, **step.shaping})
     return values
+
+
+def with_edits(config: RunConfig, values: Mapping[str, float]) -> RunConfig:
+    """The config with other values for all members. values: flat."""
+    edited = {name: value for name, value in values.items() if name in _OF_ALL_GAMES}
+    shaping = {term: values[SHAPING_PREFIX + term] for term in shaping_terms(values)}
+    learning = config.learning.model_copy(
+        update={**edited, "shaping": {**config.learning.shaping, **shaping}}
+    )
+    return config.model_copy(update={"learning": learning})
+
+
+def _spread(values: Hyperparams, pbt: PbtConfig, key: tuple[int, str, str]) -> Hyperparams:
+    """The values times factors that are log-uniform in [1 / spread_start, spread_start].
+
+    Each is drawn by its own name, so it does not depend on which other values there are. Of Adam's
+    beta1 the distance to 1 is drawn. Zero means "switched off" and stays zero.
+
+    key  of the random numbers: run seed, "spread", member
+    """
+    if pbt.spread_start == 1.0:
+        return values
+
+    def drawn(name: str, value: float, bounds: tuple[float, float]) -> float:
+        if value == 0.0:
+            return value
+        factor = pbt.spread_start ** (2.0 * uniform(*key, name) - 1.0)
+        return math.copysign(min(max(abs(value) * factor, bounds[0]), bounds[1]), value)
+
+    beta1 = values.adam_beta1
+    return Hyperparams(
+        drawn("learning_rate", values.learning_rate, pbt.learning_rate_bounds),
+        drawn("entropy_coef", values.entropy_coef, pbt.entropy_coef_bounds),
+        1.0 - drawn("adam_beta1", 1.0 - beta1, pbt.one_minus_adam_beta1_bounds) if beta1 else beta1,
+        {
+            term: drawn(SHAPING_PREFIX + term, weight, pbt.shaping_bounds)
+            for term, weight in values.shaping.items()
+        },
+    )

@@ -31,7 +31,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "seeding": set(),
         "native": set(),
         "config": {"errors", "objective"},
-        "hyperparams": {"config"},
+        "hyperparams": {"config", "seeding"},
         "processes": set(),
         "envs": {"config", "errors", "native", "objective", "processes", "seeding"},
         "transport": {"envs", "errors", "processes", "records"},

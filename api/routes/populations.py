@@ -38,6 +38,7 @@ from arena.league.supervised import Supervised, get_supervised, list_supervised
 from arena.machine import versions
 from pbt.config.resume import OBJECTIVE, diff_shapes, is_live
 from pbt.config.schema import RunConfig
+from pbt.config.start_values import check_start_values
 from pbt.errors import ConfigError
 
 router = APIRouter(prefix="/v1/populations", tags=["populations"])
@@ -117,6 +118,7 @@ def create_population(
 
     def new() -> NewPopulation:
         config, roles = checked(here, body.config, sets_objective=True)
+        check_start_values(config, "config")
         return NewPopulation(
             body.name, config.env.name, config.model_dump(mode="json"), versions(), roles
         )

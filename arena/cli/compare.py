@@ -15,6 +15,7 @@ from arena.data.paths import check_population_name, data_dir
 from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted
 from arena.matches.compare_finals import ComparisonResult, play_finals
 from arena.matches.compare_trainings import train_runs
+from arena.matches.earlier_plans import as_begun
 from arena.matches.game_list import is_spoiled
 from arena.matches.play import DEFAULT_GAMES
 from arena.stats.score import elo_of_score
@@ -115,7 +116,7 @@ def command(
         for side, source, own in zip(SIDES, (a, b), (overrides_a, overrides_b), strict=True)
     }
     chosen = check_population_name(name) if name is not None else _name(a, b)
-    comparison = Comparison(chosen, contestants, seeds, frames, games, data_dir(data))
+    comparison = as_begun(Comparison(chosen, contestants, seeds, frames, games, data_dir(data)))
     try:
         train_runs(comparison, say)
         with progress_bar("finals") as on_progress:

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.output import JsonOption, SetOption, print_json
+from arena.cli.output import JsonOption, SetOption, print_json, say
 from pbt.config.dump import json_schema, to_toml
 from pbt.config.load import read_config
+from pbt.population.idleness import roles_of_config, why_idle
 
 app = typer.Typer(
     no_args_is_help=True, help="Show what a config resolves to, or the schema of configs."
@@ -31,6 +32,8 @@ def show(
         print_json({"config": values, "origins": dict(loaded.origins)} if origin else values)
     else:
         print(to_toml(loaded.config, loaded.origins if origin else None), end="")
+    if idle := why_idle(loaded.config, roles_of_config(loaded.config)):
+        say(idle)
 
 
 @app.command()

@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from arena.cli.copies import copy_lines, how_copies_are_judged, value_lines
 from arena.cli.display import Display, clock, short
 from arena.cli.match_text import match_lines
 from arena.cli.rating_table import print_league
 from arena.data.paths import PopulationPaths, league_path, population_paths
-from arena.league.database import open_league
+from arena.league.database import League, open_league
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_populations
 from arena.matches.play import play_match
 from arena.players.resolve import resolve_players
 from arena.training.train import resume_training, start_training
 from pbt.config.load import load_config
-from pbt.config.population import PbtConfig
 from pbt.config.schema import RunConfig
 from pbt.files import write_whole
 
@@ -58,6 +58,9 @@ def run_demo(
         return False
     with open_league(league_path(data)) as league:
         print_league(league, NAME, top=12)
+        print("\nWhat did PBT do?")
+        for line in pbt_lines(league, data):
+            print(line)
     for verdict in verdicts(data, paths, say):
         print(f"\n{verdict.question}")
         for line in verdict.lines:
@@ -68,19 +71,26 @@ def run_demo(
 
 def introduction(config: RunConfig) -> str:
     """What is about to happen, and how the demo differs from a usual training."""
-    usual = PbtConfig()
     pbt = config.pbt
     return (
         f"{config.population.members} members learn {config.env.name} by playing each other, "
         f"{short(config.stop_at_frames)} frames each "
         "(1 frame = 1 move of one's own).\n"
-        f"Shortened for the demo: a PBT round every {short(pbt.period_frames)} frames "
-        f"instead of {short(usual.period_frames)}, the first after "
-        f"{short(pbt.warmup_frames)} instead of {short(usual.warmup_frames)}.\n"
-        "A member copies another only if the scores say so "
-        f"({pbt.copy_gap if pbt.copy_gap is not None else 0.35:.2f} in win rate): "
-        "in a run this short there may be none."
+        f"They begin with values up to {pbt.spread_start:g} times above or below those of the "
+        f"config. Shortened for the demo: a PBT round every {short(pbt.period_frames)} frames, the "
+        f"first after {short(pbt.warmup_frames)}.\n"
+        f"{how_copies_are_judged(pbt)}"
     )
+
+
+def pbt_lines(league: League, data: Path) -> list[str]:
+    """What PBT did, and the values of the best member."""
+    _, (best,) = resolve_players([f"{NAME}@best"], data)
+    values = value_lines(league, NAME, str(best.member))
+    return [
+        *copy_lines(league, NAME),
+        *([f"The values of {best.member}, the member of {NAME}@best:", *values] if values else []),
+    ]
 
 
 def train_to_end(
@@ -181,5 +191,5 @@ What to try next
   arena match demo@best demo/m0{option}            any two players, with error bars
   arena verify demo{option}                        every row and decision, verified
   arena train --resume demo --set stop_at_frames=2_000_000{option}
-  arena train connect_four{option}                 the same game for longer, with the usual periods
+  arena train connect_four{option}                 the same game for longer, with longer periods
   arena env check ./my_game.py:make                your own game; see docs/own_games.md"""

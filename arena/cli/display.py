@@ -36,6 +36,7 @@ class Display:
             else None
         )
         self._lined, self._stage = -LINE_EVERY_S, (False, False)
+        self._copies: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -54,6 +55,9 @@ class Display:
             self._live, self._quiet = None, True
 
     def _show(self, progress: Progress) -> None:
+        if not self._quiet:
+            for line in self._new_copies(progress):
+                self._console.print(line, highlight=False, soft_wrap=True)
         if self._live is not None:
             self._live.update(Group(*self._picture(progress)))
         elif not self._quiet and (
@@ -66,6 +70,16 @@ class Display:
             refused = "".join(f"  WARNING: {text}" for text in refusals(progress.members))
             line = self._line(progress) + trouble + wiring + refused + restarts
             self._console.print(line, highlight=False, soft_wrap=True)
+
+    def _new_copies(self, progress: Progress) -> list[str]:
+        """A line for each copy since the last look, which stays when the table moves on."""
+        before = self._copies
+        self._copies = {member.name: member.copies for member in progress.members}
+        return [
+            f"{member.name} at {short(member.frames)} frames, {member.last_event}"
+            for member in progress.members
+            if member.copies > before.get(member.name, member.copies)
+        ]
 
     def _picture(self, progress: Progress) -> list[Table | Text | ProgressBar]:
         table = Table(

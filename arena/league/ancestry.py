@@ -17,7 +17,12 @@ from arena.league.summaries import member_names
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import PlayerError
-from pbt.hyperparams import scheduled_hyperparams, shaping_terms
+from pbt.hyperparams import (
+    initial_hyperparams,
+    scheduled_hyperparams,
+    shaping_terms,
+    with_edits,
+)
 
 # These patterns match the texts of "edit" events as `arena.training.train` words them.
 _EDITED = re.compile(
@@ -87,14 +92,18 @@ def read_histories(league: League, population: str) -> Histories:
     terms = {member: _reward_terms(config, member, rounds, taken_over) for member in members}
     origins = _origins(events, made, snapshots)
     initial = {
-        member: scheduled_hyperparams(config, member, terms[member], 0).flat() for member in members
+        member: initial_hyperparams(config, member, terms[member]).flat() for member in members
     }
     for member, origin in origins.items():
-        initial[member] = _began(
-            initial[member],
-            [edit for edit in edits if edit.created_at <= origin.created_at],
-            taken_over.get(member, {}),
-        )
+        # It begins with the config of that time, and a donor's values come before those.
+        earlier = {
+            name: value
+            for edit in edits
+            if edit.created_at <= origin.created_at
+            for name, value in edit.values.items()
+        }
+        began = initial_hyperparams(with_edits(config, earlier), member, terms[member]).flat()
+        initial[member] = began | taken_over.get(member, {})
     schedules = {member: _schedule(config, member, terms[member]) for member in members}
     return Histories(dict(rounds), snapshots, edits, initial, schedules, origins)
 
@@ -118,19 +127,6 @@ def _origins(
         parent = firsts[member].parent_id if member in firsts else None
         origins[member] = Origin(snapshots[parent] if parent is not None else None, row.created_at)
     return origins
-
-
-def _began(values: Values, edits: Sequence[Edit], taken_over: Values) -> dict[str, float]:
-    """The hyperparameters with which a later member began.
-
-    values      those of the config with which the population was made
-    edits       edits before the member joined
-    taken_over  the donor's values, as the events of the join say
-    """
-    edited = dict(values)
-    for edit in edits:
-        edited |= {name: value for name, value in edit.values.items() if name in edited}
-    return edited | dict(taken_over)
 
 
 def _newest(league: League, population: str, member: str) -> Weights:

@@ -20,10 +20,10 @@ from arena.league.schema import games, incarnations
 from arena.league.stored_history import StoredRound, list_events
 from arena.league.stored_snapshots import list_snapshots
 from pbt.config.load import config_from_table
-from pbt.config.resume import OBJECTIVE, as_it_began
+from pbt.config.resume import HYPERPARAMETERS, OBJECTIVE, as_it_began
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
-from pbt.hyperparams import initial_hyperparams, shaping_terms
+from pbt.hyperparams import initial_hyperparams, shaping_terms, with_edits
 from pbt.objective import as_objective
 from pbt.population.pbt_rules import PbtRules, in_present_words
 
@@ -34,7 +34,8 @@ Edits = Mapping[int, Mapping[str, str]]
 Problems = Iterator[tuple[StoredRound, str]]
 
 # Rules whose values follow from the objective where the config leaves them open.
-_OF_OBJECTIVE = {"objective", "copy_gap", "copy_significance"}
+_OPEN = {"copy_gap", "copy_significance", "copy_significance_per", "equals_sd"}
+_OF_OBJECTIVE = {"objective", *_OPEN}
 
 
 def history_problems(
@@ -130,6 +131,9 @@ def _rules(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> Pr
         edited = _newly_edited(edits, start, stored.incarnation, "pbt.")
         if _newly_edited(edits, start, stored.incarnation, OBJECTIVE):
             edited |= _OF_OBJECTIVE
+        # Where the config leaves one of these open, it follows from the others.
+        if edited & _OPEN:
+            edited |= _OPEN
         expected.update({name: rules[name] for name in rules if _config_key(name) in edited})
         for name in _differing(rules, expected):
             stands, holds = rules.get(name), expected.get(name)
@@ -205,8 +209,9 @@ def _first_values(
     another has its values, which the edit that let it join names. stored: the first round that
     tells its values.
     """
-    values = stored.record.hyperparams[member]
-    first = dict(initial_hyperparams(config, member, tuple(shaping_terms(values))).flat())
+    terms = tuple(shaping_terms(stored.record.hyperparams[member]))
+    began = with_edits(config, _edits_before(edits, member))
+    first = initial_hyperparams(began, member, terms).flat()
     for number in range(1, stored.incarnation + 1):
         for section in ("learning.", f"members.{member}."):
             for key, value in edits.get(number, {}).items():
@@ -214,6 +219,22 @@ def _first_values(
                     with suppress(ValueError):
                         first[name] = float(value)
     return first
+
+
+def _edits_before(edits: Edits, member: str) -> dict[str, float]:
+    """The values of all members that were edited before a member joined, {} for a first one."""
+    joined = [
+        number
+        for number, keys in edits.items()
+        if any(key.startswith(f"population.joined.{member}.") for key in keys)
+    ]
+    return {
+        key.removeprefix("learning."): 1.0 if value == "None" else float(value)
+        for number in sorted(edits)
+        if joined and number <= min(joined)
+        for key, value in edits[number].items()
+        if key.startswith(HYPERPARAMETERS)
+    }
 
 
 def _copies(rounds: Sequence[StoredRound], makers: Mapping[str, str]) -> Problems:

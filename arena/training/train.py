@@ -31,8 +31,10 @@ from arena.training.sink import TrainingSink
 from arena.training.start import Start, first_start, next_start, resolved
 from arena.training.status_reporter import StatusReporter
 from pbt.config.schema import RunConfig
+from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, PbtError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder
+from pbt.population.idleness import why_idle
 from pbt.runtime.build import build_engine
 from pbt.runtime.engine import Engine
 from pbt.runtime.summary import start_line
@@ -232,7 +234,7 @@ class _Training:
             # Runs after the last process of the engine has ended.
             stack.callback(FilmFolder(paths.films).remove_leftovers)
             engine = build_engine(resolved(config), spec, sink, store, control)
-            self.say(start_line(engine.config, spec))
+            self._say_what(engine, spec)
             # Ends every process, also after an error.
             stack.callback(engine.close)
             checkpointer = Checkpointer(
@@ -264,6 +266,13 @@ class _Training:
                 set_state(league, incarnation.population_id, state)
             self.observe(progress := meter.read(refit=True))
             return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
+
+    def _say_what(self, engine: Engine, spec: EnvSpec) -> None:
+        """Say what is about to be trained, and whether its PBT can never act."""
+        self.say(start_line(engine.config, spec))
+        roles = dict.fromkeys(member.role for member in engine.controller.members.values())
+        if idle := why_idle(engine.config, tuple(roles)):
+            self.say(idle)
 
     def _loop(
         self,

@@ -19,12 +19,18 @@ from pydantic import BaseModel, ValidationError
 from pbt.config.float32 import LEAST_FLOAT
 from pbt.config.problems import did_you_mean, field_problems
 from pbt.config.schema import RunConfig
+from pbt.config.start_values import check_start_values
 from pbt.errors import ConfigError
 
 Table = dict[str, Any]
 SUFFIX = ".toml"
 # (section, key, value) of each rule that became a choice with another default.
-HELD_BEFORE = (("pbt", "opponents", "all"),)
+HELD_BEFORE = (
+    ("pbt", "opponents", "all"),
+    ("pbt", "spread_start", 1.0),
+    ("pbt", "copy_ratio", 0.0),
+    ("pbt", "copy_significance_per", "comparison"),
+)
 _SYNTAX_PLACE = re.compile(r" \((?:at line (\d+), column (\d+)|at end of document)\)$")
 _OPENS_A_TOML_VALUE = ('"', "'", "[", "{")
 
@@ -55,7 +61,9 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
 def read_config(source: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig:
     """As `load_config`, with origins."""
     path = find_config(source)
-    return _resolve(_parse_file(path), overrides, str(source))
+    loaded = _resolve(_parse_file(path), overrides, str(source))
+    check_start_values(loaded.config, str(source))
+    return loaded
 
 
 def config_from_table(

@@ -19,6 +19,7 @@ from pbt.config.values import (
 
 PastMode = Literal["uniform", "latest", "pfsp_hard", "pfsp_variance", "elo_gaussian"]
 Opponents = Literal["all", "common"]
+SignificancePer = Literal["run", "comparison"]
 
 
 class Joined(Section):
@@ -90,13 +91,19 @@ class PbtConfig(Section):
     """Population-based training (Jaderberg et al. 2017; Petrenko et al. 2020, section A.3.1).
 
     enabled                      hold rounds at all
+    spread_start                 each member begins with values of its own, drawn log-uniformly
+                                 between the config's divided by this and times this, inside the
+                                 bounds; 1.0: all begin with the config's. Values that
+                                 [members.NAME] sets are not drawn
     period_frames                frames from round to round, on a member's own clock
     warmup_frames                the first round comes at the first multiple of the period at or
                                  after this frame
     top_share                    this fraction of the ranked members keep everything, and losers
                                  copy from them
     copy_gap                     objective distance from which on a loser takes a winner's weights;
-                                 None: 0.35 where wins are the objective, else 0
+                                 None: 0
+    copy_ratio                   a winner must also be ahead by this share of its own objective
+                                 (Petrenko et al. 2020, section 4.3: half of it)
     min_games                    a member with fewer games is not ranked
     score_games                  the objective is taken over a member's newest games since its last
                                  copy, at most this many
@@ -104,7 +111,12 @@ class PbtConfig(Section):
                                  "all": by their games against all that they met
     copy_significance            a copy also needs a gap that chance makes with at most this
                                  probability (one-sided); 1.0: any gap of that size. None: 1.0 where
-                                 wins are the objective, else 0.01
+                                 wins are the objective and copy_gap is set, else 0.01
+    copy_significance_per        "run": the probability is that of any such copy in the whole run;
+                                 "comparison": of each comparison
+    equals_sd                    standard deviation of the distance between members that learn
+                                 alike, however many games they play; a significant distance is
+                                 more. None: 0.03 where wins are the objective, else 0
     mutation_probability         of each value of a member outside the top, in each round
     mutation_factor              a mutated value is multiplied or divided by this
     learning_rate_bounds         smallest and largest value after a mutation
@@ -114,14 +126,18 @@ class PbtConfig(Section):
     """
 
     enabled: bool = True
+    spread_start: Annotated[float, Field(ge=1.0, le=100.0)] = 1.0
     period_frames: PositiveInt = 5_000_000
     warmup_frames: Count = 20_000_000
     top_share: Probability = 0.3
     copy_gap: Annotated[float, Field(ge=0.0)] | None = None
+    copy_ratio: Probability = 0.0
     min_games: PositiveInt = 50
     score_games: PositiveInt = 2000
     opponents: Opponents = "common"
     copy_significance: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
+    copy_significance_per: SignificancePer = "run"
+    equals_sd: Annotated[float, Field(ge=0.0)] | None = None
     mutation_probability: Probability = 0.15
     mutation_factor: Annotated[float, Field(gt=1.0)] = 1.2
     learning_rate_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-6, 1e-1)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pbt.config.schema import RunConfig
+from pbt.config.start_values import start_problems
 from pbt.objective import ObjectiveKind
 
 HYPERPARAMETERS = (
@@ -60,6 +61,8 @@ EDITABLE = (
     *(f"learning.{name}" for name in _EDITABLE_LEARNING),
 )
 """Dotted keys that a population takes on resume; a section stands for all its keys."""
+FIXED = ("pbt.spread_start",)
+"""Keys of those sections that it does not take: members have begun by them."""
 
 
 MEMBERSHIP = ("population.joined", "population.left")
@@ -111,14 +114,25 @@ def as_it_began(config: RunConfig, seats: int) -> RunConfig:
 
 def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
     """One line for every edit that a started population cannot take."""
-    return _taken_back(old, new) + [
-        (
-            f"{key} = {_shown(after)}: fixed at {_shown(before)} when the population started; "
-            "leave it, or train a new population with --name"
-        )
-        for key, (before, after) in changes(old, new).items()
-        if not any(key == allowed or key.startswith(f"{allowed}.") for allowed in EDITABLE)
+    edited = changes(old, new)
+    outside = [
+        problem
+        for key, problem in start_problems(new).items()
+        if key in edited or "pbt.enabled" in edited
     ]
+    return (
+        _taken_back(old, new)
+        + outside
+        + [
+            (
+                f"{key} = {_shown(after)}: fixed at {_shown(before)} when the population started; "
+                "leave it, or train a new population with --name"
+            )
+            for key, (before, after) in edited.items()
+            if key in FIXED
+            or not any(key == allowed or key.startswith(f"{allowed}.") for allowed in EDITABLE)
+        ]
+    )
 
 
 def _taken_back(old: RunConfig, new: RunConfig) -> list[str]:

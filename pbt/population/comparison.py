@@ -45,7 +45,8 @@ class Gap:
     ahead      the difference of their means
     p          probability of a gap as large by chance, one-sided
     opponents  how many common opponents were compared, 0 where all games were
-    error      standard error of `ahead`, inf where unknown
+    error      standard error of `ahead`, inf where unknown; with `equals_sd` it is that of
+               members that learn alike
     """
 
     ahead: float
@@ -59,17 +60,23 @@ class Gap:
         return self.ahead / self.error if 0.0 < self.error < math.inf else None
 
 
-def compare(a: MemberScore, b: MemberScore, objective: ObjectiveKind) -> Gap:
+def compare(
+    a: MemberScore, b: MemberScore, objective: ObjectiveKind, equals_sd: float = 0.0
+) -> Gap:
     """Return how far a is ahead of b over their common opponents.
 
     All games are compared where the two have no common opponent, or where the scores do not keep
     opponents apart.
+
+    equals_sd: standard deviation of the gap between members that learn alike, however many games
+    they have; chance makes it as well
     """
     mine, theirs = _samples(a, objective), _samples(b, objective)
     common = [(mine[name], theirs[name]) for name in mine if name in theirs]
     if not common:
         ahead = a.objective - b.objective
-        return _gap(ahead, [(1.0, _whole(score, objective)) for score in (a, b)], 0)
+        whole = [(1.0, _whole(score, objective)) for score in (a, b)]
+        return _gap(ahead, whole, 0, equals_sd)
     weights = [x.games * y.games / (x.games + y.games) for x, y in common]
     total = math.fsum(weights)
     ahead = (
@@ -83,7 +90,7 @@ def compare(a: MemberScore, b: MemberScore, objective: ObjectiveKind) -> Gap:
         for weight, pair in zip(weights, common, strict=True)
         for sample in pair
     ]
-    return _gap(ahead, samples, len(common))
+    return _gap(ahead, samples, len(common), equals_sd)
 
 
 def standings(scores: Sequence[MemberScore], objective: ObjectiveKind) -> dict[str, float]:
@@ -134,25 +141,29 @@ def _whole(score: MemberScore, objective: ObjectiveKind) -> Sample:
     return Sample(score.games, score.objective, score.squares / (score.games - 1) / score.games)
 
 
-def _gap(ahead: float, samples: Sequence[tuple[float, Sample]], opponents: int) -> Gap:
+def _gap(
+    ahead: float, samples: Sequence[tuple[float, Sample]], opponents: int, equals_sd: float
+) -> Gap:
     """Return the gap with its error and significance. samples: each with its weight in the gap."""
-    variance = math.fsum(weight * weight * sample.variance for weight, sample in samples)
+    of_games = math.fsum(weight * weight * sample.variance for weight, sample in samples)
+    variance = of_games + equals_sd * equals_sd
     return Gap(ahead, _chance(ahead, samples, variance), opponents, math.sqrt(variance))
 
 
 def _chance(ahead: float, samples: Sequence[tuple[float, Sample]], variance: float) -> float:
     """Return P(T >= ahead / error), where T has Student's distribution.
 
-    Its degrees of freedom are Welch's and Satterthwaite's. samples: each with its weight in the
-    gap; variance: of the gap.
+    Its degrees of freedom are Welch's and Satterthwaite's; what games do not make of the variance
+    is known, so it has no end of them. samples: each with its weight in the gap; variance: of the
+    gap.
     """
     if math.isinf(variance) or ahead == 0.0:
         return 0.5
     if variance == 0.0:
         return 0.0 if ahead > 0.0 else 1.0
     # The parts are divided by the variance first: the squares of small parts would underflow.
-    freedom = 1.0 / math.fsum(
+    parts = math.fsum(
         (weight * weight * sample.variance / variance) ** 2 / max(1, sample.games - 1)
         for weight, sample in samples
     )
-    return float(stdtr(freedom, -ahead / math.sqrt(variance)))
+    return float(stdtr(1.0 / parts if parts else math.inf, -ahead / math.sqrt(variance)))

@@ -14,13 +14,14 @@ from pbt.learning.attesting import Attestation
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.models.weights import policy_tensors
+from pbt.population.announcing import round_event, start_event
 from pbt.population.certifier import Certifier
 from pbt.population.curves import TrainingCurves, ranked_curve
 from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.population.margin_watch import MarginWatch
 from pbt.population.members import Member
 from pbt.population.payoff_reports import PayoffReports
-from pbt.population.pbt_decision import Decision, decide, next_due
+from pbt.population.pbt_decision import decide, next_due
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.schedules import schedule_text, scheduled_directive
 from pbt.population.scores import ScoreWindow
@@ -66,7 +67,7 @@ class Controller:
     def start(self) -> None:
         """Take every member's first snapshot, of its untrained weights, before the first frame."""
         for member in self.members.values():
-            self._snapshot(member, "initial")
+            self._begin(member)
 
     def on_game(self, end: GameEnd) -> None:
         """Number, score and record a game that ended."""
@@ -206,7 +207,7 @@ class Controller:
         self._matchmaker.set_learning(name, True)
         if donor is not None:
             self._payoffs.copied(name, donor, member.generation)
-        self._snapshot(member, "initial")
+        self._begin(member)
         self._sink.event(Event("join", name, self._learners[name].frames, text))
 
     def fail(self, name: str, text: str) -> None:
@@ -250,18 +251,16 @@ class Controller:
             name, number, frames, scores, hyperparams, rules, seed, decision.verdict, directive
         )
         self._sink.round(record)
-        self._announce(member, number, decision, frames)
+        member.last_event, event = round_event(name, number, decision, frames)
+        if event is not None:
+            self._sink.event(event)
         return directive if decision.copy_from or decision.mutated else None
 
-    def _announce(self, member: Member, number: int, decision: Decision, frames: int) -> None:
-        if decision.copy_from:
-            member.last_event = f"round {number}: copied {decision.copy_from}"
-            self._sink.event(Event("copy", member.name, frames, decision.verdict))
-        elif decision.mutated:
-            member.last_event = f"round {number}: mutated {', '.join(decision.mutated)}"
-            self._sink.event(Event("mutate", member.name, frames, decision.verdict))
-        else:
-            member.last_event = f"round {number}: kept"
+    def _begin(self, member: Member) -> None:
+        """Take a member's first snapshot, and record values of its own that it was given."""
+        self._snapshot(member, "initial")
+        if self._config.pbt.spread_start > 1.0:
+            self._sink.event(start_event(member, self._learners[member.name].frames))
 
     def _snapshot(self, member: Member, reason: str) -> None:
         """Freeze a member's policy as an opponent; unchanged weights are recorded only once."""

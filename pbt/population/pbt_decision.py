@@ -15,11 +15,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pbt.errors import EngineError
-from pbt.population.comparison import compare, standings
+from pbt.population.comparison import standings
+from pbt.population.copy_gate import (
+    Candidate,
+    candidates,
+    drawn_candidate,
+    furthest,
+    round_level,
+)
 from pbt.population.mutation import in_order, mutate
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.scores import score_problem
-from pbt.population.verdicts import judge_lead, standing_words
+from pbt.population.verdicts import lead_words, standing_words
 from pbt.records import Directive, MemberScore, RoundRecord
 from pbt.seeding import generator
 
@@ -32,12 +39,14 @@ class Decision:
     hyperparams  the full flat set afterwards
     mutated      names of the hyperparameters that mutation changed
     verdict      the decision and its reasons in words, for people
+    ahead        how far the copied member was ahead, None without a copy
     """
 
     copy_from: str | None
     hyperparams: Mapping[str, float]
     mutated: tuple[str, ...]
     verdict: str
+    ahead: float | None = None
 
     def directive(self, member: str, round: int, copy_snapshot: str | None) -> Directive:
         """Return the directive that puts the decision in force.
@@ -102,8 +111,8 @@ def decide(
     seed         the run seed
 
     Ranked members in the top k keep everything, the others mutate. Those in the bottom k first copy
-    a random member of the top k if it is ahead by at least `copy_gap`. With fewer than 3 ranked
-    members none copies. Raises: EngineError when the inputs contradict each other.
+    a random member of the top k if it is far enough ahead. With fewer than 3 ranked members none
+    copies. Raises: EngineError when the inputs contradict each other.
     """
     own = _checked(member, scores, hyperparams, rules)
     if own.games < rules.min_games:
@@ -116,13 +125,15 @@ def decide(
         verdict = f"{standing}: among the top {top}, kept as it is"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
     rng = generator(seed, "pbt", member, round)
-    donor, reason = _donor(ranked, place, top, rules, rng.random())
+    copied, reason = _copied(ranked, place, rules, _level(rules, len(scores), round), rng.random())
+    donor = None if copied is None else copied.score.member
     before = _plain(hyperparams[donor or member])
     after = mutate(before, rules, rng)
     mutated = tuple(name for name in in_order(before) if after[name] != before[name])
     changes = ", ".join(f"{name} {before[name]:.6g} -> {after[name]:.6g}" for name in mutated)
     mutation = f"mutates {changes}" if mutated else "nothing mutates"
-    return Decision(donor, after, mutated, f"{standing}: {reason}; {mutation}")
+    verdict, ahead = f"{standing}: {reason}; {mutation}", copied.gap.ahead if copied else None
+    return Decision(donor, after, mutated, verdict, ahead)
 
 
 def _standing(ranked: Sequence[MemberScore], place: int, frames: int, rules: PbtRules) -> str:
@@ -134,20 +145,44 @@ def _standing(ranked: Sequence[MemberScore], place: int, frames: int, rules: Pbt
     return f"rank {place + 1} of {len(ranked)} at {frames} frames, {text}"
 
 
-def _donor(
-    ranked: Sequence[MemberScore], place: int, top: int, rules: PbtRules, draw: float
-) -> tuple[str | None, str]:
-    """Return the member that the one at `place` copies, None for none, and the reason.
+def _level(rules: PbtRules, members: int, round: int) -> float:
+    """Return the probability of a mistaken copy that this round of a member may take.
 
-    draw: uniform in [0, 1).
+    Raises: EngineError for a round that no run has.
+    """
+    if rules.copy_significance_per == "run":
+        if round < 1:
+            raise EngineError(f"round = {round}: rounds of a run are counted from 1")
+        return round_level(rules.copy_significance, members, round)
+    return rules.copy_significance
+
+
+def _copied(
+    ranked: Sequence[MemberScore],
+    place: int,
+    rules: PbtRules,
+    level: float,
+    draw: float,
+) -> tuple[Candidate | None, str]:
+    """Return the candidate that the member at `place` copies, None for none, and the reason.
+
+    With a probability per run, it is drawn among those that may be copied; where there are none the
+    reason is that of the one furthest ahead. Else one of the top is drawn, and then judged.
+
+    level: of the round; draw: uniform in [0, 1).
     """
     if len(ranked) < 3:
         return None, "too few ranked to copy"
+    top = top_count(len(ranked), rules.top_share)
     if place < len(ranked) - top:
         return None, f"outside the top {top} and the bottom {top}"
-    donor = ranked[int(draw * top)]
-    copies, reason = judge_lead(donor, compare(donor, ranked[place], rules.objective), rules)
-    return donor.member if copies else None, reason
+    if rules.copy_significance_per == "comparison":
+        chosen = drawn_candidate(ranked[int(draw * top)], ranked[place], rules)
+    else:
+        found = candidates(ranked, place, top, rules, level)
+        copied = [candidate for candidate in found if candidate.copied]
+        chosen = copied[int(draw * len(copied))] if copied else furthest(found)
+    return chosen if chosen.copied else None, lead_words(chosen, rules)
 
 
 def replay(round: RoundRecord) -> list[str]:

@@ -5,17 +5,27 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Self
 
-from pbt.config.population import Opponents, PbtConfig
+from pbt.config.population import Opponents, PbtConfig, SignificancePer
 from pbt.errors import EngineError
 from pbt.objective import ObjectiveKind, as_objective
 from pbt.population.scores import Detail
 
-# The win rate by which a donor must be ahead unless the configuration says otherwise.
-SELF_PLAY_COPY_GAP = 0.35
-# Of 100 pairs of equal members, chance makes a gap of this significance in one.
+# Standard deviation of the gap in win rate between members that learn alike, beyond what their
+# games make of it (DECISIONS 52, bench/pbt_gaps.py).
+EQUALS_SD = 0.03
+# The win rate by which a donor had to be ahead before copies were judged by significance: that of
+# Petrenko et al. 2020, section A.3.1.
+EARLIER_COPY_GAP = 0.35
+# The probability that chance makes a copy.
 COPY_SIGNIFICANCE = 0.01
-# The rules of stored rounds that were decided before these two could be chosen.
-EARLIER_RULES: Mapping[str, float | str] = {"opponents": "all", "copy_significance": 1.0}
+# The rules of stored rounds that were decided before these could be chosen.
+EARLIER_RULES: Mapping[str, float | str] = {
+    "opponents": "all",
+    "copy_significance": 1.0,
+    "copy_significance_per": "comparison",
+    "copy_ratio": 0.0,
+    "equals_sd": 0.0,
+}
 
 
 def in_present_words(stored: Mapping[str, object]) -> dict[str, object]:
@@ -39,11 +49,16 @@ class PbtRules:
     mutation_probability   of each value
     mutation_factor        a value is multiplied or divided by it
     *_low, *_high          bounds of what mutation may reach
-    copy_significance      the largest p value of a gap at which a member copies; 1.0: any
+    copy_significance      the probability that chance makes a copy; 1.0: any gap is enough
+    copy_significance_per  whose probability that is: of any copy in the "run", or of each
+                           "comparison"
+    copy_ratio             the least lead as a share of the donor's own objective
+    equals_sd              standard deviation of the gap between members that learn alike
     """
 
     objective: ObjectiveKind
     opponents: Opponents
+    copy_significance_per: SignificancePer
     min_games: int
     top_share: float
     copy_gap: float
@@ -58,6 +73,8 @@ class PbtRules:
     shaping_low: float
     shaping_high: float
     copy_significance: float
+    copy_ratio: float
+    equals_sd: float
 
     @property
     def detail(self) -> Detail:
@@ -74,11 +91,9 @@ class PbtRules:
 
         alone: a game has one seat, so there are no opponents.
         """
-        gap, significance = config.copy_gap, config.copy_significance
-        if gap is None:
-            gap = SELF_PLAY_COPY_GAP if objective == "win" else 0.0
-        if significance is None:
-            significance = 1.0 if objective == "win" else COPY_SIGNIFICANCE
+        gap, significance, equals_sd = _open_choices(config, objective)
+        # Where any gap is enough, there is no probability to share out over the run.
+        per: SignificancePer = "comparison" if significance == 1.0 else config.copy_significance_per
         bounds = (
             config.learning_rate_bounds,
             config.entropy_coef_bounds,
@@ -93,8 +108,10 @@ class PbtRules:
             config.mutation_factor,
             *(end for pair in bounds for end in pair),
             significance,
+            config.copy_ratio,
+            equals_sd,
         )
-        return cls(objective, opponents, config.min_games, *map(float, plain))
+        return cls(objective, opponents, per, config.min_games, *map(float, plain))
 
     def to_mapping(self) -> dict[str, float | int | str | bool | list[str]]:
         """Return the rules as `RoundRecord.rules` stores them."""
@@ -110,9 +127,9 @@ class PbtRules:
                 f"rules: missing {sorted(set(names) - set(stored))}, unknown "
                 f"{sorted(set(stored) - set(names))}"
             )
-        # The first three are no plain numbers.
+        # The first four are no plain numbers.
         numbers: list[float] = []
-        for name in names[3:]:
+        for name in names[4:]:
             value = stored[name]
             if (
                 isinstance(value, bool)
@@ -127,4 +144,29 @@ class PbtRules:
         opponents = stored["opponents"]
         if opponents != "all" and opponents != "common":
             raise EngineError(f'rules.opponents = {opponents!r}: expected "all" or "common"')
-        return cls(as_objective(stored["objective"]), opponents, games, *numbers)
+        per = stored["copy_significance_per"]
+        if per != "run" and per != "comparison":
+            raise EngineError(
+                f'rules.copy_significance_per = {per!r}: expected "run" or "comparison"'
+            )
+        return cls(as_objective(stored["objective"]), opponents, per, games, *numbers)
+
+
+def _open_choices(config: PbtConfig, objective: ObjectiveKind) -> tuple[float, float, float]:
+    """Return gap, significance and `equals_sd`; where a configuration leaves them open, by default.
+
+    A win rate by which a donor must be ahead is the whole rule where a person sets it, as in the
+    papers. An earlier population goes on with what it began with.
+    """
+    gap, significance, equals_sd = 0.0, COPY_SIGNIFICANCE, 0.0
+    if objective == "win":
+        if config.copy_significance_per == "comparison":
+            gap, significance = EARLIER_COPY_GAP, 1.0
+        else:
+            equals_sd = EQUALS_SD
+            significance = COPY_SIGNIFICANCE if config.copy_gap is None else 1.0
+    return (
+        gap if config.copy_gap is None else config.copy_gap,
+        significance if config.copy_significance is None else config.copy_significance,
+        equals_sd if config.equals_sd is None else config.equals_sd,
+    )

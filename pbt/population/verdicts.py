@@ -1,11 +1,13 @@
 """The words of a PBT verdict. A stored round is replayed to the same words.
 
 Rounds by wins, and by returns of games in which members do not meet, have the words of earlier
-versions. All others say the unit, and how many standard errors a gap is wide.
+versions where each comparison stands alone. All others say how many standard errors a gap is wide,
+and those by margins and returns the unit.
 """
 
 from pbt.objective import OBJECTIVE_WORDS
 from pbt.population.comparison import Gap
+from pbt.population.copy_gate import Candidate
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import MemberScore
 
@@ -23,12 +25,13 @@ def standing_words(score: MemberScore, on_common: float | None, rules: PbtRules)
     return text if on_common is None else f"{text}, {on_common:+.6g} on common opponents"
 
 
-def judge_lead(donor: MemberScore, gap: Gap, rules: PbtRules) -> tuple[bool, str]:
-    """Return whether a donor's lead is enough to copy it, and the reason in words."""
-    wide_enough = gap.ahead >= rules.copy_gap
-    copies = wide_enough and gap.p <= rules.copy_significance
-    words = _reason if _says_unit(rules) else _earlier_reason
-    return copies, f"{'copies' if copies else 'does not copy'} {words(donor, gap, rules)}"
+def lead_words(candidate: Candidate, rules: PbtRules) -> str:
+    """Return whether a candidate is copied, and why, in words."""
+    if _says_unit(rules):
+        words = _reason
+    else:
+        words = _run_reason if rules.copy_significance_per == "run" else _earlier_reason
+    return f"{'copies' if candidate.copied else 'does not copy'} {words(candidate, rules)}"
 
 
 def _says_unit(rules: PbtRules) -> bool:
@@ -37,8 +40,8 @@ def _says_unit(rules: PbtRules) -> bool:
     )
 
 
-def _reason(donor: MemberScore, gap: Gap, rules: PbtRules) -> str:
-    words = OBJECTIVE_WORDS[rules.objective]
+def _reason(candidate: Candidate, rules: PbtRules) -> str:
+    words, gap, donor = OBJECTIVE_WORDS[rules.objective], candidate.gap, candidate.score
     side = "ahead" if gap.ahead >= 0.0 else "behind"
     width = "" if gap.errors is None else f" {abs(gap.errors):.2g} standard errors"
     lead = (
@@ -47,23 +50,42 @@ def _reason(donor: MemberScore, gap: Gap, rules: PbtRules) -> str:
     )
     if gap.ahead < rules.copy_gap:
         return f"{lead}, less than copy_gap {rules.copy_gap:.6g}"
-    return f"{lead}{_gate(gap, rules)}"
+    return f"{lead}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
 
 
-def _earlier_reason(donor: MemberScore, gap: Gap, rules: PbtRules) -> str:
+def _run_reason(candidate: Candidate, rules: PbtRules) -> str:
+    gap, donor = candidate.gap, candidate.score
+    number = f"{OBJECTIVE_WORDS[rules.objective].number} {donor.objective:.6g}"
+    lead = f"{donor.member} ({number}), ahead by {gap.ahead:.6g}{_common(gap)}"
+    if gap.ahead < rules.copy_gap:
+        return f"{lead}, less than copy_gap {rules.copy_gap:.6g}"
+    width = "" if gap.errors is None else f", {gap.errors:.2g} standard errors"
+    return f"{lead}{width}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
+
+
+def _earlier_reason(candidate: Candidate, rules: PbtRules) -> str:
+    gap, donor = candidate.gap, candidate.score
     number = f"{OBJECTIVE_WORDS[rules.objective].number} {donor.objective:.6g}"
     lead = f"{donor.member} ({number}), ahead by {gap.ahead:.6g}{_common(gap)}"
     if gap.ahead < rules.copy_gap:
         return f"{lead} < {rules.copy_gap:.6g}"
-    return f"{lead} >= {rules.copy_gap:.6g}{_gate(gap, rules)}"
+    return f"{lead} >= {rules.copy_gap:.6g}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
 
 
-def _gate(gap: Gap, rules: PbtRules) -> str:
+def _ratio(candidate: Candidate, rules: PbtRules) -> str:
+    """Return what `copy_ratio` says, nothing where it is 0 or decides nothing."""
+    if candidate.wide_enough or candidate.least == rules.copy_gap:
+        return ""
+    return f" < {candidate.least:.6g}, which is copy_ratio {rules.copy_ratio:.6g} of its own"
+
+
+def _gate(candidate: Candidate, rules: PbtRules) -> str:
     """Return what the significance of a gap says, nothing where any gap is enough."""
-    if gap.p > rules.copy_significance:
-        return f", which may be chance: p = {gap.p:.3g} > {rules.copy_significance:.6g}"
+    chance, level = candidate.gap.p, candidate.level
+    if chance > level:
+        return f", which may be chance: p = {chance:.3g} > {level:.6g}"
     if rules.copy_significance < 1.0:
-        return f", p = {gap.p:.3g} <= {rules.copy_significance:.6g}"
+        return f", p = {chance:.3g} <= {level:.6g}"
     return ""
 
 

@@ -60,6 +60,11 @@ def test_made_whole_with_its_members_and_defaults(checked: Service) -> None:
 
 
 BAD = [
+    (
+        {"env": {"name": "connect_four"}, "learning": {"learning_rate": 0.5}},
+        "/config/learning/learning_rate",
+        "outside pbt.learning_rate_bounds",
+    ),
     ({"env": {"name": "no_such_game"}}, "/config/env", "not known"),
     ({"env": {"name": "./my_game.py:make"}}, "/config/env", "a file of the user's"),
     ({"env": {"name": "os:system"}}, "/config/env", "not known"),
@@ -83,7 +88,7 @@ BAD = [
 ]
 
 
-QUICK = 3
+QUICK = 4
 
 
 @pytest.mark.parametrize(

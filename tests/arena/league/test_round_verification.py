@@ -52,14 +52,14 @@ def play_rounds(league: League, source: Incarnation) -> None:
                 writer.drain(DEADLINE_S)
         for name in names:
             scores = tuple(window.score(other) for other in names)
-            decision = decide(name, 0, 1000, scores, values, rules, 7)
+            decision = decide(name, 1, 1000, scores, values, rules, 7)
             directive = decision.directive(
-                name, 0, None if decision.copy_from is None else "s" * 64
+                name, 1, None if decision.copy_from is None else "s" * 64
             )
             writer.round(
                 RoundRecord(
                     name,
-                    0,
+                    1,
                     1000,
                     scores,
                     values,

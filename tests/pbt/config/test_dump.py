@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pbt.config.dump import json_schema, to_toml
 from pbt.config.learning import ConvLayer, ModelConfig
 from pbt.config.load import load_config, read_config
-from pbt.config.population import MemberOverride, PopulationConfig
+from pbt.config.population import MemberOverride, PbtConfig, PopulationConfig
 from pbt.config.running import EnvConfig
 from pbt.config.schema import RunConfig
 
@@ -20,7 +20,7 @@ FULL = RunConfig(
         options={"rows": 6, "nested": {"a b": [1, 2.5, "x", True]}, "empty": {}},
     ),
     population=PopulationConfig(members={"hider": 2, "the seeker": 3}),
-    members={"m0": MemberOverride(learning_rate=0.0), "m1": MemberOverride(shaping={"win": 1e-7})},
+    members={"m0": MemberOverride(learning_rate=0.0), "m1": MemberOverride(shaping={"win": 1e-3})},
     model=ModelConfig(
         conv=(ConvLayer(channels=8, kernel=3), ConvLayer(channels=4, kernel=1)), hidden=()
     ),
@@ -52,7 +52,9 @@ def test_round_trip_of_any_text_and_number(
     text: str, number: float, weights: dict[str, float], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     plain = RunConfig(
-        description=text, env=EnvConfig(name="x", options={"number": number, text: text})
+        description=text,
+        env=EnvConfig(name="x", options={"number": number, text: text}),
+        pbt=PbtConfig(enabled=False),  # with it, weights have bounds
     )
     config = plain.model_copy(
         update={"learning": plain.learning.model_copy(update={"shaping": weights})}

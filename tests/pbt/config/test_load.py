@@ -18,6 +18,7 @@ from pbt.config.population import MemberOverride, PbtConfig
 from pbt.config.running import EnvConfig
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
+from pbt.population.pbt_rules import PbtRules
 
 ENV = '[env]\nname = "connect_four"\n'
 
@@ -366,7 +367,14 @@ def test_shipped_configs_load_and_describe_themselves() -> None:
 def test_a_stored_config_of_an_earlier_version_goes_on_by_its_rules() -> None:
     """A whole section without a later key is a stored one; a person's section gets the defaults."""
     stored = load_config("demo").model_copy(update={"pbt": PbtConfig()}).model_dump(mode="json")
-    del stored["pbt"]["opponents"], stored["pbt"]["copy_significance"]
+    later = ("opponents", "copy_significance", "copy_significance_per", "copy_ratio", "equals_sd")
+    for key in (*later, "spread_start"):
+        del stored["pbt"][key]
+    earlier = PbtRules.from_config(config_from_table(stored, "stored").pbt, "win")
+    assert (earlier.copy_gap, earlier.copy_significance) == (0.35, 1.0)
+    assert (earlier.copy_significance_per, earlier.equals_sd) == ("comparison", 0.0)
+    by_margin = PbtRules.from_config(config_from_table(stored, "stored").pbt, "margin")
+    assert (by_margin.copy_significance, by_margin.copy_significance_per) == (0.01, "comparison")
     assert config_from_table(stored, "stored").pbt.opponents == "all"
     assert config_from_table(stored, "stored", ["pbt.opponents=common"]).pbt.opponents == "common"
     assert (

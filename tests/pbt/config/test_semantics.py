@@ -93,7 +93,8 @@ def test_edits_that_change_shapes_or_streams_are_refused() -> None:
             "model": ModelConfig(hidden=(8,)),
             "env": EnvConfig(name="y", options={"rows": 3}),
             "population": PopulationConfig(members=9),
-            "members": {"m0": MemberOverride(learning_rate=0.5)},
+            "members": {"m0": MemberOverride(learning_rate=0.05)},
+            "pbt": PbtConfig(spread_start=2.0),
             "stop_at_frames": 7,
         }
     )
@@ -104,6 +105,7 @@ def test_edits_that_change_shapes_or_streams_are_refused() -> None:
         "env.options.rows",
         "members.m0.learning_rate",
         "model.hidden",
+        "pbt.spread_start",
         "population.members",
         "seed",
     ]
@@ -118,7 +120,7 @@ def test_other_edits_are_taken() -> None:
         update={
             "description": "longer",
             "stop_at_frames": 7,
-            "learning": LearningConfig(learning_rate=0.5, gamma=0.5, shaping={"win": 2.0}),
+            "learning": LearningConfig(learning_rate=0.05, gamma=0.5, shaping={"win": 2.0}),
             "pbt": PbtConfig(period_frames=10),
             "evaluation": EvaluationConfig(share=0.5),
         }

@@ -8,7 +8,8 @@ from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import Against, Directive, MemberScore, RoundRecord
 
-RULES = PbtRules.from_config(PbtConfig(opponents="all"), "win")
+# The papers' rules: a gap of win rates, whatever chance makes.
+RULES = PbtRules.from_config(PbtConfig(opponents="all", copy_significance_per="comparison"), "win")
 COMMON = replace(RULES, opponents="common")
 START = {
     "learning_rate": 1e-3,

@@ -17,8 +17,10 @@ from pbt.population.scores import Counted, score_games, score_points
 from pbt.records import GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord
 from tests.pbt.population.rounds import own_values, through_json
 
-MARGIN = PbtRules.from_config(PbtConfig(mutation_probability=0.0), "margin")
-RETURN = PbtRules.from_config(PbtConfig(mutation_probability=0.0), "return")
+# Each comparison by itself; tests/pbt/population/test_copy_gate.py has the runs.
+ALONE = PbtConfig(mutation_probability=0.0, copy_significance_per="comparison")
+MARGIN = PbtRules.from_config(ALONE, "margin")
+RETURN = PbtRules.from_config(ALONE, "return")
 Results = dict[str, list[float]]
 
 results = st.dictionaries(
@@ -205,7 +207,7 @@ def test_rounds_by_margins_replay_and_notice_what_was_altered(rules: PbtRules) -
 
 
 def test_chance_alone_makes_few_copies() -> None:
-    """Equal members, 200 rounds: by default about one of a hundred copies."""
+    """Equal members, 200 rounds: about one of a hundred comparisons copies."""
     rng, copies = random.Random(11), 0
     for number in range(200):
         scores = [

@@ -14,7 +14,7 @@ from pbt.config.population import PbtConfig
 from pbt.errors import EngineError
 from pbt.objective import as_objective
 from pbt.population.pbt_decision import decide, next_due, rank, top_count
-from pbt.population.pbt_rules import PbtRules
+from pbt.population.pbt_rules import EQUALS_SD, PbtRules
 from pbt.records import Against, MemberScore
 from pbt.seeding import generator
 from tests.pbt.population.rounds import NAMES, RULES, START, make_scores, names, own_values
@@ -285,11 +285,17 @@ def test_verdicts_are_sentences_with_the_numbers() -> None:
 
 
 def test_rules_of_the_three_objectives() -> None:
-    assert (RULES.copy_gap, RULES.copy_significance) == (0.35, 1.0)
-    for objective in ("margin", "return"):
+    assert (RULES.copy_gap, RULES.copy_significance, RULES.equals_sd) == (0.35, 1.0, 0.0)
+    for objective, equals_sd in (("win", EQUALS_SD), ("margin", 0.0), ("return", 0.0)):
         rules = PbtRules.from_config(PbtConfig(), as_objective(objective))
-        assert (rules.copy_gap, rules.copy_significance) == (0.0, 0.01)
-        assert (rules.opponents, rules.detail) == ("common", "against_squares")
+        assert (rules.copy_gap, rules.copy_significance, rules.equals_sd) == (0.0, 0.01, equals_sd)
+        assert rules.copy_significance_per == "run"
+        assert rules.opponents == "common"
+        assert rules.detail == ("against" if objective == "win" else "against_squares")
+    papers = PbtRules.from_config(PbtConfig(copy_gap=0.35), "win")
+    assert (papers.copy_significance, papers.copy_significance_per) == (1.0, "comparison")
+    both = PbtRules.from_config(PbtConfig(copy_gap=0.1, copy_significance=0.05), "win")
+    assert (both.copy_gap, both.copy_significance_per) == (0.1, "run")
     assert PbtRules.from_config(PbtConfig(copy_gap=0.1), "win").copy_gap == 0.1
     assert PbtRules.from_mapping(json.loads(json.dumps(RULES.to_mapping()))) == RULES
     assert PbtRules.from_config(PbtConfig(), "win").detail == "against"
@@ -314,6 +320,7 @@ def test_rules_of_earlier_versions_say_wins() -> None:
         ({"copy_gap": math.nan}, "rules.copy_gap"),
         ({"objective": "frags"}, "objective = 'frags'"),
         ({"opponents": "some"}, "rules.opponents = 'some'"),
+        ({"copy_significance_per": "day"}, "rules.copy_significance_per = 'day'"),
         ({"copy_significance": None}, "rules.copy_significance"),
         ({"extra": 1}, "unknown \\['extra'\\]"),
     ],
