@@ -96,9 +96,11 @@ describe("the best of many", () => {
   const claim = {
     candidates: 9,
     low: 0.41,
+    low_of: "demo/m1@1k",
+    own_low: 0.38,
     may_be_best: 3,
     may_be_random: true,
-    fresh: null,
+    fresh: [],
     fresh_strength: null,
   };
   const head = {
@@ -120,8 +122,9 @@ describe("the best of many", () => {
       {
         text:
           "demo@best is demo/m0@1k: the highest lower end of its 9 snapshots that play and have " +
-          "30 games or more. Chosen among 9: at least margin +0.41 a game (95 %, for all of them " +
-          "at once); 3 of 9 may be the best; so may random. Without fresh games; play them: " +
+          "30 games or more. Chosen among 9: it is at least margin +0.38 a game, and the best of " +
+          "them (demo/m1@1k) at least margin +0.41 a game (95 %, for all of them at once); 3 of 9 " +
+          "may be the best; so may random. Without fresh games; play them: " +
           "arena match demo/m0@1k random --fresh",
         match: null,
       },
@@ -129,7 +132,8 @@ describe("the best of many", () => {
   });
   it("is told with its fresh games, of each role", () => {
     const strength = { objective: "win" as const, value: 90.2, low: 40, high: null, units: 400 };
-    const fresh = { ...claim, low: null, may_be_best: null, fresh: 7, fresh_strength: strength };
+    const measured = { ...strength, matches: 1 };
+    const fresh = { ...claim, low: null, may_be_best: null, fresh: [7], fresh_strength: measured };
     const [prey, predator] = bestTexts({
       ...report,
       best_by_role: { prey: "a", predator: null },

@@ -58,6 +58,9 @@ export interface ReturnRow {
 export interface BestOfMany {
   candidates: number;
   low: number | null;
+  /** The candidate whose lower end that is, and the same lower end of `@best`. */
+  low_of: string | null;
+  own_low: number | null;
   may_be_best: number | null;
   may_be_random: boolean | null;
   /** The numbers of the matches whose games count in no rating. */

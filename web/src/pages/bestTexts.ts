@@ -32,7 +32,10 @@ export function bestTexts(report: RatingReport): BestText[] {
 function manyText(claim: BestOfMany, objective: Objective): string {
   if (claim.low === null || claim.may_be_best === null) return "";
   const { amount, format } = countedIn(objective);
-  const least = `at least ${amount(format(claim.low))} (95 %, for all of them at once)`;
+  const own =
+    claim.own_low === null ? "" : `it is at least ${amount(format(claim.own_low))}, and `;
+  const best = `the best of them (${claim.low_of}) at least ${amount(format(claim.low))}`;
+  const least = `${own}${best} (95 %, for all of them at once)`;
   const may = `${claim.may_be_best} of ${claim.candidates} may be the best`;
   const random = claim.may_be_random ? "; so may random" : "";
   return `Chosen among ${claim.candidates}: ${least}; ${may}${random}.`;
