@@ -14,6 +14,7 @@ from arena.matches.game_list import Progress
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec
+from pbt.envs.measuring import as_played
 from pbt.errors import ConfigError
 from pbt.objective import OBJECTIVES, as_objective
 
@@ -93,6 +94,7 @@ def players_named(
         allow_files=True,
         move_timeout_s=move_timeout_s,
     )
+    spec = as_played(spec, players[0].env_options)
     if objective is None:
         return spec, players
     return spec, [replace(player, objective=as_objective(objective)) for player in players]
