@@ -80,9 +80,11 @@ def check(
     """Play a game, replay it, and check it against the contract; exit 1 if it breaks a rule."""
     from pbt.config.load import options_from
 
-    game = spec(name, allow_files=True)
+    game, chosen = spec(name, allow_files=True), options_from(options or ())
+    # Whether content of the user's own can be replayed is found here, and no promise of the game's.
+    promised = game.replayable and not game.paths(chosen)
     report = check_game(
-        replace(game, make=partial(game.make, **options_from(options or ()))), seeds
+        replace(game, make=partial(game.make, **chosen), replayable=promised), seeds
     )
     if as_json:
         print_json({"ok": report.ok, **asdict(report)})

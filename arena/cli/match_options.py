@@ -15,6 +15,7 @@ from arena.matches.plan import check_objective
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec
+from pbt.envs.measuring import as_played
 from pbt.errors import ConfigError
 from pbt.objective import OBJECTIVES, as_objective
 
@@ -95,6 +96,7 @@ def players_named(
         allow_files=True,
         move_timeout_s=move_timeout_s,
     )
+    spec = as_played(spec, players[0].env_options)
     if objective is None:
         return spec, players
     asked = as_objective(objective)

@@ -27,6 +27,7 @@ from arena.matches.play import check_test, resume_match
 from arena.matches.report import resume_command
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.envs.contract import EnvSpec
+from pbt.envs.measuring import as_played
 from pbt.records import PlayerRef
 
 LAST = "last"
@@ -172,7 +173,7 @@ def _players_of(
         move_timeout_s=move_timeout_s,
     )
     _check_same_players(begun, players)
-    return spec, players
+    return as_played(spec, players[0].env_options), players
 
 
 def _check_same_players(begun: Match, players: Sequence[ResolvedPlayer]) -> None:

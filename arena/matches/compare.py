@@ -16,6 +16,7 @@ from pbt.config.resume import changes
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, declared_objective
+from pbt.envs.measuring import as_played
 from pbt.errors import ConfigError, PbtError
 from pbt.files import write_whole
 from pbt.objective import chosen_objective
@@ -151,7 +152,7 @@ def check(comparison: Comparison) -> EnvSpec:
             f"env.objective: A counts in {own}, B in {other}; expected one objective, such as "
             f"--set env.objective={own}"
         )
-    return spec
+    return as_played(spec, a.env.options)
 
 
 def read_kept(comparison: Comparison) -> Kept:

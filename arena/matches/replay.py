@@ -12,6 +12,7 @@ from arena.league.game_names import NamedGame, no_actions
 from arena.matches.game_boards import GameBoard, Square
 from pbt.envs import registry
 from pbt.envs.contract import Game, SeatTurn, env_error
+from pbt.envs.measuring import as_played
 from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError, PlayerError
 from pbt.sampling.table import unpack_actions
@@ -74,7 +75,7 @@ def replay(named: NamedGame, *, allow_files: bool = False) -> Replay:
     spec = registry.spec(named.env_name, allow_files=allow_files)
     if (why := no_actions(named)) is not None:
         raise PlayerError(why)
-    if not spec.replayable:
+    if not as_played(spec, named.env_options).replayable:
         reason = (
             f"seed and actions do not give the same game again in {named.env_name}, so "
             "it cannot be replayed"

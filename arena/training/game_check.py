@@ -6,6 +6,7 @@ from pbt.config.schema import RunConfig
 from pbt.config.semantics import check_against_game
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, declared_objective
+from pbt.envs.measuring import as_played
 from pbt.envs.names import OPENSPIEL
 from pbt.envs.testing.check import first_warnings
 from pbt.envs.testing.objectives import ObjectiveJudgement, judge_objective
@@ -24,7 +25,7 @@ NUMBER_STEPS = 200
 class CheckedGame:
     """A config's game, after checking the config against it.
 
-    spec      the environment
+    spec      the environment, measured where files of the user's decide whether it can be replayed
     seats     of one game
     declared  the objective that the game declares, None where it declares none
     """
@@ -58,6 +59,7 @@ def checked_game(config: RunConfig, source: str) -> CheckedGame:
         check_against_game(config, game, source)
         check_devices(config, source)
         check_filming(config, game, source)
+        spec = as_played(spec, config.env.options)
         return CheckedGame(spec, len(game.seat_roles), declared_objective(spec, game))
     finally:
         game.close()

@@ -12,6 +12,7 @@ from arena.matches.replay import played_again
 from arena.verification.report import Observer, ReplayReport, VerifyRequest
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.measuring import as_played
 from pbt.errors import EnvError
 from pbt.records import GameRecord, is_voided
 
@@ -35,14 +36,16 @@ def play_games(
     total  how many of them were not voided
     name   the name of a game
     """
+    asked = request.replay != 0 and total > 0
     try:
         spec = registry.spec(env_name, allow_files=request.allow_files)
+        spec = as_played(spec, env_options) if asked else spec
     except EnvError as error:
         return ReplayReport(total, 0, f"{error}"), []
     if not spec.replayable:
         why = f"seed and actions do not give the same game again in {env_name}"
         return ReplayReport(total, 0, f"{why}: attested by digest only"), []
-    if request.replay == 0 or total == 0:
+    if not asked:
         return ReplayReport(total, 0, "not asked for" if total else ""), []
     again = _PlayedAgain(spec, env_name, env_options, name)
     with closing(spec.make(**env_options)) as game:

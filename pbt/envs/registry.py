@@ -45,8 +45,8 @@ def spec(
     """The game called `name`, or, with allow_files, of the form "./file.py:function".
 
     allow_files  the name may be a file, and options may name files
-    measured     (replayable, chance) of such a file, where they were measured before: that takes
-                 some games
+    measured     (replayable, chance), where they were measured before: that takes some games. A
+                 registered game is measured where its options name files (`measuring.as_played`)
     Raises: EnvNameError for an unknown name (with the closest ones); EnvError for a file where none
     is allowed, and for a plug-in that fails to load.
     """
@@ -63,6 +63,8 @@ def spec(
         return file_spec(name, measured)
     found = _registered(name)
     if found is not None:
+        if measured is not None:
+            found = replace(found, replayable=measured[0], chance=measured[1])
         return found if allow_files else _without_files(found)
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."

@@ -19,10 +19,8 @@ from pbt.envs.adapters.gymnasium_env import GymnasiumGame
 from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
 from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
 from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.measuring import measure
 from pbt.errors import EnvError, EnvNameError
-
-PROBE_SEEDS = 5
-PROBE_STEPS = 500
 
 
 def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
@@ -56,7 +54,7 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
             ) from error
         return adapt(env, name)
 
-    replayable, chance = measured or _measure(make, name)
+    replayable, chance = measured or measure(make, name)
     winners = "places the game declares (info['place']), else the ranking of summed rewards"
     description = inspect.getdoc(function) or f"{function_name} of {path.name}"
     return EnvSpec(name, make, chance, replayable, winners, description)
@@ -138,32 +136,3 @@ def _user_traceback(error: BaseException) -> str:
     ):
         frames = frames.tb_next
     return "".join(traceback.format_exception(type(error), error, frames, chain=False)).rstrip()
-
-
-def _measure(make: Any, name: str) -> tuple[bool, bool]:
-    """(replayable, chance) over the first steps of a few seeds.
-
-    Raises: EnvError where the game raises.
-    """
-    from pbt.envs.testing.check import table_problems, varies_with_seed
-    from pbt.envs.testing.playthrough import Referee, play
-
-    tables = [make(), make()]
-    try:
-        problems = table_problems(tables[0])
-        if problems:
-            raise EnvError(f"env {name!r}: {'; '.join(problems)}")
-        referees = [Referee(table) for table in tables]
-        replayable = True
-        for seed in range(PROBE_SEEDS):
-            digests = set()
-            for referee in referees:
-                game = play(referee, name, seed, seed, PROBE_STEPS)
-                if game.error is not None:
-                    raise game.error
-                digests.add(game.digest)
-            replayable = replayable and len(digests) == 1
-        return replayable, varies_with_seed(referees[0], name, PROBE_SEEDS, PROBE_STEPS)
-    finally:
-        for table in tables:
-            table.close()

@@ -16,8 +16,6 @@ _OPPOSITES = (
     ("SELECT_NEXT_WEAPON", "SELECT_PREV_WEAPON"),
 )
 _WEAPON = re.compile(r"SELECT_WEAPON\d")
-# The 21 angles of a turn (Petrenko et al. 2020, section A.2.2), in degrees or map units per tic.
-_DELTAS = tuple(float(value) for value in np.linspace(-12.5, 12.5, 21))
 
 Press = tuple[tuple[int, float], ...]
 
@@ -46,31 +44,41 @@ class ButtonHeads:
         return values
 
 
-def heads_of(buttons: Sequence[str]) -> ButtonHeads:
+def turn_values(turns: int, limit: float) -> tuple[float, ...]:
+    """The values of a delta button from -limit to limit, in degrees or map units per tic.
+
+    The defaults, 21 values up to 12.5, are those of Petrenko et al. 2020, table A.4.
+    """
+    return tuple(float(value) for value in np.linspace(-limit, limit, turns))
+
+
+def heads_of(buttons: Sequence[str], turns: Sequence[float]) -> ButtonHeads:
     """One head per pair of opposites, one for all weapons, one per delta or other button.
 
     Heads stand in the order of their first buttons.
+
+    turns  the values of a delta button
     """
     groups: dict[str, list[int]] = {}
     for index, name in enumerate(buttons):
         groups.setdefault(_group(name), []).append(index)
     return ButtonHeads(
         tuple(
-            _deltas(group) if name.endswith("_DELTA") else _at_most_one(group)
+            _deltas(group, turns) if name.endswith("_DELTA") else _at_most_one(group)
             for name, group in groups.items()
         ),
         len(buttons),
     )
 
 
-def one_head_of(buttons: Sequence[str]) -> ButtonHeads:
+def one_head_of(buttons: Sequence[str], turns: Sequence[float]) -> ButtonHeads:
     """A single head: no button, or one of them.
 
-    Each value but 0 of a delta button is a choice.
+    turns  the values of a delta button, each of which but 0 is a choice
     """
     choices: list[Press] = [()]
     for index, name in enumerate(buttons):
-        values = [value for value in _DELTAS if value] if name.endswith("_DELTA") else [1.0]
+        values = [value for value in turns if value] if name.endswith("_DELTA") else [1.0]
         choices += [((index, value),) for value in values]
     return ButtonHeads((tuple(choices),), len(buttons))
 
@@ -85,6 +93,6 @@ def _at_most_one(buttons: Sequence[int]) -> tuple[Press, ...]:
     return ((), *(((button, 1.0),) for button in buttons))
 
 
-def _deltas(buttons: Sequence[int]) -> tuple[Press, ...]:
+def _deltas(buttons: Sequence[int], turns: Sequence[float]) -> tuple[Press, ...]:
     (button,) = buttons
-    return tuple(((button, value),) for value in _DELTAS)
+    return tuple(((button, value),) for value in turns)

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
-from pbt.envs.doom.buttons import heads_of, one_head_of
+from pbt.envs.doom.buttons import heads_of, one_head_of, turn_values
 from pbt.envs.doom.engine import load_vizdoom, start_engine
 from pbt.envs.doom.options import TICS_PER_S, DoomOptions, named_paths, read_options
 from pbt.envs.doom.scene import configure_scene, known, scene_starts
@@ -26,6 +26,10 @@ _CHANNELS = 3
 _REMEMBERED_ACTIONS = 4096
 # A game without an end would hold up its table, and a training that waits for its last games.
 _LONGEST_TICS = 21_000
+# The engine keeps how far the weapon in the player's hand swings, over the end of a game. In every
+# frame that it draws without a swing it takes one pixel off, of sixteen at most. A weapon does not
+# swing in the first sixteen tics of a game, in which the player raises it.
+_FORGOTTEN_AFTER = 16
 
 
 class DoomGame:
@@ -42,6 +46,8 @@ class DoomGame:
         vizdoom = load_vizdoom()
         self._options, self._vizdoom = options, vizdoom
         self._engine: Any = None
+        # The weapon may have swung since the engine's last game began.
+        self._armed = False
         described = vizdoom.DoomGame()
         self._configure(described)
         buttons = [button.name for button in described.get_available_buttons()]
@@ -50,8 +56,11 @@ class DoomGame:
                 f"scenario {options.scenario!r} names no available_buttons; expected at "
                 "least one in its .cfg file"
             )
-        self._heads = heads_of(buttons) if options.actions == "heads" else one_head_of(buttons)
+        grouped = heads_of if options.actions == "heads" else one_head_of
+        self._heads = grouped(buttons, turn_values(options.turns, options.turn_limit))
         self._pressed = lru_cache(_REMEMBERED_ACTIONS)(self._heads.pressed)
+        self._idle = [0.0] * len(buttons)
+        self._weapon = vizdoom.GameVariable.SELECTED_WEAPON
         self._variables = tuple(described.get_available_game_variables())
         self._scales = scales([variable.name for variable in self._variables])
         seen = (options.height, options.width)
@@ -76,10 +85,13 @@ class DoomGame:
     def reset(self, seed: int) -> list[SeatTurn]:
         """Start an episode, which the seed decides."""
         if self._engine is None:
-            self._engine = start_engine(self._configure)
+            self._engine, self._armed = start_engine(self._configure), False
+        elif self._armed:
+            self._ask(self._forget)
         self._ask(lambda engine: engine.set_seed(seed))
         self._ask(lambda engine: engine.new_episode())
         self._tic = self._ask(lambda engine: engine.get_episode_time())
+        self._armed = self._ask(self._holds_weapon)
         self._measured = self._measure()
         return [SeatTurn(0, self._see(), None, (0.0,) * len(self.reward_terms), tics=0)]
 
@@ -92,6 +104,7 @@ class DoomGame:
             # The clock of a map that is over stands at 0; all tics of the last step count then.
             tics = engine.get_episode_time() - self._tic
             tics = self._options.frame_skip if over and tics <= 0 else tics
+            self._armed = self._armed or self._holds_weapon(engine)
         except Exception as error:
             raise self._crashed(error) from error
         self._tic += tics
@@ -114,6 +127,20 @@ class DoomGame:
         if self._points is None:
             return None
         return (float(self._ask(lambda engine: engine.get_game_variable(self._points))),)
+
+    def _holds_weapon(self, engine: Any) -> bool:
+        return bool(engine.get_game_variable(self._weapon) >= 0)
+
+    def _forget(self, engine: Any) -> None:
+        """Show the engine frames without a swing of the weapon, of a game that is thrown away.
+
+        Else the first screens of the next game would depend on how the last one ended.
+        """
+        engine.new_episode()
+        for _ in range(_FORGOTTEN_AFTER):
+            if engine.is_episode_finished():
+                engine.new_episode()
+            engine.make_action(self._idle, 1)
 
     def close(self) -> None:
         engine, self._engine = self._engine, None

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn, ranking_from_scores
-from pbt.envs.doom.buttons import heads_of
+from pbt.envs.doom.buttons import heads_of, turn_values
 from pbt.envs.doom.game import action_space, swept
 from pbt.envs.doom.match_link import MatchLink
 from pbt.envs.doom.match_memory import MatchMemory
@@ -50,7 +50,7 @@ class DoomMatch:
         self._link: MatchLink | None = None
         self._begun = False
         self._measured: list[list[float]] = []
-        heads = heads_of(options.button_names)
+        heads = heads_of(options.button_names, turn_values(options.turns, options.turn_limit))
         self._pressed = lru_cache(_REMEMBERED_ACTIONS)(heads.pressed)
         self._counted = MatchRewards(options)
         self._scales = scales(options.seen)

@@ -28,14 +28,17 @@ BUTTONS = {
     # Petrenko et al. 2020, table A.4: seven heads of 3, 3, 2, 2, 2, 8 and 21 choices, together
     # 12 096 actions.
     "full": (*_MOVING, "SPEED", "USE", *_WEAPONS, "TURN_LEFT_RIGHT_DELTA"),
-    # Section 4.3, "battle": without the weapons and without using things, 756 actions.
+    # Section 4.3 names five heads for Battle and Battle2: without the weapons and without using
+    # things. It does not say how many turns there are. With the 21 of table A.4 these are 756
+    # actions; the code that was released has eleven turns up to 10 degrees, which makes 396
+    # (`turns`, `turn_limit`).
     "battle": (*_MOVING, "SPEED", "TURN_LEFT_RIGHT_DELTA"),
     # One weapon and a small room: 54 actions.
     "arena": (*_MOVING, "TURN_LEFT", "TURN_RIGHT"),
 }
 """Sets of buttons by name."""
 
-# What a person at the screen can read off it (section A.3).
+# What a person at the screen can read off it (Petrenko et al. 2020, section A.3).
 MEASUREMENTS = (
     "HEALTH",
     "ARMOR",

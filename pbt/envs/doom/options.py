@@ -44,6 +44,8 @@ class SceneOptions:
     screen      what the engine renders, WIDTHxHEIGHT; 160x120 is the smallest that it knows
     width       of what the network sees, in pixels
     height      of what the network sees, in pixels
+    turns       how many values a delta button such as TURN_LEFT_RIGHT_DELTA has, 0 among them
+    turn_limit  the largest of them, in degrees (or map units) per tic
     variables   game variables that are seen beside the screen; None: the usual ones
     terms       shaping: name -> { variable = "HEALTH", gain = 1.0, loss = 0.0 }, weighted by
                 learning.shaping
@@ -56,6 +58,8 @@ class SceneOptions:
     screen: str = "160x120"
     width: int = 128
     height: int = 72
+    turns: int = 21
+    turn_limit: float = 12.5
     variables: tuple[str, ...] | None = None
     terms: tuple[RewardTerm, ...] = ()
 
@@ -240,7 +244,11 @@ def least_problems(options: SceneOptions, least: Mapping[str, float]) -> list[st
 
 def scene_problems(options: SceneOptions, known: DoomNames) -> list[str]:
     """What is wrong with the options that every Doom game has, one line each."""
-    problems = least_problems(options, {"frame_skip": 1, "width": 1, "height": 1})
+    problems = least_problems(options, {"frame_skip": 1, "width": 1, "height": 1, "turns": 3})
+    if options.turns % 2 == 0:
+        problems.append(f"turns = {options.turns}: must be odd, so that one choice turns nothing")
+    if not 0 < options.turn_limit < math.inf:
+        problems.append(f"turn_limit = {options.turn_limit}: must be more than 0 degrees per tic")
     if options.resolution not in known.resolutions:
         sizes = sorted(name.removeprefix("RES_").lower() for name in known.resolutions)
         problems.append(

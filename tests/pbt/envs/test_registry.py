@@ -49,6 +49,14 @@ def fixed(rounds=2):
     return Guess(rounds)
 def seeded(): return Guess(8, "seed")
 def unseeded(): return Guess(8, "world")
+class Carried(Guess):
+    """The seed of its last game shows at the beginning of the next one."""
+    before = 0
+    def reset(self, seed=None, options=None):
+        seen, infos = super().reset(seed)
+        seen, self.before = dict.fromkeys(seen, self.before % 4), seed or 0
+        return seen, infos
+def carried(): return Carried(2)
 def gym():
     import gymnasium
     return gymnasium.make("CartPole-v1")
@@ -145,6 +153,7 @@ def test_files_are_refused_unless_allowed(game_file: Path) -> None:
         ("fixed", True, False),
         ("seeded", True, True),
         ("unseeded", False, True),
+        ("carried", False, True),
         ("gym", True, True),
         ("aec", True, False),
     ],

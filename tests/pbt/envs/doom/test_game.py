@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pbt.envs import registry
-from pbt.envs.doom.buttons import heads_of, one_head_of
+from pbt.envs.doom.buttons import heads_of, one_head_of, turn_values
 from pbt.envs.doom.game import DoomGame, make
 from pbt.envs.doom.screen import ScreenSampler
 from pbt.envs.registry import absolute_options
@@ -26,7 +26,7 @@ def test_buttons_that_exclude_each_other_share_a_head() -> None:
         "TURN_LEFT_RIGHT_DELTA",
         "SPEED",
     ]
-    heads = heads_of(buttons)
+    heads = heads_of(buttons, turn_values(21, 12.5))
     assert heads.sizes == (3, 2, 3, 21, 2)
     assert heads.pressed((0, 0, 0, 10, 0)) == [0.0] * 7
     assert heads.pressed((2, 1, 1, 20, 0)) == [0.0, 1.0, 1.0, 1.0, 0.0, 12.5, 0.0]
@@ -34,9 +34,9 @@ def test_buttons_that_exclude_each_other_share_a_head() -> None:
 
 
 def test_a_single_head_presses_one_button_at_most() -> None:
-    heads = one_head_of(["MOVE_LEFT", "ATTACK"])
+    heads = one_head_of(["MOVE_LEFT", "ATTACK"], ())
     assert [heads.pressed((choice,)) for choice in range(3)] == [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
-    turning = one_head_of(["ATTACK", "TURN_LEFT_RIGHT_DELTA"])
+    turning = one_head_of(["ATTACK", "TURN_LEFT_RIGHT_DELTA"], turn_values(21, 12.5))
     assert turning.sizes == (22,)
     assert [turning.pressed((choice,)) for choice in (1, 2, 21)] == [
         [1.0, 0.0],
