@@ -205,19 +205,19 @@ def _first_values(
 ) -> dict[str, float]:
     """The values of a member before its first round.
 
-    They are the config's, as it was edited until then; a member that joined with the weights of
-    another has its values, which the edit that let it join names. stored: the first round that
+    They are the config's, as it was edited before it joined; a member that joined with the weights
+    of another has its values, which the edit that let it join names. stored: the first round that
     tells its values.
     """
     terms = tuple(shaping_terms(stored.record.hyperparams[member]))
     began = with_edits(config, _edits_before(edits, member))
     first = initial_hyperparams(began, member, terms).flat()
     for number in range(1, stored.incarnation + 1):
-        for section in ("learning.", f"members.{member}."):
-            for key, value in edits.get(number, {}).items():
-                if key.startswith(section) and (name := key.removeprefix(section)) in first:
-                    with suppress(ValueError):
-                        first[name] = float(value)
+        for key, value in edits.get(number, {}).items():
+            name = key.removeprefix(f"members.{member}.")
+            if name != key and name in first:
+                with suppress(ValueError):
+                    first[name] = float(value)
     return first
 
 

@@ -49,19 +49,7 @@ def test_nothing_to_copy_from() -> None:
     assert both is not None and "it never acts" in both
 
 
-# Two members learn them; their PBT is decided together with their objectives.
-PENDING = {"doom_basic", "doom_defend_the_center", "doom_duel_bots"}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason="its PBT is not decided yet"))
-        if name in PENDING
-        else name
-        for name in shipped_configs()
-    ],
-)
+@pytest.mark.parametrize("name", shipped_configs())
 def test_shipped_configs_can_act_or_have_pbt_off_with_a_reason(name: str) -> None:
     config = load_config(name)
     if config.pbt.enabled:
