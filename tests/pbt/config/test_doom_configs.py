@@ -26,9 +26,10 @@ def match_options(name: str) -> MatchOptions:
 def test_a_population_that_holds_rounds_can_copy_before_it_ends(name: str) -> None:
     config = CONFIGS[name]
     pbt, members = config.pbt, config.population.members
+    assert isinstance(members, int)
     assert members >= 3 and ceil(pbt.top_share * members) * 2 <= members
     first = ceil(max(1, pbt.warmup_frames) / pbt.period_frames) * pbt.period_frames
-    assert config.stop_at_frames is not None and first < config.stop_at_frames
+    assert first < config.stop_at_frames
     assert pbt.period_frames / match_options(name).max_tics >= pbt.min_games
 
 

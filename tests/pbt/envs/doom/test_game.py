@@ -36,6 +36,7 @@ def test_buttons_that_exclude_each_other_share_a_head() -> None:
 def test_a_single_head_presses_one_button_at_most() -> None:
     heads = one_head_of(["MOVE_LEFT", "ATTACK"], ())
     assert [heads.pressed((choice,)) for choice in range(3)] == [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    assert turn_values(5, 10.0) == (-10.0, -5.0, 0.0, 5.0, 10.0)
     turning = one_head_of(["ATTACK", "TURN_LEFT_RIGHT_DELTA"], turn_values(21, 12.5))
     assert turning.sizes == (22,)
     assert [turning.pressed((choice,)) for choice in (1, 2, 21)] == [

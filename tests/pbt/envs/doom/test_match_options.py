@@ -15,6 +15,8 @@ from pbt.errors import EnvOptionsError
 def test_seven_heads_of_twelve_thousand_actions() -> None:
     assert make().roles[0].action_space.nvec.tolist() == [3, 3, 2, 2, 2, 8, 21]  # type: ignore[attr-defined]
     assert np.prod(make(buttons="battle").roles[0].action_space.nvec) == 756  # type: ignore[attr-defined]
+    released = make(buttons="battle", turns=11, turn_limit=10.0).roles[0].action_space
+    assert released.nvec.tolist() == [3, 3, 2, 2, 11]  # type: ignore[attr-defined]
     assert np.prod(make(buttons="arena").roles[0].action_space.nvec) == 54  # type: ignore[attr-defined]
     assert make(buttons=["attack", "turn_left"]).roles[0].action_space.nvec.tolist() == [2, 2]  # type: ignore[attr-defined]
 
@@ -50,6 +52,9 @@ def test_seven_heads_of_twelve_thousand_actions() -> None:
             {"terms": {"pain": {"variable": "HEALTH", "gain": 0, "loss": 0.0}}},
             "terms.pain: is always 0 without gain or loss",
         ),
+        ({"turns": 10}, "turns = 10: must be odd, so that one choice turns nothing"),
+        ({"turns": 1}, "turns = 1: must be at least 3"),
+        ({"turn_limit": 0}, "turn_limit = 0: must be more than 0 degrees per tic"),
         ({"reward": "wins"}, "must be one of 'frags', 'lead'"),
         ({"lock_step": "none"}, "must be one of 'auto', 'helper', 'barrier'"),
         ({"deadline_s": 0}, "deadline_s = 0: must be more than 0 seconds"),
