@@ -192,4 +192,4 @@ What to try next
   arena verify demo{option}                        every row and decision, verified
   arena train --resume demo --set stop_at_frames=2_000_000{option}
   arena train connect_four{option}                 the same game for longer, with longer periods
-  arena env check ./my_game.py:make                your own game; see docs/own_games.md"""
+  arena env check ./my_game.py:make        your own game; see docs/own_games.md"""
