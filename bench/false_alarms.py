@@ -17,7 +17,6 @@ that it has are not repeated, so the program can be stopped and started again at
 import argparse
 import importlib
 import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -28,16 +27,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from scipy.stats import beta
 
-from arena.cli.app import run
 from arena.data.paths import league_path, population_paths
 from arena.league.compaction import Folding
 from arena.league.database import open_league
 from arena.league.populations import find_population
 from arena.league.summaries import list_members
+from bench.commands import Command, Done, start
 
 NAME = "run"
 LIMIT_S = 1_800.0
@@ -71,45 +70,6 @@ GAMES = ("connect_four", "tictactoe", "rock_paper_scissors")
 PLACEMENTS = ("inline", "central")
 
 
-class Forked:
-    """A command in a fork of this process, with the methods of `subprocess.Popen` that are used."""
-
-    def __init__(self, words: Sequence[str], out: IO[str], err: IO[str]) -> None:
-        self._words, self._out, self._err = words, out, err
-        self._process = multiprocessing.get_context("fork").Process(target=self._run)
-        self._process.start()
-
-    def _run(self) -> None:
-        os.dup2(self._out.fileno(), 1)
-        os.dup2(self._err.fileno(), 2)
-        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-        code = run(list(self._words))
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-    def wait(self, timeout: float) -> int:
-        self._process.join(timeout)
-        if self._process.exitcode is None:
-            raise subprocess.TimeoutExpired(list(self._words), timeout)
-        return self._process.exitcode
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.join()
-
-
-Command = Forked | subprocess.Popen[str]
-
-
-class Done(NamedTuple):
-    """A command that ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
 class Walk:
     """One run.
 
@@ -134,11 +94,7 @@ class Walk:
 
     def started(self, words: Sequence[str], out: IO[str], err: IO[str]) -> Command:
         words = [*words, "--data", str(self.data), "--json"]
-        if not self._real:
-            return Forked(words, out, err)
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "arena", *words], stdout=out, stderr=err
-        )
+        return start(words, out, err, forked=not self._real)
 
     def arena(self, *words: str) -> Done:
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:

@@ -10,6 +10,7 @@ a chain reads its end under the write lock. So matches may be played while a tra
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -20,41 +21,40 @@ from pbt.records import PlayerRef
 MATCH_BEGUN, MATCH_ENDED = "match begun", "match ended"
 
 
-def record_begun(
-    connection: Connection,
-    match_id: int,
-    env_name: str,
-    env_options: str,
-    players: Sequence[PlayerRef],
-) -> None:
-    """Records that a match began, in the caller's transaction. env_options: as they are stored."""
-    for population_id in _concerned(connection, env_name, env_options, players):
-        record = said(MATCH_BEGUN, 1, match=match_id)
+class MatchPlayed(NamedTuple):
+    """A match as its row says it. env_options: as they are stored."""
+
+    match_id: int
+    env_name: str
+    env_options: str
+    players: Sequence[PlayerRef]
+
+
+def record_begun(connection: Connection, match: MatchPlayed) -> None:
+    """Records that a match began, in the transaction of its row."""
+    _record(connection, match, MATCH_BEGUN)
+
+
+def record_ended(connection: Connection, match: MatchPlayed) -> None:
+    """Records the head of a match that ended, in the transaction of its end."""
+    head = chain_end(connection, chain_of_match(match.match_id))[1].hex()
+    _record(connection, match, MATCH_ENDED, head=head)
+
+
+def _record(connection: Connection, match: MatchPlayed, kind: str, **more: str) -> None:
+    for population_id in _concerned(connection, match):
+        record = said(kind, 1, match=match.match_id, **more)
         append(connection, chain_of_population(population_id), [record])
 
 
-def record_ended(
-    connection: Connection,
-    match_id: int,
-    env_name: str,
-    env_options: str,
-    players: Sequence[PlayerRef],
-) -> None:
-    """Records the head of a match that ended, in the transaction of its end. As `record_begun`."""
-    head = chain_end(connection, chain_of_match(match_id))[1].hex()
-    for population_id in _concerned(connection, env_name, env_options, players):
-        record = said(MATCH_ENDED, 1, match=match_id, head=head)
-        append(connection, chain_of_population(population_id), [record])
-
-
-def _concerned(
-    connection: Connection, env_name: str, env_options: str, players: Sequence[PlayerRef]
-) -> list[int]:
+def _concerned(connection: Connection, match: MatchPlayed) -> list[int]:
     """Ids of the populations whose snapshots play; without snapshots, of those of the game."""
-    trained = [player.name for player in players if player.kind == "snapshot"]
+    trained = [player.name for player in match.players if player.kind == "snapshot"]
     if trained:
         query = select(snapshots.c.population_id).where(snapshots.c.snapshot_id.in_(trained))
     else:
-        same = (populations.c.env_name == env_name, populations.c.env_options == env_options)
-        query = select(populations.c.id).where(*same)
+        query = select(populations.c.id).where(
+            populations.c.env_name == match.env_name,
+            populations.c.env_options == match.env_options,
+        )
     return sorted(set(connection.execute(query).scalars()))

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from arena.league.chain import append, chain_of_match, said
-from arena.league.chain_matches import record_begun, record_ended
+from arena.league.chain_matches import MatchPlayed, record_begun, record_ended
 from arena.league.chain_rows import MATCH, record_rows, runs_of
 from arena.league.database import League, insert_row
 from arena.league.game_rows import games_between
@@ -123,7 +123,8 @@ def insert_match(
         finished_at=finished_at,
     )
     record_rows(connection, chain_of_match(match_id), MATCH, matches.c.id == match_id)
-    record_begun(connection, match_id, env_name, to_json(env_options), players)
+    played = MatchPlayed(match_id, env_name, to_json(env_options), players)
+    record_begun(connection, played)
     return Match(
         match_id,
         env_name,
@@ -169,7 +170,7 @@ def record_end(connection: Connection, match: Match) -> None:
     It comes after everything else that its chain holds.
     """
     options = to_json(match.env_options)
-    record_ended(connection, match.id, match.env_name, options, match.players)
+    record_ended(connection, MatchPlayed(match.id, match.env_name, options, match.players))
 
 
 def fail_match(league: League, match: Match, reason: str | None) -> Match:

@@ -54,9 +54,7 @@ def _reason(candidate: Candidate, rules: PbtRules) -> str:
 
 
 def _run_reason(candidate: Candidate, rules: PbtRules) -> str:
-    gap, donor = candidate.gap, candidate.score
-    number = f"{OBJECTIVE_WORDS[rules.objective].number} {donor.objective:.6g}"
-    lead = f"{donor.member} ({number}), ahead by {gap.ahead:.6g}{_common(gap)}"
+    gap, lead = candidate.gap, _lead(candidate, rules)
     if gap.ahead < rules.copy_gap:
         return f"{lead}, less than copy_gap {rules.copy_gap:.6g}"
     width = "" if gap.errors is None else f", {gap.errors:.2g} standard errors"
@@ -64,12 +62,16 @@ def _run_reason(candidate: Candidate, rules: PbtRules) -> str:
 
 
 def _earlier_reason(candidate: Candidate, rules: PbtRules) -> str:
-    gap, donor = candidate.gap, candidate.score
-    number = f"{OBJECTIVE_WORDS[rules.objective].number} {donor.objective:.6g}"
-    lead = f"{donor.member} ({number}), ahead by {gap.ahead:.6g}{_common(gap)}"
-    if gap.ahead < rules.copy_gap:
+    lead = _lead(candidate, rules)
+    if candidate.gap.ahead < rules.copy_gap:
         return f"{lead} < {rules.copy_gap:.6g}"
     return f"{lead} >= {rules.copy_gap:.6g}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
+
+
+def _lead(candidate: Candidate, rules: PbtRules) -> str:
+    gap, donor = candidate.gap, candidate.score
+    number = f"{OBJECTIVE_WORDS[rules.objective].number} {donor.objective:.6g}"
+    return f"{donor.member} ({number}), ahead by {gap.ahead:.6g}{_common(gap)}"
 
 
 def _ratio(candidate: Candidate, rules: PbtRules) -> str:

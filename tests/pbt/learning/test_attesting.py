@@ -105,7 +105,7 @@ def test_rows_are_not_compared_after_an_update_that_took_no_step() -> None:
     assert said is not None and said.actor is None and said.values
 
 
-def test_altered_log_probabilities_and_rows_show() -> None:
+def test_altered_log_probabilities_and_rows_show(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(config=LearningConfig(minibatches=2))
     for alter in ("stored", "mask", "learner"):
         learner = bench.learner()
@@ -118,8 +118,12 @@ def test_altered_log_probabilities_and_rows_show() -> None:
             batch = replace(batch, mask=torch.ones_like(batch.mask))
         else:
             gradients = learner._gradients
-            learner._gradients = lambda part, reducer, g=gradients: g(  # type: ignore[method-assign]
-                replace(part, mask=torch.ones_like(part.mask)), reducer
+            monkeypatch.setattr(
+                learner,
+                "_gradients",
+                lambda part, reducer, g=gradients: g(
+                    replace(part, mask=torch.ones_like(part.mask)), reducer
+                ),
             )
         attestor.update(batch)
         said = attestor.take()
@@ -156,13 +160,13 @@ def test_a_batch_without_valid_rows_is_not_compared() -> None:
     assert said is None or (said.actor is None and said.trained is None)
 
 
-def test_rows_that_the_batch_does_not_have_show() -> None:
+def test_rows_that_the_batch_does_not_have_show(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
     learner = bench.learner()
     attestor = Attestor(learner)
     attestor.begin(1)
     update, other = learner.update, bench.batch(learner.model, seed=5)
-    learner.update = lambda batch, reducer=None: update(other, reducer)  # type: ignore[method-assign]
+    monkeypatch.setattr(learner, "update", lambda batch, reducer=None: update(other, reducer))
     attestor.update(bench.batch(learner.model, seed=6))
     said = attestor.take()
     assert said is not None and said.trained is not None

@@ -6,19 +6,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.spaces import MultiDiscrete
 
 from pbt.envs.doom.match import make
 from pbt.envs.doom.scene import known
 from pbt.errors import EnvOptionsError
 
 
+def heads(**options: Any) -> list[int]:
+    """The number of choices of each head."""
+    space = make(**options).roles[0].action_space
+    assert isinstance(space, MultiDiscrete)
+    sizes: list[int] = space.nvec.tolist()
+    return sizes
+
+
 def test_seven_heads_of_twelve_thousand_actions() -> None:
-    assert make().roles[0].action_space.nvec.tolist() == [3, 3, 2, 2, 2, 8, 21]  # type: ignore[attr-defined]
-    assert np.prod(make(buttons="battle").roles[0].action_space.nvec) == 756  # type: ignore[attr-defined]
-    released = make(buttons="battle", turns=11, turn_limit=10.0).roles[0].action_space
-    assert released.nvec.tolist() == [3, 3, 2, 2, 11]  # type: ignore[attr-defined]
-    assert np.prod(make(buttons="arena").roles[0].action_space.nvec) == 54  # type: ignore[attr-defined]
-    assert make(buttons=["attack", "turn_left"]).roles[0].action_space.nvec.tolist() == [2, 2]  # type: ignore[attr-defined]
+    assert heads() == [3, 3, 2, 2, 2, 8, 21]
+    assert np.prod(heads(buttons="battle")) == 756
+    assert heads(buttons="battle", turns=11, turn_limit=10.0) == [3, 3, 2, 2, 11]
+    assert np.prod(heads(buttons="arena")) == 54
+    assert heads(buttons=["attack", "turn_left"]) == [2, 2]
 
 
 @pytest.mark.parametrize(
