@@ -132,7 +132,7 @@ def headlines(view: PopulationView, logs: str) -> list[str]:
     lines = [
         (
             f"{name} is running (process {view.pid}), placement {reported.placement}, for "
-            f"{reported.written_at - reported.started_at:.0f} s"
+            f"{reported.ran_s:.0f} s"
         )
     ]
     if view.stale:
