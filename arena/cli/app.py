@@ -21,6 +21,7 @@ from typer.main import get_command, get_group
 
 from arena.cli.commands import COMMANDS, Command
 from arena.data.paths import data_dir
+from arena.machine import use_all_handles
 from arena.standard_streams import lead_nowhere, secure_streams
 from pbt.errors import PbtError
 
@@ -181,6 +182,7 @@ def main() -> None:
     # training uses, cost more than they gain.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     secure_streams()
+    use_all_handles()
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()

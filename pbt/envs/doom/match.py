@@ -11,6 +11,7 @@ from gymnasium import spaces
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn, ranking_from_scores
 from pbt.envs.doom.buttons import heads_of, turn_values
 from pbt.envs.doom.game import action_space, swept
+from pbt.envs.doom.machine import machine_problems
 from pbt.envs.doom.match_link import MatchLink
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions, read_match_options
@@ -67,6 +68,11 @@ class DoomMatch:
     def longest_wait_s(self) -> float:
         """See `contract.Deadlined`."""
         return self._options.longest_wait_s
+
+    def machine_problems(self, tables: int) -> list[str]:
+        """See `contract.Needing`."""
+        options = self._options
+        return machine_problems(tables, options.players, (options.height, options.width))
 
     def remark(self) -> str:
         """Says that the library is missing, where the options leave the lock-step open."""
