@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from arena.league.results import Results
 from arena.stats.bradley_terry import ELO_PER_NAT
-from arena.stats.margin_ratings import MarginRatings, MarginResult, fit_margins
+from arena.stats.margin_ratings import MarginRatings, fit_margins
+from arena.stats.margin_units import MarginResult
 from arena.stats.plackett_luce import fit_rankings
 from arena.stats.rating_fit import RatingFit, fit_meetings
 from arena.stats.seat_advantage import SeatWorth
@@ -189,7 +190,7 @@ def _by_margins(margins: Sequence[MarginResult[PlayerRef]], anchor: PlayerRef | 
             "explained": fit.explained,
             "misfit": None if fit.misfit is None else asdict(fit.misfit),
             "tau": fit.tau,
-            "deviation": fit.deviation,
+            "deviations": {"pair": fit.deviations[0], "game": fit.deviations[1]},
             "ranked_by": fit.ranked_by,
         },
         None
