@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, FORFEIT_PREFIX, PREFIX, printable
 from arena.matches.assertions import Assertion, holds
-from arena.matches.match_result import MatchResult, TableResult, anchor
+from arena.matches.match_result import MatchResult, TableResult, anchor, roles_of
 from arena.matches.report_parts import (
     AssertionReport,
     EstimateReport,
@@ -187,10 +187,14 @@ def _sprt(test: SequentialTest) -> SprtReport:
 def _table(result: MatchResult, table: TableResult) -> TableReport:
     places, players = table.standings, result.plan.players
     ratings = {rating.player: rating for rating in table.ratings}
+    anchors = {
+        role: players[anchor(result.plan, role).player].label for role in roles_of(result.plan)
+    }
     return TableReport(
         **_common(result),
         blocks=places.blocks,
-        anchor=players[anchor(result.plan).player].label,
+        anchor=anchors.get(None),
+        anchor_by_role={role: label for role, label in anchors.items() if role is not None},
         standings=tuple(
             _standing(row, players, ratings[row.player], table.returns[row.player])
             for row in places.standings
