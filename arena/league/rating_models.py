@@ -16,7 +16,7 @@ from arena.league.results import Results
 from arena.stats.bradley_terry import ELO_PER_NAT
 from arena.stats.margin_ratings import MarginRatings, fit_margins
 from arena.stats.margin_units import MarginResult
-from arena.stats.plackett_luce import fit_rankings
+from arena.stats.plackett_luce import fit_jointly
 from arena.stats.rating_fit import RatingFit, fit_meetings
 from arena.stats.seat_advantage import SeatWorth
 from pbt.objective import ObjectiveKind
@@ -84,9 +84,10 @@ def rate(results: Results, objective: ObjectiveKind) -> Rated:
     if objective == "return":
         return Rated((), "a game", "returns", (), {}, None, None)
     if results.rankings:
-        ratings = fit_rankings(results.rankings, anchor)
-        players = [RatedPlayer(one.player, one.elo, one.low, one.high) for one in ratings]
-        return Rated(players, "Elo", "Plackett-Luce", (), {}, None, _logistic)
+        places = fit_jointly(results.rankings, anchor)
+        players = [RatedPlayer(one.player, one.elo, one.low, one.high) for one in places.ratings]
+        joint = JointRatings(places.players, places.values, places.covariance)
+        return Rated(players, "Elo", "Plackett-Luce", (), {}, lambda: joint, _logistic)
     if objective == "margin":
         return _by_margins(results.margins, anchor)
     fit = fit_meetings(results.matrix.players, results.meetings, anchor)

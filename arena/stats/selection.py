@@ -7,11 +7,13 @@ best.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.sparse import csr_array
+from scipy.special import ndtri, stdtrit
 
 from arena.stats.score import MatchStatistics, effective_games, effective_pairs, elo_of_score
 
@@ -52,6 +54,30 @@ def fresh_headline(fresh: MatchStatistics) -> Headline:
     )
     score = (fresh.score * number + 0.5) / (number + 1)
     return Headline(elo_of_score(score), fresh.elo_low, fresh.elo_high, fresh.total.games)
+
+
+def means_with_covariance(values: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
+    """([k] means, [k, k] their covariance) of candidates that were measured in games.
+
+    values  of each candidate, what it got by game, in two games or more. Two that sat in one game
+            are correlated by it; candidates without common games are independent
+
+    The variance of a candidate with few games is known badly, so its standard error is too small by
+    the ratio of Student's and the normal quantile. It is multiplied by that ratio at the level at
+    which k independent comparisons hold with 95 % (Šidák 1967).
+    """
+    number = np.array([len(one) for one in values], dtype=np.float64)
+    means = np.array([np.mean(list(one.values())) for one in values])
+    places = {game: at for at, game in enumerate(sorted({game for one in values for game in one}))}
+    level = LEVEL ** (1 / max(1, len(values)))
+    scale = stdtrit(number - 1, level) / ndtri(level) / np.sqrt(number * (number - 1))
+    column = np.repeat(np.arange(len(values)), number.astype(np.intp))
+    row = np.array([places[game] for one in values for game in one], dtype=np.intp)
+    got = np.array([value for one in values for value in one.values()])
+    off = csr_array(
+        ((got - means[column]) * scale[column], (row, column)), shape=(len(places), len(values))
+    )
+    return means, np.asarray((off.T @ off).toarray(), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
