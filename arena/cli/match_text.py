@@ -125,7 +125,7 @@ def _margin(margin: MarginReport, above: str) -> str:
 
 def _los(report: DuelReport | MarginReport) -> str:
     """The likelihood of superiority; none with a sequential test, which it does not allow for."""
-    return "" if report.interval == "sequence" else f"LOS {100 * report.los:.1f} %   "
+    return "" if report.los is None else f"LOS {100 * report.los:.1f} %   "
 
 
 def _elo(report: DuelReport, result: MatchResult) -> str:

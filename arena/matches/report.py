@@ -40,6 +40,11 @@ from arena.stats.intervals import mean_interval
 from arena.stats.seat_means import Mean
 from arena.stats.sprt import SequentialTest
 
+NO_LOS = (
+    "likelihood of superiority is for a fixed number of games, and a sequential test may stop this "
+    "match"
+)
+
 
 def match_report(result: MatchResult, asserted: Sequence[Assertion] = ()) -> AnyReport:
     """The report of a match. asserted: assertions, which only a duel can have."""
@@ -138,6 +143,7 @@ def _duel(result: MatchResult, asserted: Sequence[Assertion]) -> DuelReport:
         **asdict(stats.total),
         a=player_report(result.a),
         b=player_report(result.b),
+        no_los=NO_LOS if stats.los is None else None,
         biased=test is not None and test.state != "continue",
         points=stats.total.wins + stats.total.draws / 2,
         first_against_second=TallyReport(**asdict(stats.first_against_second)),

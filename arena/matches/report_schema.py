@@ -93,7 +93,9 @@ class DuelReport(_MatchReport):
                           where all pairs are alike, and in a match with a sequential test
     nelo_low              lower end of its 95 % interval; null as nelo, or where it has no bound
     nelo_high             upper end of its 95 % interval; null as nelo, or where it has no bound
-    los                   likelihood of superiority: the probability that `a` is the stronger one
+    los                   likelihood of superiority: the probability that `a` is the stronger one;
+                          null in a match with a sequential test
+    no_los                why los is null; null where it is not
     biased                a sequential test chose when to stop, so score and Elo lean its way
                           (their intervals hold all the same)
     wins                  number of games that `a` won
@@ -127,7 +129,8 @@ class DuelReport(_MatchReport):
     nelo: float | None
     nelo_low: float | None
     nelo_high: float | None
-    los: Share
+    los: Share | None
+    no_los: str | None
     biased: bool
     wins: Count
     draws: Count

@@ -171,7 +171,7 @@ export interface Margin {
   low: number | null;
   high: number | null;
   interval: string;
-  los: number;
+  los: number | null;
 }
 
 export interface Tally {
@@ -199,7 +199,7 @@ export interface Duel extends Tally {
   nelo: number | null;
   nelo_low: number | null;
   nelo_high: number | null;
-  los: number;
+  los: number | null;
   pair_counts: readonly number[] | null;
   as_first: Tally;
   as_second: Tally;
