@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtri, stdtrit
 
+from arena.stats.intervals import jeffreys_interval
 from arena.stats.score import MatchStatistics, effective_games, effective_pairs, elo_of_score
 
 Floats = NDArray[np.float64]
@@ -42,10 +43,11 @@ class Headline:
 def fresh_headline(fresh: MatchStatistics) -> Headline:
     """The headline from a match that was played after the choice, with seeds of its own.
 
-    Choice and games are independent, so an ordinary interval covers as often as it says. Elo is
-    that of a score to which half a won and half a lost game are added, in games of equal
+    Choice and games are independent, so the interval of such games covers as often as it says. Elo
+    is that of a score to which half a won and half a lost game are added, in games of equal
     certainty: log odds found from n games are too far from 0 by 1 / (2 n) of their slope, which
-    this takes out (Firth 1993; Haldane 1956).
+    this takes out (Firth 1993; Haldane 1956). That is the mean under Jeffreys' prior, which gives
+    the interval, too: the best player of a league hardly ever loses to `random`.
     """
     if fresh.elo is None:
         return Headline(None, fresh.elo_low, fresh.elo_high, fresh.total.games)
@@ -53,7 +55,11 @@ def fresh_headline(fresh: MatchStatistics) -> Headline:
         effective_pairs(fresh.pair_counts) if fresh.pair_counts else effective_games(fresh.total)
     )
     score = (fresh.score * number + 0.5) / (number + 1)
-    return Headline(elo_of_score(score), fresh.elo_low, fresh.elo_high, fresh.total.games)
+    low, high = fresh.elo_low, fresh.elo_high
+    # Pairs that are few, or all alike, do not say how certain they are.
+    if fresh.interval == "pairs" or not fresh.pair_counts:
+        low, high = map(elo_of_score, jeffreys_interval(fresh.score, number))
+    return Headline(elo_of_score(score), low, high, fresh.total.games)
 
 
 def means_with_covariance(values: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
