@@ -113,9 +113,10 @@ def _at_larger_tables(
         return None
     table = free_for_all(games, block_games=max(Counter(game.block for game in games).values()))
     at = [row.player for row in table.standings].index(player)
-    score, low, high = (float(ends[at, 1 - at]) for ends in (table.score, table.low, table.high))
-    ends = [elo_of_score(end) for end in (score, low, high)]
-    return FreshStrength("win", *ends, len(games), len(matches))
+    value, low, high = (
+        elo_of_score(float(ends[at, 1 - at])) for ends in (table.score, table.low, table.high)
+    )
+    return FreshStrength("win", value, low, high, len(games), len(matches))
 
 
 def _numbered(league: League, matches: Sequence[Match]) -> list[tuple[int, GameRecord]]:

@@ -94,15 +94,14 @@ def fit_jointly(
     played, met, chosen, sets = _terms(rankings)
     players = list(played)
     elo, error = np.full(len(players), np.nan), np.full(len(players), np.nan)
-    near, covariance = np.zeros(0, dtype=np.intp), np.zeros((0, 0))
+    near, covariance = np.arange(0), np.zeros((0, 0))
     if players and (anchor is None or anchor in played):
         _add_prior(met, len(players), prior_draws, chosen, sets)
         counts = np.array(list(sets.values()))
         members = _membership(sets, len(players))
         labels = connected_components(members.T @ members, directed=False)[1]
-        near = np.flatnonzero(
-            rated_group(labels, None if anchor is None else players.index(anchor))
-        )
+        place = None if anchor is None else players.index(anchor)
+        near = np.flatnonzero(rated_group(labels, place))
         # A set holds players of one component only.
         own = (
             np.flatnonzero(np.isin(labels, labels[near[0]])[members.indices[members.indptr[:-1]]])
@@ -110,15 +109,11 @@ def fit_jointly(
             else np.arange(0)
         )
         gains = np.array([chosen[int(i)] for i in near])
-        pinned = None if anchor is None else int(np.searchsorted(near, players.index(anchor)))
+        pinned = None if place is None else int(np.searchsorted(near, place))
         elo[near], covariance = _fit(members[own][:, near], counts[own], gains, pinned)
         error[near] = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    return RankingFit(
-        _ratings(players, elo, error, list(played.values())),
-        tuple(players[i] for i in near),
-        elo[near],
-        covariance,
-    )
+    ratings = _ratings(players, elo, error, list(played.values()))
+    return RankingFit(ratings, tuple(players[i] for i in near), elo[near], covariance)
 
 
 def _terms(
