@@ -84,9 +84,18 @@ class Result:
         return failures(self.status.members)
 
     def refuse_faults(self) -> None:
-        """Raises: PbtError when the parts did not agree, or when every member failed."""
+        """Raises: PbtError when the parts did not agree, or when members could not learn."""
         if len(self.failures) == len(self.status.members):
             raise PbtError(f"every member failed; {self.failures[0]}")
+        if unlearned := [
+            row for row in self.status.members if row.refused_updates > 0 == row.updates
+        ]:
+            counts = ", ".join(f"{row.name} ({row.refused_updates} updates)" for row in unlearned)
+            raise PbtError(
+                f"nothing was learned by {counts}: every update was refused, because a loss or a "
+                "gradient was not finite; look at the game's rewards and observations with `arena "
+                "env check`, and at learning.reward_scale and learning.learning_rate"
+            )
         if self.wiring is not None:
             raise PbtError(
                 f"wiring fault: {self.wiring}; the training went on and everything is stored, but "
