@@ -202,5 +202,5 @@ def encoder_words(config: ModelConfig, layouts: Sequence[RoleLayout]) -> str:
         for layer in config.conv
     )
     large = any(image.height * image.width > _LARGE for _, image in images)
-    faster = ", env.resize and env.grey make the images smaller, which trains faster" * large
-    return f"convolutions ({kernels}) take {shown}; model.conv changes them{faster}"
+    smaller = ", env.resize and env.grey make images smaller, which saves time and memory" * large
+    return f"convolutions ({kernels}) take {shown}; model.conv changes them{smaller}"
