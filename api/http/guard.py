@@ -258,9 +258,7 @@ class _Answer:
                 message["status"] >= HTTPStatus.BAD_REQUEST
                 and MutableHeaders(scope=message).get("content-type") != MEDIA_TYPE
             ):
-                await self.refuse(
-                    Problem(kind_of(message["status"]), phrase(message["status"]))
-                )
+                await self.refuse(Problem(kind_of(message["status"]), phrase(message["status"])))
                 self._replaced = True
                 return
             self.status = message["status"]
