@@ -64,9 +64,9 @@ UNKNOWN_GAMES = {
     "cartpole": UnknownGame("cartpole", 300_000),
     "acrobot": UnknownGame("Acrobot-v1", 300_000),
     "lunarlander": UnknownGame("LunarLander-v3", 300_000),
-    "tictactoe": UnknownGame("tictactoe", 300_000, 2),
-    "connect_four": UnknownGame("connect_four", 300_000, 2),
-    "leduc": UnknownGame("openspiel:leduc_poker", 300_000, 2),
+    "tictactoe": UnknownGame("tictactoe", 200_000, 2),
+    "connect_four": UnknownGame("connect_four", 200_000, 2),
+    "leduc": UnknownGame("openspiel:leduc_poker", 200_000, 2),
 }
 
 
