@@ -130,7 +130,7 @@ class LearningConfig(Section):
                           0 to this fraction at stop_at_frames; PBT mutates the full values. 1:
                           constant
     normalize_advantages  scale advantages to mean 0 and deviation 1
-    normalize_returns     divide rewards by the size of the returns so far, so that value targets are
+    normalize_returns     divide rewards by the size of the returns so far: value targets are then
                           around 1 whatever a game pays
     max_lag               slots with a row that was acted by weights more than this many versions
                           (batches) old are dropped; None: V-trace corrects all that come
