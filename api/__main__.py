@@ -21,6 +21,7 @@ from api.http.protocol import Protocol
 from api.http.settings import Settings
 from arena.data.lock import PopulationLock, holder
 from arena.data.service_state import ServiceState, remove_state, service_lock, write_state
+from arena.standard_streams import secure_streams
 from pbt import __version__
 from pbt.errors import HeldError, PbtError
 
@@ -104,6 +105,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def main() -> int:
     """Read the settings, run the service and return its exit code."""
+    secure_streams()
     try:
         serve(Settings.model_validate(json.loads(sys.argv[1])))
     except ValidationError as error:

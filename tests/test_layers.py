@@ -39,7 +39,15 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "film": {"envs", "errors", "transport"},
         "snapshots": {"errors", "files", "models"},
         "inference": {"envs", "errors", "models", "records", "seeding", "transport"},
-        "learning": {"config", "errors", "hyperparams", "models", "seeding", "transport"},
+        "learning": {
+            "config",
+            "errors",
+            "hyperparams",
+            "models",
+            "processes",
+            "seeding",
+            "transport",
+        },
         "matchmaking": {"config", "errors", "inference", "records", "seeding", "transport"},
         "sampling": {
             "config",
@@ -96,6 +104,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     },
     "arena": {
         "machine": set(),
+        "standard_streams": set(),
         "stats": set(),
         "data": set(),
         "signals": {"data"},
@@ -112,6 +121,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "machine",
             "matches",
             "players",
+            "standard_streams",
             "stats",
             "training",
             "verification",

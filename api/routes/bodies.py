@@ -1,6 +1,5 @@
 """Bodies of requests and answers that several routes share, and how they are made from rows."""
 
-import time
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -10,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from api.http.json_values import plain
 from api.routes.warnings import warnings
 from arena.data.paths import POPULATION_NAME
-from arena.data.status import RunStatus
+from arena.data.status import Moment, RunStatus
 from arena.league.operations import Operation
 from arena.league.supervised import Supervised
 from pbt.objective import ObjectiveKind
@@ -195,7 +194,7 @@ def population_body(
         frames=sum(member.frames for member in members),
         members=members,
         ranked_by=None if status is None else status.ranked_by,
-        warnings=warnings(row, status, time.time()),
+        warnings=warnings(row, status, Moment.now()),
         **more,
     )
     return PopulationBody(

@@ -1,7 +1,6 @@
 """The state of the service and its machine, and of each training."""
 
 import os
-import time
 from collections import Counter
 from dataclasses import asdict
 from typing import Literal
@@ -15,7 +14,7 @@ from api.reconcile.trainings import checkpoint_age_s
 from api.routes.bodies import PopulationName
 from api.routes.health import unready
 from api.routes.warnings import warnings
-from arena.data.status import PopulationView, RunStatus, look
+from arena.data.status import Moment, PopulationView, RunStatus, look
 from arena.league.supervised import get_supervised, list_supervised
 from arena.machine import memory_bytes, usable_cores, versions
 from pbt.errors import PbtError
@@ -197,7 +196,7 @@ def health(here: Here, name: PopulationName) -> HealthBody:
         rows=None if status is None else RowsBody(**asdict(status.rows)),
         updates=sum(member.updates for member in members),
         refused_updates=sum(member.refused_updates for member in members),
-        warnings=warnings(row, status, time.time()),
+        warnings=warnings(row, status, Moment.now()),
     )
 
 

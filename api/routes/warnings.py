@@ -1,6 +1,6 @@
 """Warnings about a population, in words. Pure."""
 
-from arena.data.status import STALE_AFTER_S, RunStatus, failures, refusals
+from arena.data.status import STALE_AFTER_S, Moment, RunStatus, age_s, failures, refusals
 from arena.league.supervised import Supervised
 
 DROPPED_SHARE = 0.05
@@ -10,11 +10,10 @@ LATE_START_S = 120.0
 """On a busy machine the processes of a large population take a minute to start."""
 
 
-def warnings(row: Supervised, status: RunStatus | None, now: float) -> list[str]:
+def warnings(row: Supervised, status: RunStatus | None, now: Moment) -> list[str]:
     """What is wrong with a population, one sentence each.
 
     status  the newest status that its trainer wrote
-    now     seconds since 1970
     """
     texts = []
     if row.restarts and row.state != "failed":
@@ -22,7 +21,7 @@ def warnings(row: Supervised, status: RunStatus | None, now: float) -> list[str]
     if (
         row.state in ("starting", "recovering")
         and row.reason != "held"
-        and (waited_s := now - row.since) > LATE_START_S
+        and (waited_s := now.wall_s - row.since) > LATE_START_S
     ):
         texts.append(
             f"its trainer has been starting for {waited_s:.0f} s and does not train yet; its "
@@ -36,9 +35,9 @@ def warnings(row: Supervised, status: RunStatus | None, now: float) -> list[str]
     return texts
 
 
-def _of_trainer(status: RunStatus, now: float) -> list[str]:
+def _of_trainer(status: RunStatus, now: Moment) -> list[str]:
     texts = []
-    if (silent_s := now - status.written_at) > STALE_AFTER_S:
+    if (silent_s := age_s(status, now, running=True)) > STALE_AFTER_S:
         texts.append(f"its trainer has reported nothing for {silent_s:.0f} s")
     if status.trouble is not None:
         texts.append(status.trouble)

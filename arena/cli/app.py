@@ -21,12 +21,12 @@ from typer.main import get_command, get_group
 
 from arena.cli.commands import COMMANDS, Command
 from arena.data.paths import data_dir
+from arena.machine import use_all_handles
+from arena.standard_streams import lead_nowhere, secure_streams
 from pbt.errors import PbtError
 
 PROGRAM = "arena"
 INTERRUPTED = 130
-# The exit code that a shell gives for SIGPIPE: the reader of the output has gone, as `head` does.
-UNREAD = 141
 # A file that cannot be written is the machine's fault and not a bug of the program.
 _OF_THE_MACHINE = (
     errno.EACCES,
@@ -121,8 +121,6 @@ def run(arguments: Sequence[str]) -> int:
     try:
         get_command(app)(args=list(arguments), prog_name=PROGRAM)
     except SystemExit as leaving:
-        if isinstance(leaving.__context__, BrokenPipeError):
-            return UNREAD
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -132,18 +130,22 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         if error.errno not in _OF_THE_MACHINE:
             return _report_bug(error)
-        where = "" if error.filename is None else f"{error.filename}: "
-        print(
-            (
-                f"error: {where}{error.strerror}; expected a place that you may write to, on a "
-                "disk with room"
-            ),
-            file=sys.stderr,
-        )
-        return 1
+        return _report_place(error)
     except Exception as error:  # noqa: BLE001  the last resort: one line here, all in a file
         return _report_bug(error)
     return 0
+
+
+def _report_place(error: OSError) -> int:
+    where = "" if error.filename is None else f"{error.filename}: "
+    print(
+        (
+            f"error: {where}{error.strerror}; expected a place that you may write to, on a disk "
+            "with room"
+        ),
+        file=sys.stderr,
+    )
+    return 1
 
 
 def _report_bug(error: Exception) -> int:
@@ -179,12 +181,12 @@ def main() -> None:
     # Ratings are small linear algebra: threads that wait for each other, or for a core that a
     # training uses, cost more than they gain.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    secure_streams()
+    use_all_handles()
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        code = UNREAD
-    if code == UNREAD:
-        # The rest of the buffer has no reader; Python must not report that when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as error:
+        code = code or _report_place(error)
+        lead_nowhere(1)  # what is left in the buffer has no other place
     sys.exit(code)

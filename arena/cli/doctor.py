@@ -27,6 +27,7 @@ from arena.cli.machine_checks import (
     check_torch,
 )
 from arena.cli.output import DataOption, JsonOption, print_json
+from arena.data.lock import NoLocksError, check_locks
 from arena.data.paths import data_dir, league_path
 from pbt.errors import PbtError
 
@@ -98,6 +99,11 @@ def check_data_folder(data: Path) -> Iterator[Finding]:
                 "a local disk with --data"
             ),
         )
+    try:
+        check_locks(place)
+    except NoLocksError as error:
+        yield Finding("data folder", "broken", str(error))
+        return
     yield _wal_finding(data, place, kind)
 
 

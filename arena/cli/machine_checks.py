@@ -152,10 +152,13 @@ def check_precision(data: Path) -> Iterator[Finding]:
 
 def check_doom(data: Path) -> Iterator[Finding]:
     """The library that keeps the engines of a match in step; there are matches on Linux only."""
+    from pbt.envs.doom.machine import shared_memory_problem
     from pbt.native import doom_preload
 
     if sys.platform != "linux":
         return
+    if (problem := shared_memory_problem()) is not None:
+        yield Finding("Doom", "note", problem)
     if doom_preload() is None:
         slower = (
             "the library that keeps engines in step is not compiled: matches wait for "

@@ -145,7 +145,7 @@ def match(
     Exit codes: 0 success; 1 an error of the game, of weights or of the league; 2 wrong input; 3 a
     player that is a program cannot be used; 4 more than one game and more than 1 % of the games
     raised an error; 5 an --assert does not hold; 6 an asserted sequential test is undecided; 130
-    Ctrl-C, which keeps complete pairs: `--resume` goes on; 141 the reader of the output has gone.
+    Ctrl-C, which keeps complete pairs: `--resume` goes on.
     """
     names, processes = players or [], concurrency or usable_cores()
     if resume is not None:

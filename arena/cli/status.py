@@ -23,6 +23,7 @@ from arena.data.status import (
     updates_line,
 )
 from arena.data.telemetry import STAGES
+from arena.standard_streams import unread
 from pbt.errors import PlayerError
 from pbt.objective import OBJECTIVE_WORDS
 
@@ -58,7 +59,7 @@ def status(
         else:
             print(CLEAR if watch and sys.stdout.isatty() else "", end="")
             print_status(view, str(paths.logs))
-        if not watch or not view.running:
+        if not watch or not view.running or unread(sys.stdout):
             return
         time.sleep(WATCH_EVERY_S)
 
@@ -132,7 +133,7 @@ def headlines(view: PopulationView, logs: str) -> list[str]:
     lines = [
         (
             f"{name} is running (process {view.pid}), placement {reported.placement}, for "
-            f"{reported.written_at - reported.started_at:.0f} s"
+            f"{reported.ran_s:.0f} s"
         )
     ]
     if view.stale:

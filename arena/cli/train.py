@@ -14,6 +14,7 @@ import typer
 from arena.cli.output import DataOption, JsonOption, NameArgument, SetOption, print_json, say
 from arena.data.paths import check_population_name, data_dir, data_text, population_paths
 from pbt.errors import ConfigError, PbtError, PlayerError
+from pbt.processes.watched_time import WatchedTime
 
 STOP_TIMEOUT_S = 120.0
 INTERRUPTED = 130
@@ -193,9 +194,9 @@ def stop(
         say(f"population {name!r} is not being trained; nothing to stop")
     else:
         os.kill(pid, signal.SIGTERM)
-        deadline = time.monotonic() + STOP_TIMEOUT_S
+        watched = WatchedTime()
         while holder(paths.lock) is not None:
-            if time.monotonic() > deadline:
+            if watched.look() > STOP_TIMEOUT_S:
                 held = f"process {pid} still holds {name!r} after {STOP_TIMEOUT_S:.0f} s"
                 raise PbtError(f"{held}; look into {paths.logs}, or end it with `kill -9 {pid}`")
             time.sleep(0.1)

@@ -122,6 +122,9 @@ class RunStatus:
     trouble        why results cannot be stored now, in words; None when they can
     ranked_by      the objective by which PBT ranks; None in the status of an earlier version
     wiring         what the parts of the run do not agree on, in words; None when all agree
+    ran_s          how long this run has been going, in seconds, whatever the wall clock did
+    steady_s       when this was written, on the clock `time.monotonic()`, which all processes of a
+                   machine share until it starts again; None in the status of an earlier version
     """
 
     population: str
@@ -138,6 +141,8 @@ class RunStatus:
     trouble: str | None = None
     ranked_by: ObjectiveKind | None = None
     wiring: str | None = None
+    ran_s: float = 0.0
+    steady_s: float | None = None
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -154,6 +159,33 @@ class RunStatus:
                 "rows": RowCounts(**table["rows"]),
             }
         )
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment on both clocks.
+
+    wall_s    seconds since the epoch, for dates. This clock may be set while a training runs
+    steady_s  `time.monotonic()`, for durations
+    """
+
+    wall_s: float
+    steady_s: float
+
+    @classmethod
+    def now(cls) -> Self:
+        return cls(time.time(), time.monotonic())
+
+
+def age_s(status: RunStatus, now: Moment, *, running: bool) -> float:
+    """Seconds since the status was written.
+
+    running: its trainer runs, so the machine has not started again since. Otherwise only the wall
+    clock can tell.
+    """
+    if running and status.steady_s is not None:
+        return max(0.0, now.steady_s - status.steady_s)
+    return max(0.0, now.wall_s - status.written_at)
 
 
 class Updating(Protocol):
@@ -221,13 +253,13 @@ class PopulationView:
     population  its name
     pid         the process that holds its lock, None when no process trains it
     status      what its trainer, or an earlier one, wrote last; None before the first
-    now         seconds since the epoch, when this view was made
+    now         when this view was made
     """
 
     population: str
     pid: int | None
     status: RunStatus | None
-    now: float
+    now: Moment
 
     @property
     def running(self) -> bool:
@@ -243,7 +275,9 @@ class PopulationView:
     @property
     def age_s(self) -> float | None:
         """Seconds since the status was written, None without one."""
-        return None if self.status is None else max(0.0, self.now - self.status.written_at)
+        if self.status is None:
+            return None
+        return age_s(self.status, self.now, running=self.running)
 
     @property
     def stale(self) -> bool:
@@ -270,7 +304,7 @@ class PopulationView:
 
 def look(paths: PopulationPaths, name: str) -> PopulationView:
     """The population as it is now. Raises: PbtError when the status file is damaged."""
-    return PopulationView(name, holder(paths.lock), read_status(paths.status), time.time())
+    return PopulationView(name, holder(paths.lock), read_status(paths.status), Moment.now())
 
 
 def look_json(view: PopulationView) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def telemetry_point(status: RunStatus) -> dict[str, float]:
     rows = status.rows
     point: dict[str, float] = {
         "t": round(status.written_at, 3),
-        "elapsed_s": round(status.written_at - status.started_at, 3),
+        "elapsed_s": round(status.ran_s, 3),
         "frames": sum(member.frames for member in status.members),
         "restarts": sum(process.restarts for process in status.processes),
         "rows_produced": rows.produced,

@@ -18,6 +18,7 @@ from arena.guests import launcher
 from arena.guests.program import GuestProgram
 from arena.guests.protocol import MAX_LINE_BYTES, GuestFault, shown
 from pbt.processes.child_process import ChildProcess, ending
+from pbt.processes.watched_time import WatchedTime
 
 # How long a program may take to leave by itself once its input ended.
 LEAVE_S = 1.0
@@ -26,6 +27,7 @@ _DEATH_S = 0.5
 _KILL_S = 5.0
 _STDERR_BYTES = 2_000
 _CHUNK = 65_536
+_GLANCE_S = 0.01
 # Of standard error at a time: a program may write without end.
 _CHUNKS = 16
 
@@ -142,11 +144,12 @@ class GuestProcess:
         self.write()
         self.stdin.close()
 
-    def end(self, patience_s: float) -> None:
-        """End it, and all it started, if it does not leave by itself within patience_s. After
-        `hang_up`.
-        """
-        if self._process.wait(patience_s) is None:
+    def has_left(self) -> bool:
+        return self._process.has_ended()
+
+    def end(self) -> None:
+        """End it, and all it started, unless it has left by itself. After `hang_up`."""
+        if self._process.exit_code() is None:
             self._process.terminate()
             if self._process.wait(_KILL_S) is None:
                 self._process.kill(_KILL_S)
@@ -157,9 +160,11 @@ class GuestProcess:
 def end_all(processes: Sequence[GuestProcess], patience_s: float = LEAVE_S) -> None:
     for process in processes:
         process.hang_up()
-    until_s = time.monotonic() + patience_s
+    watched = WatchedTime()
+    while watched.look() < patience_s and not all(process.has_left() for process in processes):
+        time.sleep(_GLANCE_S)
     for process in processes:
-        process.end(max(0.0, until_s - time.monotonic()))
+        process.end()
 
 
 @dataclass(frozen=True)
@@ -189,18 +194,17 @@ def ask_all(questions: Sequence[Question]) -> list[bytes | GuestFault]:
                 _watch(selector, question.process)
             except GuestFault as fault:
                 answers[index] = fault
-        began_s = time.monotonic()
+        watched = WatchedTime()
         while len(answers) < len(questions):
             waiting = [index for index in range(len(questions)) if index not in answers]
-            left_s = min(questions[index].timeout_s for index in waiting) - (
-                time.monotonic() - began_s
-            )
-            for key, _ in selector.select(max(0.0, left_s)):
+            limit_s = min(questions[index].timeout_s for index in waiting)
+            for key, _ in selector.select(watched.slice_s(limit_s)):
                 process, what = key.data
                 if _serve(process, what):
                     selector.unregister(key.fileobj)
+            waited_s = watched.look()
             for index in waiting:
-                if (answer := _answer(questions[index], time.monotonic() - began_s)) is not None:
+                if (answer := _answer(questions[index], waited_s)) is not None:
                     answers[index] = answer
                     _forget(selector, questions[index].process)
     return [answers[index] for index in range(len(questions))]
@@ -234,11 +238,15 @@ def _serve(process: GuestProcess, what: str) -> bool:
 
 
 def _answer(question: Question, waited_s: float) -> bytes | GuestFault | None:
+    late = waited_s >= question.timeout_s
     try:
+        if late:
+            # It may have answered since the pipe was read last.
+            question.process.read()
         said = question.process.line()
     except GuestFault as fault:
         return fault
-    if said is None and waited_s >= question.timeout_s:
+    if said is None and late:
         return GuestFault(
             f"gave no answer for {question.timeout_s:g} s; expected one line within that time"
         )

@@ -27,6 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
+from arena.data.lock import check_locks
 from arena.league.migrate import ensure_schema, refuse_other_schema
 from arena.league.pair_totals import PairTotals
 from pbt.errors import PbtError
@@ -122,6 +123,7 @@ class League:
         try:
             yield
         except (DBAPIError, sqlite3.Error) as error:
+            check_locks(self.path.parent)
             cause = error.orig if isinstance(error, DBAPIError) else error
             hint = (
                 f"; SQLite writes to the folder {self.path.parent} even when it only reads: "
@@ -205,6 +207,7 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
                 f"league {path}: its folder cannot be made: {error}; name another data "
                 "directory with --data"
             ) from error
+        check_locks(path.parent)
     league = League(path, _engine(path, read_only), read_only=read_only)
     try:
         with league._named_errors():

@@ -6,12 +6,11 @@ status` and the service read what it writes.
 
 import logging
 import os
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from arena.data.paths import PopulationPaths
-from arena.data.status import MemberRow, ProcessRow, RowCounts, RunStatus, write_status
+from arena.data.status import MemberRow, Moment, ProcessRow, RowCounts, RunStatus, write_status
 from arena.data.telemetry import TelemetryWriter
 from arena.training.live_edits import LiveEdits
 from arena.training.sink import TrainingSink
@@ -37,12 +36,12 @@ class StatusReporter:
         sink: TrainingSink,
         telemetry: TelemetryWriter,
         edits: LiveEdits,
-        clock: Callable[[], float] = time.time,
+        now: Callable[[], Moment] = Moment.now,
     ) -> None:
         self._name, self._path, self._engine, self._sink = name, paths.status, engine, sink
-        self._telemetry, self._edits, self._clock = telemetry, edits, clock
-        self._started_at = clock()
-        self._told_at = self._started_at
+        self._telemetry, self._edits, self._now = telemetry, edits, now
+        self._started = now()
+        self._told_s = 0.0
         self._refused = False
         self._last: RunStatus | None = None
 
@@ -55,13 +54,13 @@ class StatusReporter:
     def give_up(self, ended: str) -> None:
         """Write the last status once more, with the reason why the run broke."""
         if self._last is not None:
-            self._write(replace(self._last, ended=ended, written_at=self._clock()))
+            self._write(self._stamped(replace(self._last, ended=ended)))
 
     def _write(self, status: RunStatus) -> None:
         try:
             write_status(self._path, status)
-            if status.ended or status.written_at - self._told_at >= TELEMETRY_EVERY_S:
-                self._told_at = status.written_at
+            if status.ended or status.ran_s - self._told_s >= TELEMETRY_EVERY_S:
+                self._told_s = status.ran_s
                 self._telemetry.point(status)
             self._refused = False
         except OSError as error:
@@ -80,12 +79,12 @@ class StatusReporter:
             engine.rows_standing(),
             dict(engine.dropped()),
         )
-        return RunStatus(
+        status = RunStatus(
             population=self._name,
             pid=os.getpid(),
             placement=engine.config.runtime.placement,
-            started_at=self._started_at,
-            written_at=self._clock(),
+            started_at=self._started.wall_s,
+            written_at=self._started.wall_s,
             ended=ended,
             processes=processes,
             members=members,
@@ -96,6 +95,12 @@ class StatusReporter:
             ranked_by=engine.controller.window.objective,
             wiring=engine.controller.certifier.summary,
         )
+        return self._stamped(status)
+
+    def _stamped(self, status: RunStatus) -> RunStatus:
+        now = self._now()
+        ran_s = now.steady_s - self._started.steady_s
+        return replace(status, written_at=now.wall_s, steady_s=now.steady_s, ran_s=ran_s)
 
     def _member_row(self, name: str, frames: int) -> MemberRow:
         controller = self._engine.controller

@@ -107,6 +107,10 @@ def _limit_problems(config: RunConfig, game: GameShape) -> list[str]:
             f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen players "
             f'at once; make it {seats} or more, or "auto"'
         )
+    # For a game that needs much of the machine, `pbt.envs.contract.Needing`.
+    if (lacking := getattr(game, "machine_problems", None)) is not None:
+        tables = config.sampling.environments
+        problems += lacking(1 if tables == "auto" else tables)
     # For a game that has deadlines of its own, `pbt.envs.contract.Deadlined`.
     longest_s = getattr(game, "longest_wait_s", 0.0)
     if config.env.timeout_s <= longest_s and config.runtime.placement != "serial":

@@ -170,6 +170,14 @@ class Deadlined(Protocol):
 
 
 @runtime_checkable
+class Needing(Protocol):
+    """A game whose tables take something of the machine that may run out."""
+
+    def machine_problems(self, tables: int) -> list[str]:
+        """What this machine lacks for so many tables at the same time, one line each."""
+
+
+@runtime_checkable
 class Remarking(Protocol):
     """A game that may have a remark for the user who starts a training of it."""
 

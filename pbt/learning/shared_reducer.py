@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pbt.errors import EngineError
+from pbt.processes.watched_time import WatchedTime
 from pbt.transport.memory import Region, aligned, fence
 
 _DTYPES = (torch.float32, torch.float64)
@@ -131,15 +132,14 @@ class SharedReducer:
 
     def _meet(self) -> None:
         """Wait until every shard has written its vector of this round."""
-        deadline = time.monotonic() + self._timeout_s
-        looks = 0
+        watched, looks = WatchedTime(), 0
         while (rounds := self._header[1:, 0]).min() < self._round:
             if self._header[0, 0]:
                 raise self._give_up(
                     f"shard {self._header[0, 0] - 1} gave up while shard {self._shard} "
                     "waited for it"
                 )
-            if time.monotonic() > deadline:
+            if watched.look() > self._timeout_s:
                 late = ", ".join(
                     str(shard) for shard, at in enumerate(rounds.tolist()) if at < self._round
                 )

@@ -3,11 +3,11 @@
 Checkpoints are taken and configurations edited only while a run rests.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pbt.errors import EngineError
+from pbt.processes.watched_time import WatchedTime
 from pbt.runtime.control import Go, Pause, Paused
 from pbt.runtime.learner_scheduler import LearnerScheduler
 from pbt.runtime.process_group import ProcessGroup
@@ -70,7 +70,7 @@ class Rest:
 
         A process that dies meanwhile is started again as always, and asked to rest like the others.
         """
-        deadline, asked = time.monotonic() + self._limit_s, set[int]()
+        watched, asked = WatchedTime(), set[int]()
         while not self.complete:
             # A worker hears its first Go when all of the plane is ready. A Pause sent before that
             # would be undone by it.
@@ -80,7 +80,7 @@ class Rest:
                         asked.add(pid)
                         self._processes.send(name, Pause(self._attempt))
             self._turn()
-            if time.monotonic() > deadline:
+            if watched.look() > self._limit_s:
                 moving = sorted(set(self._processes.workers()) - self.answers.keys())
                 raise EngineError(
                     f"the run did not come to rest within {self._limit_s:.0f} s: "

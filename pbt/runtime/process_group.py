@@ -14,7 +14,8 @@ from pbt.transport.messages import JsonState
 from pbt.transport.process_board import PHASES, ProcessBoard
 
 # Between two looks at the children lies a turn of the main loop, and now and then a checkpoint.
-# After a longer pause than this the main process itself may have been stopped.
+# After a longer pause than this, or than half of a limit, the main process itself may have been
+# stopped.
 PAUSE_S = 2.0
 # A process that a signal has stopped does not go on by itself, so it is given less time than one
 # that is only silent.
@@ -59,6 +60,7 @@ class ProcessGroup:
         self.plans = {plan.name: plan for plan in plans}
         self._rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
         self._silent_after_s, self._phase_limits_s = silent_after_s, dict(phase_limits_s)
+        self._pause_s = min(PAUSE_S, *(0.5 * s for s in (silent_after_s, *phase_limits_s.values())))
         self.children: dict[str, Child] = {}
         self._looked_s = self._woke_s = time.monotonic()
         self.restarts = dict.fromkeys(self.plans, 0)
@@ -104,7 +106,7 @@ class ProcessGroup:
         """Return every domain with a process that died or hangs, and in words what is wrong."""
         troubles: dict[Domain, str] = {}
         now = time.monotonic()
-        if now - self._looked_s > PAUSE_S:
+        if now - self._looked_s > self._pause_s:
             # The whole run may have been stopped, and go on just now. Every process gets its time
             # to show a sign of life.
             self._woke_s = now

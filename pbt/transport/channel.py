@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from pbt.errors import EngineError
+from pbt.processes.watched_time import WatchedTime
 
 _LENGTH = struct.Struct("<I")
 # No message comes near this length, so a longer frame means that the stream is damaged.
@@ -136,19 +137,19 @@ class Channel:
         """Wait until the system has taken everything. Every byte it takes restarts the deadline."""
         poll = select.poll()
         poll.register(self._socket, select.POLLOUT)
-        left, deadline_s = len(self._outbox), time.monotonic() + self._deadline_s
+        left, watched = len(self._outbox), WatchedTime()
         while self._outbox and self._unsendable is None:
             if len(self._outbox) < left:
-                left, deadline_s = len(self._outbox), time.monotonic() + self._deadline_s
-            left_s = deadline_s - time.monotonic()
-            if left_s <= 0:
+                left, watched = len(self._outbox), WatchedTime()
+            slice_s = watched.slice_s(self._deadline_s)
+            if slice_s <= 0:
                 # The peer may have got a part of a frame, so no other frame can follow it.
                 self._unsendable = (
                     f"the process at the other end took nothing for {self._deadline_s:g} s"
                 )
                 self._outbox.clear()
                 raise EngineError(f"channel: {self._unsendable}; it is blocked or stopped")
-            poll.poll(left_s * 1000)
+            poll.poll(slice_s * 1000)
             self._drain()
         if self._unsendable is not None:
             raise PeerGone(f"channel: {self._unsendable}")

@@ -15,6 +15,7 @@ import psutil
 from pbt.processes.child_process import ChildProcess, ending
 from pbt.processes.messages import Failed, Stop
 from pbt.processes.tie_to_parent import LEFT_TO_MAIN
+from pbt.processes.watched_time import WatchedTime
 from pbt.transport.channel import Channel, PeerGone, channel_pair
 from pbt.transport.wire import Wire
 
@@ -121,10 +122,10 @@ class Child(ChildProcess):
         """How it ended, in words."""
         if self.failure is not None:
             return f"{self.name} failed: {self.failure.kind}: {self.failure.text}"
-        deadline = time.monotonic() + END_TIMEOUT_S
+        watched = WatchedTime()
         # The end of its channel is seen a moment before its own.
         while not self.has_ended():
-            if time.monotonic() > deadline:
+            if watched.look() > END_TIMEOUT_S:
                 return f"{self.name} closed its channel"
             time.sleep(0.01)
         code = self.kill()
@@ -157,9 +158,9 @@ def stop_all(children: Sequence[Child]) -> None:
     """Ask them to leave, then make them. Returns when all are gone."""
     for child in children:
         child.send(Stop())
-    deadline = time.monotonic() + STOP_TIMEOUT_S
+    watched = WatchedTime()
     waiting = [child for child in children if not child.has_ended()]
-    while waiting and time.monotonic() < deadline:
+    while waiting and watched.look() < STOP_TIMEOUT_S:
         for _ in hear(waiting, 0.05):
             """What they say now comes too late."""
         waiting = [child for child in waiting if not child.has_ended() and not child.gone]

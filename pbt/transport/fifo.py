@@ -12,12 +12,12 @@ that die together may share one, and it does not notice a death; `pbt.transport.
 import ctypes
 import select
 import socket
-import time
 from collections.abc import Mapping
 from queue import Empty, Full
 from typing import Any, Literal, Protocol, cast
 
 from pbt.errors import EngineError
+from pbt.processes.watched_time import WatchedTime
 from pbt.transport.memory import ALIGNMENT_BYTES, Region, aligned
 
 FifoKind = Literal["faster_fifo", "sockets"]
@@ -151,16 +151,14 @@ class FasterFifo:
 
     def put(self, message: bytes, timeout_s: float) -> None:
         _check(message)
-        deadline_s = time.monotonic() + timeout_s
+        watched = WatchedTime()
         while True:
-            left_s = deadline_s - time.monotonic()
+            slice_s = min(watched.slice_s(timeout_s), _PUT_SLICE_S)
             try:
-                self._queue.put(
-                    message, block=left_s > 0, timeout=min(max(left_s, 0.0), _PUT_SLICE_S)
-                )
+                self._queue.put(message, block=slice_s > 0, timeout=slice_s)
                 return
             except Full:
-                if left_s <= 0:
+                if slice_s <= 0:
                     raise _full(message, timeout_s) from None
 
     def get_many(self, timeout_s: float) -> list[bytes]:
@@ -228,16 +226,16 @@ class SocketFifo:
 
     def put(self, message: bytes, timeout_s: float) -> None:
         _check(message)
-        deadline_s = time.monotonic() + timeout_s
+        watched = WatchedTime()
         while True:
-            left_s = deadline_s - time.monotonic()
+            slice_s = watched.slice_s(timeout_s)
             try:
                 self._writer.send(message)
                 return
             except BlockingIOError:
-                if left_s <= 0:
+                if slice_s <= 0:
                     raise _full(message, timeout_s) from None
-            self._room.poll(left_s * 1000)
+            self._room.poll(slice_s * 1000)
 
     def get_many(self, timeout_s: float) -> list[bytes]:
         messages = self._arrived()

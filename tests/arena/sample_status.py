@@ -8,6 +8,7 @@ STATUS = RunStatus(
     placement="central",
     started_at=1000.0,
     written_at=1060.0,
+    ran_s=60.0,
     ended="",
     processes=(
         ProcessRow("main", 4242, ("main",), "waiting", stage_s={"wait": 60.0}),

@@ -24,6 +24,7 @@ from typing import Any
 
 from pbt.envs.doom import launcher, strays
 from pbt.envs.doom.launcher import ENGINE_LOG
+from pbt.envs.doom.machine import shared_memory_problem
 from pbt.errors import EnvCrash, EnvError
 
 _ATTEMPTS = 3
@@ -41,6 +42,8 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
     EnvCrash when the engine does not start.
     """
     vizdoom = load_vizdoom()
+    if (problem := shared_memory_problem()) is not None:
+        raise EnvError(problem)
     watched(os.getpid())
     for attempt in range(1, _ATTEMPTS + 1):
         game = vizdoom.DoomGame()

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.envs.doom.buttons import heads_of, one_head_of, turn_values
 from pbt.envs.doom.engine import load_vizdoom, start_engine
+from pbt.envs.doom.machine import machine_problems
 from pbt.envs.doom.options import TICS_PER_S, DoomOptions, named_paths, read_options
 from pbt.envs.doom.scene import configure_scene, known, scene_starts
 from pbt.envs.doom.screen import ScreenSampler
@@ -75,6 +76,10 @@ class DoomGame:
         self.seat_names: tuple[str, ...] = ("player",)
         self.seat_roles: tuple[int, ...] = (0,)
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
+
+    def machine_problems(self, tables: int) -> list[str]:
+        """See `contract.Needing`."""
+        return machine_problems(tables, 1, self._options.screen_size)
 
     def prepare(self) -> None:
         """Start the engine. `reset` tries again after a crash."""

@@ -1,10 +1,8 @@
 """A match of Doom: several players, or one among bots."""
 
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from math import inf
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,6 +11,7 @@ from gymnasium import spaces
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn, ranking_from_scores
 from pbt.envs.doom.buttons import heads_of, turn_values
 from pbt.envs.doom.game import action_space, swept
+from pbt.envs.doom.machine import machine_problems
 from pbt.envs.doom.match_link import MatchLink
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions, read_match_options
@@ -23,6 +22,7 @@ from pbt.envs.doom.scene import known
 from pbt.envs.doom.variables import LARGEST, scaled, scales
 from pbt.errors import EnvCrash, EnvOptionsError
 from pbt.native import doom_preload
+from pbt.processes.watched_time import WatchedTime
 
 _REMEMBERED_ACTIONS = 20_000
 # After the warm-up of the options: until every player is alive and every bot has come.
@@ -69,6 +69,11 @@ class DoomMatch:
         """See `contract.Deadlined`."""
         return self._options.longest_wait_s
 
+    def machine_problems(self, tables: int) -> list[str]:
+        """See `contract.Needing`."""
+        options = self._options
+        return machine_problems(tables, options.players, (options.height, options.width))
+
     def remark(self) -> str:
         """Says that the library is missing, where the options leave the lock-step open."""
         if (
@@ -102,10 +107,10 @@ class DoomMatch:
                 self.close()
                 raise
         self._begun = False
-        begun_by_s = time.monotonic() + self._options.start_limit_s
-        self._ask(b"N", self._options.warmup_tics, begun_by_s)
+        beginning = WatchedTime()
+        self._ask(b"N", self._options.warmup_tics, beginning)
         self._memory.pressed[:] = 0.0
-        self._wait_for_everybody(begun_by_s)
+        self._wait_for_everybody(beginning)
         self._first_tic, self._tics = self._now(), 0
         self._frags_before = self._column("FRAGCOUNT")
         return self._turns([[0.0] * len(self.reward_terms)] * self._options.players, 0, over=False)
@@ -172,20 +177,20 @@ class DoomMatch:
     def _memory(self) -> MatchMemory:
         return self._running.memory
 
-    def _finish(self, begun_by_s: float = inf) -> None:
+    def _finish(self, beginning: WatchedTime | None = None) -> None:
         """Wait for what was begun.
 
         Raises: EnvCrash, after which there is no match.
         """
         try:
-            self._running.finish(begun_by_s)
+            self._running.finish(beginning)
         except BaseException:
             self.close()
             raise
 
-    def _ask(self, letter: bytes, tics: int, begun_by_s: float) -> None:
+    def _ask(self, letter: bytes, tics: int, beginning: WatchedTime) -> None:
         self._running.begin(letter, tics)
-        self._finish(begun_by_s)
+        self._finish(beginning)
 
     def _lost(self, found: str) -> NoReturn:
         link, self._link = self._running, None
@@ -210,7 +215,7 @@ class DoomMatch:
             self._lost(f"their engines have come to tics {list(tics)}")
         return tics[0]
 
-    def _wait_for_everybody(self, begun_by_s: float) -> None:
+    def _wait_for_everybody(self, beginning: WatchedTime) -> None:
         """Play on until all players are there and alive.
 
         With many players some are always dead. After the longest warm-up it is enough that each has
@@ -233,7 +238,7 @@ class DoomMatch:
                 came = min(counts) - (options.players - len(lived))
                 link, self._link = self._running, None
                 raise link.crash(f"{came} of {total} players and bots came within {waited} tics")
-            self._ask(b"P", tics := min(_WARMUP_TICS, longest - waited), begun_by_s)
+            self._ask(b"P", tics := min(_WARMUP_TICS, longest - waited), beginning)
             waited += tics
 
     def _check_scores(self) -> None:

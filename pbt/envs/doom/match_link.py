@@ -8,7 +8,6 @@ import socket
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -27,6 +26,7 @@ from pbt.envs.doom.match_process import COMMAND, DONE, FAILED
 from pbt.errors import EnvCrash
 from pbt.native import doom_preload
 from pbt.processes.child_process import ChildProcess, ending
+from pbt.processes.watched_time import WatchedTime
 
 _PROGRAM = ("-m", "pbt.envs.doom.match_process")
 _LARGEST_TEXT = 4096
@@ -93,14 +93,13 @@ class MatchLink:
         finally:
             theirs.close()
             os.close(descriptor)
-        began_s = time.monotonic()
-        self._answer_by(options.start_limit_s, self._late_start)
-        self._start_left_s = options.start_limit_s - (time.monotonic() - began_s)
+        self._starting = WatchedTime()
+        self._answer_by(self._starting, options.start_limit_s, self._late_start)
 
     def start(self, seed: int) -> None:
         """Start the engines."""
         self.begin(b"S", seed)
-        self._answer_by(self._start_left_s, self._late_start)
+        self._answer_by(self._starting, self._options.start_limit_s, self._late_start)
         self.started = True
         self._logs = self._opened_logs()
         for words in self._logs.values():
@@ -109,22 +108,22 @@ class MatchLink:
 
     def begin(self, letter: bytes, number: int) -> None:
         """Send a command of match_process without waiting for the answer. Raises nothing."""
-        self._asked_s = time.monotonic()
+        self._asked = WatchedTime()
         # Where the process is gone and reads nothing, `finish` finds that out.
         with suppress(OSError):
             self._socket.sendall(COMMAND.pack(letter, number))
 
-    def finish(self, begun_by_s: float = inf) -> None:
+    def finish(self, beginning: WatchedTime | None = None) -> None:
         """Wait for the answer.
 
-        begun_by_s  time on the clock time.monotonic() by which the game that this step belongs to
-                    must have begun
+        beginning  what the beginning of the game took so far, for a step that belongs to it
         """
-        now_s, options = time.monotonic(), self._options
-        left_s = self._asked_s + options.deadline_s - now_s
-        if begun_by_s - now_s < left_s:
+        options = self._options
+        start_left_s = inf if beginning is None else options.start_limit_s - beginning.look()
+        if beginning is not None and start_left_s < options.deadline_s - self._asked.look():
             self._answer_by(
-                begun_by_s - now_s,
+                beginning,
+                options.start_limit_s,
                 (
                     f"a game did not begin within {options.start_limit_s:g} s: an engine is "
                     "stuck, stopped or too slow"
@@ -132,7 +131,8 @@ class MatchLink:
             )
         else:
             self._answer_by(
-                left_s,
+                self._asked,
+                options.deadline_s,
                 (
                     f"no answer to a step within {options.deadline_s:g} s: an engine is stuck or "
                     "stopped"
@@ -173,16 +173,17 @@ class MatchLink:
             "stuck, stopped or did not connect"
         )
 
-    def _answer_by(self, timeout_s: float, late: str) -> None:
-        """Wait for an answer for at most `timeout_s` seconds.
+    def _answer_by(self, watched: WatchedTime, limit_s: float, late: str) -> None:
+        """Wait for an answer until `limit_s` seconds were watched.
 
         late  the text of the error when it does not come
         Raises: EnvCrash for a late answer, a failure or the end of the process.
         """
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
-        if not poll.poll(max(0.0, timeout_s) * 1000):
-            raise self.crash(late)
+        while not poll.poll((slice_s := watched.slice_s(limit_s)) * 1000):
+            if slice_s <= 0:
+                raise self.crash(late)
         try:
             answer = self._socket.recv(_LARGEST_TEXT)
         except OSError:

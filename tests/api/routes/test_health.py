@@ -13,7 +13,7 @@ import pytest
 from api.routes.warnings import warnings
 from arena.data.lock import PopulationLock, holder
 from arena.data.paths import population_paths
-from arena.data.status import MemberRow, ProcessRow, RowCounts, write_status
+from arena.data.status import MemberRow, Moment, ProcessRow, RowCounts, write_status
 from arena.league.supervised import Supervised
 from tests.api.service import Service, serving
 from tests.arena.sample_status import STATUS
@@ -85,12 +85,17 @@ WELL = replace(
 def test_what_is_not_well(
     row: dict[str, Any], changed: dict[str, Any], expected: list[str]
 ) -> None:
-    assert warnings(replace(ROW, **row), replace(WELL, **changed), 1070.0) == expected
+    assert (
+        warnings(replace(ROW, **row), replace(WELL, **changed), Moment(1070.0, 1070.0)) == expected
+    )
 
 
 def test_of_a_population_that_never_trained_nothing_is_known() -> None:
-    assert warnings(ROW, None, 0.0) == []
-    assert "starting for 200 s" in warnings(replace(ROW, state="starting"), None, 200.0)[0]
+    assert warnings(ROW, None, Moment(0.0, 0.0)) == []
+    assert (
+        "starting for 200 s"
+        in warnings(replace(ROW, state="starting"), None, Moment(200.0, 200.0))[0]
+    )
 
 
 def test_a_trainer_that_never_gets_ready_or_falls_silent_is_named(

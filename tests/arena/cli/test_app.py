@@ -3,7 +3,6 @@
 import errno
 import os
 import resource
-import signal
 import statistics
 import subprocess
 import sys
@@ -167,31 +166,6 @@ def test_errors_become_one_message_and_an_exit_code(
 
 def test_control_c_exits_130(failing: Fail) -> None:
     assert failing.run(KeyboardInterrupt()) == 130
-
-
-def test_without_a_reader_it_ends_as_sigpipe_ends_a_program(
-    failing: Fail, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for stream in ("stdout", "stderr"):
-        monkeypatch.setattr(sys, stream, getattr(sys, stream))
-    assert (
-        failing.run(BrokenPipeError(errno.EPIPE, "Broken pipe"))
-        == cli.UNREAD
-        == 128 + signal.SIGPIPE
-    )
-    reader, writer = os.pipe()
-    os.close(reader)
-    command = [sys.executable, "-P", "-m", "arena", "--version"]
-    done = subprocess.run(
-        command,
-        cwd=Path(cli.__file__).parents[2],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-    )
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (cli.UNREAD, "")
 
 
 def test_a_bug_leaves_one_line_and_a_log(

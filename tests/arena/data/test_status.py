@@ -14,6 +14,7 @@ from arena.data.paths import PopulationPaths
 from arena.data.status import (
     STALE_AFTER_S,
     MemberRow,
+    Moment,
     PopulationView,
     ProcessRow,
     RowCounts,
@@ -47,7 +48,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: str) -> None:
 
 
 def seen(pid: int | None, status: RunStatus | None, age_s: float = 1.0) -> PopulationView:
-    return PopulationView("first", pid, status, STATUS.written_at + age_s)
+    return PopulationView("first", pid, status, Moment(STATUS.written_at + age_s, 50.0))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 refuses stops nothing.
 """
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from arena.data.paths import PopulationPaths
-from arena.data.status import MemberRow, ProcessRow, RowCounts, read_status
+from arena.data.status import MemberRow, Moment, ProcessRow, RowCounts, age_s, read_status
 from arena.data.telemetry import TELEMETRY_FILE, TelemetryWriter
 from arena.training.progress import restarts_text
 from arena.training.status_reporter import TELEMETRY_EVERY_S, StatusReporter
@@ -51,11 +52,13 @@ EDITS: Any = SimpleNamespace(taken=3, refused=2)
 
 
 class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
+    """Both clocks, set by hand."""
 
-    def __call__(self) -> float:
-        return self.now
+    def __init__(self) -> None:
+        self.now, self.jump_s = 1000.0, 0.0
+
+    def __call__(self) -> Moment:
+        return Moment(self.now + self.jump_s, self.now - 900.0)
 
 
 @pytest.fixture
@@ -106,6 +109,21 @@ def test_telemetry_is_kept_every_ten_seconds_and_at_the_end(
     assert len(path.read_bytes().splitlines()) == int(25 // TELEMETRY_EVERY_S)
     watching.report("finished")
     assert len(path.read_bytes().splitlines()) == int(25 // TELEMETRY_EVERY_S) + 1
+
+
+def test_a_wall_clock_that_is_set_back_changes_no_duration(
+    tmp_path: Path, watching: StatusReporter, clock: Clock
+) -> None:
+    clock.now += 5.0
+    clock.jump_s = -86_400.0
+    status = watching.report()
+    assert status.ran_s == 5.0
+    assert status.written_at < status.started_at
+    clock.now += 3.0
+    assert age_s(status, clock(), running=True) == 3.0
+    watching.report("finished")
+    lines = (tmp_path / "metrics" / TELEMETRY_FILE).read_text().splitlines()
+    assert json.loads(lines[-1])["elapsed_s"] == 8.0
 
 
 def test_a_run_that_broke_leaves_what_was_seen_last_and_why(

@@ -183,7 +183,7 @@ def test_an_engine_that_does_not_start_is_tried_again_and_then_named(
     ):
         start_engine(lambda game: None)
     assert len(made) == 3 and not list(tmp_path.iterdir())
-    monkeypatch.setattr("os.access", lambda path, mode: False)
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.X_OK)
     with pytest.raises(EnvError, match=r"engine\.sh may not be executed"):
         start_engine(lambda game: None)
     assert not list(tmp_path.iterdir())

@@ -1,0 +1,71 @@
+"""A missing standard stream, or one without a reader, changes neither a command nor its code."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.data.paths import league_path
+
+BROKEN = {
+    "no reader": "| true; exit ${PIPESTATUS[0]}",
+    "no output": ">&-",
+    "no input": "<&-",
+    "no stream": "<&- >&- 2>&-",
+}
+MATCH = "match random random --env tictactoe --games 4 --data DATA"
+
+
+def arena(command: str, broken: str, data: Path) -> subprocess.CompletedProcess[str]:
+    program = f'"{sys.executable}" -P -m arena {command.replace("DATA", str(data))} {broken}'
+    return subprocess.run(
+        ["bash", "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_the_exit_code_is_that_of_the_work(broken: str, tmp_path: Path) -> None:
+    done = arena(MATCH, BROKEN[broken], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "Exception ignored" not in done.stderr
+    # What a library prints while no stream is there does not land in the league.
+    with sqlite3.connect(league_path(tmp_path)) as league:
+        assert league.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert league.execute("SELECT count(*) FROM games").fetchone() == (4,)
+    league.close()
+
+
+def test_an_error_keeps_its_code(tmp_path: Path) -> None:
+    done = arena(
+        "match random nothing --env tictactoe --data DATA",
+        "2>&1 | true; exit ${PIPESTATUS[0]}",
+        tmp_path,
+    )
+    assert done.returncode == 2
+
+
+def test_a_full_disk_is_an_error(tmp_path: Path) -> None:
+    done = arena("--version", "> /dev/full", tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "No space left on device" in done.stderr
+
+
+def test_a_watch_ends_when_its_reader_has_gone() -> None:
+    program = (
+        "import sys, time\n"
+        "from arena.standard_streams import secure_streams, unread\n"
+        "secure_streams()\n"
+        "while not unread(sys.stdout):\n"
+        "    print('still here', flush=True)\n"
+        "    time.sleep(0.01)\n"
+    )
+    reader, writer = os.pipe()
+    with subprocess.Popen([sys.executable, "-c", program], stdout=writer) as process:
+        os.close(writer)
+        os.read(reader, 5)
+        os.close(reader)
+        assert process.wait(30) == 0
