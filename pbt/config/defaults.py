@@ -1,6 +1,6 @@
 """The values that a config leaves to the defaults, of those that decide how fast a game is learned.
 
-They suit games that nobody has tuned yet, so a training says what it took.
+They suit games without values of their own, and a training says what it took.
 """
 
 from collections.abc import Mapping
