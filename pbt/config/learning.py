@@ -1,8 +1,8 @@
 """What one member computes and learns from: the sections [model], [sampling] and [learning].
 
-Every default stands here, and every name carries its unit. The defaults are for games without values
-of their own; `python -m bench.defaults` measures how well they learn some. Tuned values, and Doom's
-(Petrenko et al. 2020, tables A.4 and A.5), stand in config files.
+Every default stands here, and every name carries its unit. The defaults are for games without
+values of their own; `python -m bench.defaults` measures how well they learn some. Tuned values, and
+Doom's (Petrenko et al. 2020, tables A.4 and A.5), stand in config files.
 """
 
 from collections.abc import Mapping
