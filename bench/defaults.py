@@ -40,6 +40,8 @@ EPISODES, GAMES, PASSES_AT = 100, 400, 475.0
 FILE = "unknown_game.py"
 GAME_FILE = "import gymnasium\n\n\ndef make():\n    return gymnasium.make({!r})\n"
 BEFORE: Mapping[str, Any] = {
+    "sampling.environments": 64,
+    "sampling.rollout_steps": 16,
     "learning.minibatches": 1,
     "learning.epochs": 1,
     "learning.learning_rate": 1e-3,

@@ -74,15 +74,15 @@ class SamplingConfig(Section):
     environments   tables that play at the same time. "auto": 128 for every rollout worker; the
                    number is written into the stored config when a population starts, since seeds
                    belong to tables
-    rollout_steps  T, the rows of a slot
+    rollout_steps  T, the rows of a slot. By default a batch is one slot of each table
     opening_plies  a training game begins with 0 to this many uniformly random decisions; the number
                    is drawn for each game, and no member learns from them
     seat_block     this many neighbouring tables draw the same players for games of the same count,
                    which makes the batches of inference larger
     """
 
-    environments: Tables | Literal["auto"] = 64
-    rollout_steps: Annotated[int, Field(ge=2, le=100_000)] = 16
+    environments: Tables | Literal["auto"] = 16
+    rollout_steps: Annotated[int, Field(ge=2, le=100_000)] = 128
     opening_plies: Plies = 0
     seat_block: Tables = 1
 
