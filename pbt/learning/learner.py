@@ -145,9 +145,7 @@ class Learner:
         self._batch = None
         facts = reducer.sum(torch.cat([lags.vector, sums.vector]))
         self.frames += int(facts[0])
-        self._observe(batch, reducer)
-        if self._returns is not None:
-            self._returns.follow(*target_sums(facts), self.model)
+        self._observe(batch, reducer, facts)
         return update_stats(
             facts,
             norms,
@@ -302,8 +300,8 @@ class Learner:
         todo = advice(self._batch, self.model, self._reward_weights())
         return f"at version {self.version} ({', '.join(values)}); {todo}"
 
-    def _observe(self, batch: Batch, reducer: Reducer) -> None:
-        """Add the batch to the observation statistics.
+    def _observe(self, batch: Batch, reducer: Reducer, facts: Tensor) -> None:
+        """Add the batch to the statistics of observations and returns. facts: of `update_stats`.
 
         This comes after the last step, since the ratios compare policies with equal statistics.
         """
@@ -311,6 +309,8 @@ class Learner:
             steps, slots = observed_places(batch.valid, part.observed_rows, self.version)
             observed = batch.observations[name][steps, slots]
             statistics.merge(reducer.sum(statistics.sums(part.numbers(observed))))
+        if self._returns is not None:
+            self._returns.follow(*target_sums(facts), self.model)
 
     def state(self) -> dict[str, Tensor]:
         """A copy, on the CPU, of all that a learner needs to go on bit for bit.
