@@ -11,7 +11,7 @@ thread, without evaluation games. After the training, in games of one seat, its 
 its own snapshot at a third of the frames, and one against `random`: 400 games each, and the score
 or, in Leduc, the margin a game in chips, with the 95 % interval.
 
-`--before` gives the values that were the defaults until 2026-11-25. A seed that the file already
+`--before` gives the values that were the defaults until 2026-11-26. A seed that the file already
 has is not run again, so a program that was stopped goes on where it was.
 """
 
@@ -95,7 +95,9 @@ def one_seed(game: UnknownGame, seed: int, *, before: bool) -> dict[str, Any]:
         (folder / FILE).write_text(GAME_FILE.format(game.name), encoding="utf-8")
         config = config_of(game, seed, folder, before=before)
         began_s = time.monotonic()
-        start_training(config, "run", folder / "data", lambda progress: None)
+        result = start_training(config, "run", folder / "data", lambda progress: None)
+        if not result.finished:
+            raise SystemExit(f"seed {seed}: stopped before its end; nothing is kept of it")
         train_s = round(time.monotonic() - began_s, 1)
         measured = returns if game.seats == 1 else matches
         return {"train_s": train_s, **measured(folder / "data", game)}
