@@ -6,10 +6,11 @@ This is the composition root: everything that a training needs is put together h
 import gc
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from arena.data.config_file import write_config
 from arena.data.lock import PopulationLock
@@ -63,6 +64,7 @@ class Result:
     earlier_fault   `wiring` of the incarnations before the last one
     head            of the population's chain, which stands for all its rows
     encoder         a line that says what becomes of the images that are seen; "" without images
+    defaults        key -> value, as in `Start`
     """
 
     name: str
@@ -73,6 +75,7 @@ class Result:
     earlier_fault: str | None = None
     head: str = ""
     encoder: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def wiring(self) -> str | None:
@@ -136,7 +139,8 @@ def start_training(
         # The file comes first: a start that is killed before its row is there can then be resumed
         # or deleted by name.
         write_config(paths, start.config)
-        return _Training(name, paths, league, observe, say).train(start)
+        result = _Training(name, paths, league, observe, say).train(start)
+        return replace(result, defaults=start.defaults)
 
 
 def resume_training(
