@@ -39,7 +39,11 @@ def secure_streams() -> None:
             lead_nowhere(number)
             setattr(sys, name, None)
     sys.stdin = sys.stdin or io.TextIOWrapper(io.FileIO(0, closefd=False))
-    sys.stdout, sys.stderr = _secured(sys.stdout, 1), _secured(sys.stderr, 2)
+    # Where a caller has put streams of its own in place, these stay.
+    if sys.stdout in (None, sys.__stdout__):
+        sys.stdout = _secured(sys.stdout, 1)
+    if sys.stderr in (None, sys.__stderr__):
+        sys.stderr = _secured(sys.stderr, 2)
 
 
 def _secured(stream: TextIO | None, number: int) -> TextIO:

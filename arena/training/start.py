@@ -64,6 +64,12 @@ class Start:
     last_rounds: Mapping[str, int] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def lines(self) -> list[str]:
+        """What was chosen for the game, in lines for a person."""
+        chosen = [self.encoder] if self.encoder else []
+        return chosen + ([defaults_line(self.defaults)] if self.defaults else [])
+
 
 def first_start(config: RunConfig, name: str) -> Start:
     """The start of a new population. Raises: ConfigError when the config does not fit its game."""
@@ -85,7 +91,7 @@ def first_start(config: RunConfig, name: str) -> Start:
     judged = judged_objective(config, checked)
     if judged.problem:
         raise ConfigError(source, [f'{judged.problem}; make it "{judged.better}"'])
-    notes = [defaults_line(defaults)] if defaults else []
+    notes = []
     if judged.hint and judged.better:
         number = OBJECTIVE_WORDS[judged.better].number
         notes.append(f'{judged.hint}; objective = "{judged.better}" would rank by the {number}')

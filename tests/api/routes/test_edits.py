@@ -90,7 +90,7 @@ def test_the_answer_to_an_edit_has_them(service: Service) -> None:
 def test_members_have_their_frames_and_their_first_values(service: Service) -> None:
     service.create("one")
     asked = service.call("GET", "/v1/populations/one/members")["items"]
-    assert asked[0]["frames"] == 0 and asked[0]["hyperparams"]["learning_rate"] == 1e-3
+    assert asked[0]["frames"] == 0 and asked[0]["hyperparams"]["learning_rate"] == 5e-4
     service.call("POST", "/v1/populations/one/start")
     service.wait(
         lambda: service.call("GET", "/v1/populations/one/members")["items"][0]["frames"] > 100

@@ -11,7 +11,7 @@ from tests.arena.stats.test_score import published_sample
 
 
 def test_a_test_by_margin_speaks_of_the_margin_and_of_an_interval_that_holds_0() -> None:
-    won = MarginStatistics(200, 0.4, 1.0, -0.1, 0.9, "sequence", 0.999)
+    won = MarginStatistics(200, 0.4, 1.0, -0.1, 0.9, "sequence", None)
     test = SequentialTest(Sprt(0, 20, model="margin"), 2)
     test.look([0.9, 1.1] * 1000)
     assert test.state == "accept H1"

@@ -152,7 +152,7 @@ def test_refused_updates_are_counted_apart_and_warned_of_everywhere(
     warning = (
         "WARNING: m0: 8 of 8 updates were refused, because a loss or a gradient was not finite"
     )
-    assert train("learning.reward_scale=1e30") == 1
+    assert train("learning.reward_scale=1e30", "learning.normalize_returns=false") == 1
     told = capsys.readouterr().err
     assert told.count(f"\n{warning}") == 1, told
     assert "error: nothing was learned by m0 (8 updates): every update was refused" in told
@@ -164,7 +164,10 @@ def test_refused_updates_are_counted_apart_and_warned_of_everywhere(
     (member,) = json.loads(capsys.readouterr().out)["members"]
     assert (member["updates"], member["refused_updates"]) == (0, 8)
     assert train_json(capsys, "--name", "sound") == (8, 0)
-    assert train_json(capsys, "--name", "big", "--set", "learning.reward_scale=1e30") == (0, 8)
+    assert train_json(capsys, "--name", "big", *BIG) == (0, 8)
+
+
+BIG = ("--set", "learning.reward_scale=1e30", "--set", "learning.normalize_returns=false")
 
 
 def train_json(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, int]:
@@ -178,7 +181,12 @@ def test_a_training_whose_members_all_failed_has_not_finished(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ten updates in a row without a gradient, again and again, are the end of a member."""
-    words = ["learning.reward_scale=1e30", "stop_at_frames=100000", "runtime.workers=1"]
+    words = [
+        "learning.reward_scale=1e30",
+        "learning.normalize_returns=false",
+        "stop_at_frames=100000",
+        "runtime.workers=1",
+    ]
     assert train(*words, "runtime.placement='inline'", "runtime.max_restarts=1") == 1
     told = capsys.readouterr().err
     assert (

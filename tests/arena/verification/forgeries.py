@@ -253,8 +253,12 @@ def last_record_removed(data: Path) -> None:
 
 
 def games_reordered(data: Path) -> None:
-    """Two games exchange everything but their keys."""
-    first, second = _in_rows(data, STANDING)[-2:]
+    """Two games that went differently exchange everything but their keys."""
+    seats = "SELECT snapshot_id, place, returns FROM game_seats WHERE game_id = ? ORDER BY seat"
+    games = _in_rows(data, STANDING)
+    second = games[-1]
+    last = execute(data, seats, second)
+    first = next(game for game in reversed(games) if execute(data, seats, game) != last)
     for old, new in ((first, 1), (second, first), (1, second)):
         execute(data, "UPDATE game_seats SET game_id = ? WHERE game_id = ?", new, old)
 

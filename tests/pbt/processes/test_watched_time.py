@@ -37,15 +37,15 @@ def test_a_long_gap_counts_as_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_process_that_was_stopped_watches_on_for_its_whole_limit() -> None:
-    process = subprocess.Popen([sys.executable, "-c", WATCHER], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    began_s = time.monotonic()
-    os.kill(process.pid, signal.SIGSTOP)
-    time.sleep(1.0)
-    os.kill(process.pid, signal.SIGCONT)
-    counted = float(process.stdout.readline())
-    assert 0.6 <= counted <= 0.6 + 2 * LOOK_EVERY_S
-    # The second that it slept counts as one look.
-    assert time.monotonic() - began_s > 1.0 + 0.6 - 2 * LOOK_EVERY_S
-    assert process.wait(10) == 0
+    command = [sys.executable, "-c", WATCHER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        began_s = time.monotonic()
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(1.0)
+        os.kill(process.pid, signal.SIGCONT)
+        counted = float(process.stdout.readline())
+        # The second that it slept counts as one look.
+        assert time.monotonic() - began_s > 1.0 + 0.6 - 2 * LOOK_EVERY_S
+        assert 0.6 <= counted <= 0.6 + 2 * LOOK_EVERY_S

@@ -23,7 +23,7 @@ def blueprint(game: str, **sampling: Any) -> Blueprint:
         "population": {"members": 3},
         "learning": {"batch_steps": 64},
         "model": {"hidden": [8]},
-        "sampling": sampling,
+        "sampling": {"rollout_steps": 16, **sampling},
     }
     return blueprint_of(RunConfig.model_validate(config), registry.spec(game))
 

@@ -203,7 +203,9 @@ def old_generations_are_learned(patch: Patch) -> None:
 
 
 def moments_are_not_copied(patch: Patch) -> None:
-    def copying(model: PolicyModel, adam: FlatAdam, state: Mapping[str, Tensor]) -> None:
+    def copying(
+        model: PolicyModel, adam: FlatAdam, returns: object, state: Mapping[str, Tensor]
+    ) -> None:
         model.load_state_dict(model_tensors(state))
 
     patch(learning, "copy_weights", copying)
