@@ -181,12 +181,7 @@ def test_a_training_whose_members_all_failed_has_not_finished(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ten updates in a row without a gradient, again and again, are the end of a member."""
-    words = [
-        "learning.reward_scale=1e30",
-        "learning.normalize_returns=false",
-        "stop_at_frames=100000",
-        "runtime.workers=1",
-    ]
+    words = [*BIG[1::2], "stop_at_frames=100000", "runtime.workers=1"]
     assert train(*words, "runtime.placement='inline'", "runtime.max_restarts=1") == 1
     told = capsys.readouterr().err
     assert (
