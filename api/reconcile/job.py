@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import structlog
 
 from api.http.settings import Settings
-from api.reconcile.rules import Ruling, End, Seen, Wanted, backoff_s
+from api.reconcile.rules import End, Ruling, Seen, Wanted, backoff_s
 from api.reconcile.trainer_process import Trainer, alive
 from pbt.errors import PbtError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from api.http.settings import Settings
 from api.reconcile.job import REASON_LINES, Job
-from api.reconcile.rules import USAGE, Ruling, End, Seen, Wanted, why_it_ended
+from api.reconcile.rules import USAGE, End, Ruling, Seen, Wanted, why_it_ended
 from api.reconcile.trainer_process import LOG_NAME, Trainer, complaint
 from arena.data.paths import match_report_file
 from arena.league.database import League

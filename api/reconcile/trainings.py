@@ -15,7 +15,7 @@ from api.http.observability import Observed
 from api.http.settings import Settings
 from api.reconcile.deletions import Deletions
 from api.reconcile.job import REASON_LINES, Job
-from api.reconcile.rules import Ruling, End, Seen, Wanted, outcome, why_it_ended
+from api.reconcile.rules import End, Ruling, Seen, Wanted, outcome, why_it_ended
 from api.reconcile.trainer_process import LOG_NAME, Trainer
 from arena.data.edits import Edits, leave_edits
 from arena.data.lock import holder

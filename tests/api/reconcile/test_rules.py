@@ -8,11 +8,11 @@ from typing import get_args
 import pytest
 
 from api.reconcile.rules import (
-    Ruling,
     Disk,
     End,
     How,
     Room,
+    Ruling,
     Seen,
     Wanted,
     backoff_s,
