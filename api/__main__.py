@@ -20,7 +20,13 @@ from api.http.observability import log_to_stderr
 from api.http.protocol import Protocol
 from api.http.settings import Settings
 from arena.data.lock import PopulationLock, holder
-from arena.data.service_state import ServiceState, remove_state, service_lock, write_state
+from arena.data.service_state import (
+    ServiceState,
+    remove_state,
+    service_lock,
+    serving_identity,
+    write_state,
+)
 from pbt import __version__
 from pbt.errors import HeldError, PbtError
 
@@ -47,10 +53,10 @@ def serve(settings: Settings) -> None:
             ) from None
         listening = stack.enter_context(listen(settings.host, settings.port))
         app = create_app(settings)
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        port = listening.getsockname()[1]
-        everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  compared, not bound
-        url = f"http://{everywhere.get(settings.host, host)}:{port}"
+        identity = app.state.context.league.identity
+        if copy := stack.enter_context(serving_identity(identity, settings.data)):
+            print(f"warning: {copy}", file=sys.stderr, flush=True)
+        url = _url(settings.host, listening.getsockname()[1])
         config = uvicorn.Config(
             app,
             http=Protocol,
@@ -80,6 +86,13 @@ def serve(settings: Settings) -> None:
         # second, while a request waits for its answer.
         gc.freeze()
         server.run(sockets=[listening])
+
+
+def _url(host: str, port: int) -> str:
+    """The address of the service, as this machine reaches it."""
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  compared, not bound
+    named = f"[{host}]" if ":" in host else host
+    return f"http://{everywhere.get(host, named)}:{port}"
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -37,7 +37,7 @@ class FileSnapshotStore:
         if path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == snapshot_id:
             return snapshot_id, len(content)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(exist_ok=True)
             write_whole(path, content, durable=True, many_writers=True)
             sync_folder(self.folder)
         except OSError as error:

@@ -55,7 +55,8 @@ class Supervisor:
         self._beat = time.monotonic()
         self._measured = self._forgot = 0.0
         self.disk: Disk = "ok"
-        self.writable = True
+        # Why the league refuses now, None while it takes rows.
+        self.refusal: str | None = None
         self._thread = threading.Thread(target=self._run, name="supervisor")
 
     def start(self) -> None:
@@ -101,8 +102,9 @@ class Supervisor:
             try:
                 self._look()
             except PbtError as error:
-                self.writable = False
-                log.warning("league refuses; looking again", error=str(error))
+                if str(error) != self.refusal:
+                    log.warning("league refuses; looking again", error=str(error))
+                self.refusal = str(error)
             except Exception:  # if the supervisor ended, nothing would supervise the trainings
                 log.exception("fault in the supervisor; looking again")
             self._beat = time.monotonic()
@@ -111,13 +113,15 @@ class Supervisor:
 
     def _look(self) -> None:
         self._strays.end()
+        # Before anything is looked for in the data directory: it may have been moved away.
+        self._league.refuse_if_away()
         now = time.monotonic()
         measured = now - self._measured >= MEASURE_EVERY_S
         if measured:
             self._measured = now
             self._measure()
             with self._league.write():
-                self.writable = True
+                self.refusal = None
         copy_training_events(self._league)
         if now - self._forgot >= FORGET_EVERY_S:
             self._forgot = now
