@@ -39,6 +39,7 @@ class Settings(BaseModel):
                      after one end more the training has failed
     trainer          the program that trains a population, without its arguments
     checker          the program that checks a config against its game
+    match_checker    the program that checks whether a match can be played
     player           the program that plays a match
     sitting          the program that plays one game against a person
     replayer         the program that plays a stored game again
@@ -67,6 +68,7 @@ class Settings(BaseModel):
     max_restarts: Annotated[int, Field(ge=0)] = 5
     trainer: tuple[str, ...] = (*_PYTHON, "arena.programs.cli")
     checker: tuple[str, ...] = (*_PYTHON, "arena.programs.config_check")
+    match_checker: tuple[str, ...] = (*_PYTHON, "arena.programs.match_check")
     player: tuple[str, ...] = (*_PYTHON, "arena.programs.match")
     sitting: tuple[str, ...] = (*_PYTHON, "arena.programs.play")
     replayer: tuple[str, ...] = (*_PYTHON, "arena.programs.replay")

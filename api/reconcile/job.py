@@ -8,6 +8,7 @@ import random
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -158,8 +159,11 @@ class Job(ABC, Generic[Row]):
                     log.warning("broke while it stopped", job=self.name, code=code, output=words)
                 end = End("left", end.reason, end.message)
         if end is not None:
-            self._count(end, self.progress(row), now)
+            # Every viewer reads it: what is where on this machine stays in the log.
+            said = end.message.replace(f"{self._settings.data}/", "")
             log.info("ended", job=self.name, how=end.how, reason=end.reason, message=end.message)
+            end = replace(end, message=said)
+            self._count(end, self.progress(row), now)
         return end
 
     def _count(self, end: End, reached: int, now: float) -> None:

@@ -22,6 +22,7 @@ Reason = Literal[
     "game",
     "crashed",
     "held",
+    "lost",
     "disk",
     "queue",
     "edit",
@@ -139,7 +140,7 @@ def _after_end(desired: Desired | None, end: End, seen: Seen, room: Room) -> Rul
         if seen.edited:
             again = "reached its stop, and was edited meanwhile: starts again"
             return Ruling("none", "starting", "edit", again)
-        return Ruling("none", "finished", None, end.message)
+        return Ruling("none", "finished", None, end.message, settle="stopped")
     if end.how == "quit":
         settle: Desired | None = "stopped" if desired == "running" else None
         return Ruling("none", "stopped", None, end.message, settle)
@@ -249,6 +250,8 @@ def outcome(kind: Kind, state: str, seen: Seen) -> OperationState:
 
 USAGE = 2
 ALL_FAILED = "every member failed"
+LOST = ("no usable checkpoint", "lost: no such file", " is damaged: ", "config.json: damaged")
+"""Words of errors that a new start would meet again, until a person restores a file."""
 
 
 def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = False) -> End:
@@ -280,6 +283,8 @@ def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = Fals
     if ALL_FAILED in text:
         # Each start of it saves, so that a new one would be tried for ever.
         return End("broke", "crashed", last, lasting=True)
+    if any(words in text for words in LOST):
+        return End("broke", "lost", last, lasting=True)
     if any(error in text for error in ("EnvError", "EnvCrash", "NumberError")):
         return End("broke", "game", last)
     return End("broke", "crashed", last)

@@ -251,7 +251,7 @@ class TrainingJob(Job[TrainingRequest]):
         if seen.end is not None and seen.end.how != "left":
             self._observed.trainer_ends.labels(decision.reason or decision.state).inc()
         self._answer(row, observed.state, observed.message, seen)
-        if decision.settle is not None:
+        if decision.state == "stopped" and decision.settle is not None:
             starts: tuple[Kind, ...] = ("start", "resume")
             finish_operations(self._league, self.name, "STOPPED", observed.message, starts)
 

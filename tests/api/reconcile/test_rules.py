@@ -3,9 +3,11 @@
 import signal
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import get_args
 
 import pytest
+import torch
 
 from api.reconcile.rules import (
     Disk,
@@ -20,8 +22,13 @@ from api.reconcile.rules import (
     outcome,
     why_it_ended,
 )
+from arena.data.paths import PopulationPaths
 from arena.league.operations import Kind
 from arena.league.supervised import Desired
+from arena.training.start import config_in_force
+from pbt.checkpoint.files import read_newest
+from pbt.errors import PbtError
+from pbt.snapshots import FileSnapshotStore
 
 REST, ROOM = Seen(grace_s=10), Room()
 RUNNING = replace(REST, running=True, ready=True)
@@ -172,7 +179,7 @@ def test_how_a_process_ended_decides_what_becomes_of_its_job(
     seen = replace(REST, ends=ends, end=End(how, "crashed" if how == "broke" else None, "so"))
     decision = decide(Wanted(desired, "running"), seen, ROOM)
     assert decision is not None and decision.state == next_state
-    assert (decision.settle is not None) == (how == "quit")
+    assert (decision.settle is not None) == (how in ("quit", "finished"))
 
 
 def test_what_would_end_the_same_way_is_not_tried_again() -> None:
@@ -180,6 +187,26 @@ def test_what_would_end_the_same_way_is_not_tried_again() -> None:
     assert decide(Wanted("running", "starting"), seen, ROOM) == Ruling(
         "none", "failed", "config", "error: no such key"
     )
+
+
+def test_files_that_are_lost_or_damaged_are_not_waited_for(tmp_path: Path) -> None:
+    """The words are those of the errors themselves."""
+    store = FileSnapshotStore(tmp_path)
+    name, _ = store.put({"w": torch.ones(3)}, {})
+    store.path(name).write_bytes(b"garbage")
+    (tmp_path / "checkpoints/00000001").mkdir(parents=True)
+    paths = PopulationPaths(tmp_path)
+    paths.config.write_text("")
+    for fail in (
+        lambda: store.load("a" * 64),
+        lambda: store.load(name),
+        lambda: read_newest(tmp_path / "checkpoints"),
+        lambda: config_in_force(paths, "one", None),
+    ):
+        with pytest.raises(PbtError) as raised:
+            fail()
+        end = why_it_ended(1, ["it starts", *f"error: {raised.value}".splitlines()])
+        assert (end.reason, end.lasting) == ("lost", True), raised.value
 
 
 def test_an_edit_that_came_while_it_finished_starts_it_again() -> None:

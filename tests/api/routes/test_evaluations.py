@@ -4,6 +4,7 @@ of the process that plays them.
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,17 @@ def test_what_contradicts_itself_is_refused(shared: Service) -> None:
         )
     shared.call("GET", "/v1/evaluations/4711", status=404)
     shared.call("POST", "/v1/evaluations/4711/cancel", status=404)
+
+
+def test_a_match_that_cannot_be_played_is_refused_when_it_is_asked_for(tmp_path: Path) -> None:
+    refuses = "import json; print(json.dumps({'problem': 'three players for two seats'}))"
+    with serving(tmp_path, match_checker=(sys.executable, "-c", refuses)) as service:
+        body = {"players": ["random", "random", "random"], "env": "connect_four"}
+        problem = service.call("POST", "/v1/evaluations", body, status=422)
+        assert problem["errors"] == [
+            {"pointer": "/players", "detail": "three players for two seats"}
+        ]
+        assert service.call("GET", "/v1/evaluations")["items"] == []
 
 
 def test_a_request_says_what_decides_and_whether_its_games_are_fresh(service: Service) -> None:
