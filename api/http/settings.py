@@ -27,6 +27,7 @@ class Settings(BaseModel):
     max_plays        games that people play by hand at the same time
     play_idle_s      how long such a game waits for the person's next move
     max_streams      event streams that are open at the same time
+    max_streams_each  those of one caller: a token or a session, from one address
     max_body_bytes   the longest body of a request
     log_format       "console" or "json"
     soft_disk_bytes  with less free space than this nothing new is started
@@ -56,7 +57,8 @@ class Settings(BaseModel):
     max_evaluations: Annotated[int, Field(ge=1)] = 1
     max_plays: Annotated[int, Field(ge=1)] = 4
     play_idle_s: Positive = 1800.0
-    max_streams: Annotated[int, Field(ge=1)] = 20
+    max_streams: Annotated[int, Field(ge=1)] = 60
+    max_streams_each: Annotated[int, Field(ge=1)] = 12
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1 << 20
     log_format: str = Field("console", pattern="^(console|json)$")
     soft_disk_bytes: Annotated[int, Field(ge=0)] = 5 * 10**9
