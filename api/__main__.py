@@ -6,26 +6,33 @@ SETTINGS is JSON; `arena serve` writes it.
 import gc
 import json
 import os
-import signal
-import socket
 import sys
 import time
 from contextlib import ExitStack
 
 import uvicorn
+from fastapi import FastAPI
 from pydantic import ValidationError
 
 from api.app import create_app
 from api.http.observability import log_to_stderr
 from api.http.protocol import Protocol
+from api.http.server import Server, ignore_signals, listen
 from api.http.settings import Settings
 from arena.data.lock import PopulationLock, holder
-from arena.data.service_state import ServiceState, remove_state, service_lock, write_state
+from arena.data.service_state import (
+    ServiceState,
+    remove_state,
+    service_lock,
+    serving_identity,
+    write_state,
+)
 from arena.standard_streams import secure_streams
 from pbt import __version__
 from pbt.errors import HeldError, PbtError
 
-DRAIN_S = 3
+CANCEL_S = 3
+"""Seconds until an answer that does not notice the end of its connection is cancelled."""
 
 
 def serve(settings: Settings) -> None:
@@ -48,10 +55,10 @@ def serve(settings: Settings) -> None:
             ) from None
         listening = stack.enter_context(listen(settings.host, settings.port))
         app = create_app(settings)
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        port = listening.getsockname()[1]
-        everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  compared, not bound
-        url = f"http://{everywhere.get(settings.host, host)}:{port}"
+        identity = app.state.context.league.identity
+        if copy := stack.enter_context(serving_identity(identity, settings.data)):
+            print(f"warning: {copy}", file=sys.stderr, flush=True)
+        url = _url(settings.host, listening.getsockname()[1])
         config = uvicorn.Config(
             app,
             http=Protocol,
@@ -59,48 +66,34 @@ def serve(settings: Settings) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=DRAIN_S,
+            timeout_graceful_shutdown=CANCEL_S,
         )
-        server = uvicorn.Server(config)
+        server = Server(config, app.state.context.closing)
         write_state(settings.data, ServiceState(os.getpid(), url, time.time(), __version__))
         stack.callback(remove_state, settings.data)
         # uvicorn skips the shutdown of the application when it is told to hurry.
         stack.callback(app.state.context.supervisor.close)
-        code = app.state.context.tokens.new_code("admin")
-        print(
-            (
-                f"pbt-arena {__version__} serves {settings.data}\n  {url}/#code={code}\n  (logs "
-                "a browser in, once, within 10 minutes)"
-            ),
-            flush=True,
-        )
-        # uvicorn raises a signal again after it has shut down; everything is done by then.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, frame: None)
+        print(f"pbt-arena {__version__} serves {settings.data}\n  {_login(app, url)}", flush=True)
+        ignore_signals()
         # The objects made so far stay for good. To search them for garbage would take a tenth of a
         # second, while a request waits for its answer.
         gc.freeze()
         server.run(sockets=[listening])
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises: PbtError that says what to do when the port is taken."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is given, so that asyncio knows accepted sockets as TCP and turns Nagle's
-    # algorithm off; else small packets would wait for one another.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-        # A client that connects before the service is ready waits, instead of being refused.
-        listening.listen()
-    except OSError as error:
-        listening.close()
-        raise PbtError(
-            f"cannot listen on {host}:{port}: {error.strerror}; choose another port with "
-            "--port, or --port 0 for any free one"
-        ) from error
-    return listening
+def _login(app: FastAPI, url: str) -> str:
+    """How a browser logs in. A code is shown on a terminal only: what else is printed is kept."""
+    if not sys.stdout.isatty():
+        return f"{url}\n  (`arena open` logs a browser in)"
+    code = app.state.context.tokens.new_code("admin")
+    return f"{url}/#code={code}\n  (logs a browser in, once, within 10 minutes)"
+
+
+def _url(host: str, port: int) -> str:
+    """The address of the service, as this machine reaches it."""
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  compared, not bound
+    named = f"[{host}]" if ":" in host else host
+    return f"http://{everywhere.get(host, named)}:{port}"
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ import inspect
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,33 @@ KeyHeader = Annotated[
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
 
 
+class OpenStreams:
+    """Counts the event streams that are open, in all and by caller."""
+
+    def __init__(self, most: int, most_each: int) -> None:
+        self.most, self.most_each = most, most_each
+        self._open = Counter[str]()
+        self._lock = threading.Lock()
+
+    def open(self, caller: str) -> None:
+        """Count one more. Raises: Problem when the caller, or all together, have too many."""
+        with self._lock:
+            if self._open[caller] >= self.most_each:
+                refused = f"{self.most_each} streams of this caller are open already"
+            elif self._open.total() >= self.most:
+                refused = f"{self.most} streams are open already"
+            else:
+                self._open[caller] += 1
+                return
+        raise Problem("too-many-requests", refused, headers={"retry-after": "5"})
+
+    def close(self, caller: str) -> None:
+        with self._lock:
+            self._open[caller] -= 1
+            if not self._open[caller]:
+                del self._open[caller]
+
+
 @dataclass
 class Context:
     """The one service of this process.
@@ -46,7 +74,8 @@ class Context:
     curves      training curves, kept in memory
     started_at  seconds since 1970
     in_flight   idempotency keys of requests that are being processed for the first time
-    streams     how many more event streams may be opened
+    streams     the event streams that are open
+    closing     the service was asked to stop
     plays       games that people play by hand
     replays     stored games that are played again
     """
@@ -60,13 +89,15 @@ class Context:
     curves: CurveStore = field(default_factory=CurveStore)
     started_at: float = field(default_factory=time.time)
     in_flight: set[str] = field(default_factory=set)
-    streams: threading.BoundedSemaphore = field(init=False)
+    streams: OpenStreams = field(init=False)
+    closing: threading.Event = field(default_factory=threading.Event)
     plays: Plays = field(init=False)
     replays: Replays = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.streams = threading.BoundedSemaphore(self.settings.max_streams)
+        settings = self.settings
+        self.streams = OpenStreams(settings.max_streams, settings.max_streams_each)
         self.plays, self.replays = Plays(self.settings), Replays(self.settings)
 
     def paths(self, name: str) -> PopulationPaths:

@@ -37,7 +37,7 @@ class FileSnapshotStore:
         if path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == snapshot_id:
             return snapshot_id, len(content)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(exist_ok=True)
             write_whole(path, content, durable=True, many_writers=True)
             sync_folder(self.folder)
         except OSError as error:
@@ -60,8 +60,7 @@ class FileSnapshotStore:
                 sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
         except FileNotFoundError:
             raise SnapshotError(
-                f"{path}: no such weights; retention or a person removed them: choose "
-                "another snapshot"
+                f"{path}: lost: no such file; restore it from a backup, or choose another snapshot"
             ) from None
         if sha256 != snapshot_id:
             problem = f"{size} bytes with SHA-256 {sha256[:12]}..., expected {snapshot_id[:12]}..."

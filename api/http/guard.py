@@ -21,7 +21,7 @@ from api.http.observability import Observed
 from api.http.phrases import phrase
 from api.http.problems import MEDIA_TYPE, Problem, kind_of, problem_bytes
 from api.http.settings import Settings
-from api.http.tokens import COOKIE, RANK, Level, Tokens
+from api.http.tokens import COOKIE, RANK, Level, Tokens, caller_name
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
@@ -101,7 +101,7 @@ def is_json(content_type: str) -> bool:
 class Guard:
     """ASGI middleware that admits or refuses every request, and counts, times and logs it.
 
-    It puts `request_id` and `level` into the state of the request.
+    It puts `request_id`, `level` and `caller` into the state of the request.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class Guard:
                     "`arena serve --allowed-host NAME`"
                 ),
             )
-        level, cookie = self._level(headers)
+        level, cookie = self._level(headers, scope)
         if problem := origin_problem(headers, method, hosts[0], cookie=cookie):
             raise Problem(
                 "cross-site",
@@ -200,17 +200,23 @@ class Guard:
             )
         raise Problem("forbidden", f"{method} needs an {needed}'s token, this is a {level}'s")
 
-    def _level(self, headers: Headers) -> tuple[Level, bool]:
-        """(level, whether a cookie gave it). A request with a token is judged by that alone."""
+    def _level(self, headers: Headers, scope: Scope) -> tuple[Level, bool]:
+        """(level, whether a cookie gave it). A request with a token is judged by that alone.
+
+        `caller` in the state of the request then names what gave the level, and the address.
+        """
+        client = (scope.get("client") or ("",))[0]
         authorization = headers.get("authorization")
         if authorization is not None:
             scheme, _, token = authorization.partition(" ")
+            scope["state"]["caller"] = caller_name(token.strip(), client)
             return (
                 self._tokens.level(token.strip()) if scheme.lower() == "bearer" else "none"
             ), False
         for header in headers.getlist("cookie"):
             for value in _cookies(header, (self._tokens.cookie, COOKIE)):
                 if (level := self._tokens.cookie_level(value)) != "none":
+                    scope["state"]["caller"] = caller_name(value, client)
                     return level, True
         return "none", False
 

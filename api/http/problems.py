@@ -1,15 +1,18 @@
 """Problems: every answer that is not a success, as RFC 9457 `application/problem+json`."""
 
+import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from arena.league.database import LeagueError
 from arena.league.idempotency import ReusedKeyError
 from arena.league.supervised import ConflictError, PreconditionError
 from pbt.errors import ConfigError, HeldError, PbtError, PlayerError
@@ -17,6 +20,7 @@ from pbt.errors import ConfigError, HeldError, PbtError, PlayerError
 EDITS = "edits"
 """The source of problems in an edit of some values; a whole config has another source."""
 DISK_FULL = "database or disk is full"
+DAMAGED = "what is stored is damaged; `arena doctor` and `arena verify` say where"
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:pbt-arena:problem:"
 KINDS: Mapping[str, tuple[int, str]] = {
@@ -130,6 +134,8 @@ def as_problem(error: Exception, path: str) -> Problem:
             return Problem("reused-key", text)
         case PreconditionError():
             return Problem("precondition-failed", text)
+        case LeagueError() | json.JSONDecodeError() | msgspec.DecodeError() | UnicodeDecodeError():
+            return Problem("not-ready", text or DAMAGED, headers={"retry-after": "5"})
         case ConflictError() | HeldError():
             return Problem("conflict", text)
         case PlayerError():
@@ -160,10 +166,21 @@ def install(app: FastAPI) -> None:
     async def answer(request: Request, error: Exception) -> Response:
         path = request.url.path
         problem = as_problem(error, path)
+        if getattr(request.state, "level", None) != "admin":
+            data = str(request.app.state.context.settings.data)
+            problem.detail = problem.detail.replace(f"{data}/", "").replace(data, "the data")
         status, body = problem_bytes(problem, path, getattr(request.state, "request_id", ""))
         return Response(body, status, headers=problem.headers, media_type=MEDIA_TYPE)
 
-    for kind in (Problem, PbtError, HTTPException, RequestValidationError):
+    for kind in (
+        Problem,
+        PbtError,
+        HTTPException,
+        RequestValidationError,
+        json.JSONDecodeError,
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+    ):
         app.add_exception_handler(kind, answer)
 
 

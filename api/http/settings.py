@@ -27,6 +27,7 @@ class Settings(BaseModel):
     max_plays        games that people play by hand at the same time
     play_idle_s      how long such a game waits for the person's next move
     max_streams      event streams that are open at the same time
+    max_streams_each  those of one caller: a token or a session, from one address
     max_body_bytes   the longest body of a request
     log_format       "console" or "json"
     soft_disk_bytes  with less free space than this nothing new is started
@@ -39,6 +40,7 @@ class Settings(BaseModel):
                      after one end more the training has failed
     trainer          the program that trains a population, without its arguments
     checker          the program that checks a config against its game
+    match_checker    the program that checks whether a match can be played
     player           the program that plays a match
     sitting          the program that plays one game against a person
     replayer         the program that plays a stored game again
@@ -55,7 +57,8 @@ class Settings(BaseModel):
     max_evaluations: Annotated[int, Field(ge=1)] = 1
     max_plays: Annotated[int, Field(ge=1)] = 4
     play_idle_s: Positive = 1800.0
-    max_streams: Annotated[int, Field(ge=1)] = 20
+    max_streams: Annotated[int, Field(ge=1)] = 60
+    max_streams_each: Annotated[int, Field(ge=1)] = 12
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1 << 20
     log_format: str = Field("console", pattern="^(console|json)$")
     soft_disk_bytes: Annotated[int, Field(ge=0)] = 5 * 10**9
@@ -67,6 +70,7 @@ class Settings(BaseModel):
     max_restarts: Annotated[int, Field(ge=0)] = 5
     trainer: tuple[str, ...] = (*_PYTHON, "arena.programs.cli")
     checker: tuple[str, ...] = (*_PYTHON, "arena.programs.config_check")
+    match_checker: tuple[str, ...] = (*_PYTHON, "arena.programs.match_check")
     player: tuple[str, ...] = (*_PYTHON, "arena.programs.match")
     sitting: tuple[str, ...] = (*_PYTHON, "arena.programs.play")
     replayer: tuple[str, ...] = (*_PYTHON, "arena.programs.replay")

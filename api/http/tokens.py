@@ -6,6 +6,7 @@ it for a cookie.
 
 import hashlib
 import hmac
+import json
 import os
 import secrets
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from pbt.errors import PbtError
+from pbt.files import write_whole
 
 Level = Literal["none", "viewer", "admin"]
 RANK: dict[Level, int] = {"none": 0, "viewer": 1, "admin": 2}
@@ -60,7 +62,8 @@ def _read(path: Path) -> str:
 class Tokens:
     """The two tokens of a service, its codes and its cookies.
 
-    Codes are kept in memory only. Cookies are signed, so they stay valid when the service restarts.
+    Codes are kept in memory only. Cookies are signed, so they stay valid when the service restarts;
+    those that were ended by a logout are kept in a file until they would have ended.
 
     cookie  the name of its cookies; the plain name COOKIE is accepted, too
     """
@@ -74,6 +77,9 @@ class Tokens:
         self.cookie = f"{COOKIE}_{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]}"
         self._key = read_or_make(folder / "cookie.key").encode()
         self._clock = clock
+        self._ended_file = folder / "ended_sessions.json"
+        self._ended = _read_ended(self._ended_file)
+        self._locked_out = set[str]()
         self._codes: dict[bytes, tuple[Level, float]] = {}
 
     def level(self, token: str) -> Level:
@@ -111,13 +117,43 @@ class Tokens:
             self._sign(claim).encode(), signature.encode("utf-8", "replace")
         ):
             return "none"
-        level, until, _ = claim.split(".")
-        if float(until) <= self._clock():
+        level, until, number = claim.split(".")
+        if float(until) <= self._clock() or number in self._ended:
             return "none"
         return "admin" if level == "admin" else "viewer"
 
+    def end_session(self, cookie: str, caller: str) -> None:
+        """The cookie gives nothing any more, also after a restart; its streams end."""
+        if self.cookie_level(cookie) == "none":
+            return
+        _, until, number, _ = cookie.split(".")
+        now = self._clock()
+        kept = {one: end for one, end in self._ended.items() if end > now}
+        self._ended = {**kept, number: float(until)}
+        self._locked_out.add(caller.partition(" ")[0])
+        write_whole(self._ended_file, json.dumps(self._ended))
+        self._ended_file.chmod(0o600)
+
+    def locked_out(self, caller: str) -> bool:
+        """Whether the caller's session was ended while it had streams open."""
+        return caller.partition(" ")[0] in self._locked_out
+
     def _sign(self, claim: str) -> str:
         return hmac.new(self._key, claim.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def caller_name(secret: str, address: str) -> str:
+    """A name for what sends a token or a cookie from an address, which does not tell the secret."""
+    return f"{_digest(secret).hex()[:16]} {address}"
+
+
+def _read_ended(path: Path) -> dict[str, float]:
+    """Number of each session that was ended -> when it would have ended by itself."""
+    try:
+        ended: dict[str, float] = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return ended
 
 
 def _digest(secret: str) -> bytes:

@@ -74,7 +74,8 @@ class MemberStatus(BaseModel):
     name             its name
     frames           that it has trained
     lag              mean lag of its newest update, in versions
-    state            "learning", "finished" or "failed"
+    state            "learning", "finished" or "failed"; "paused" or "stopped" where its population
+                     is at rest
     ranked           the number that PBT ranks, in the status's `ranked_by`; null before any game
                      counts
     updates          optimiser steps that were taken since the population began
@@ -174,6 +175,14 @@ class OperationBody(BaseModel):
     problem: str | None
 
 
+def member_state(population: str, member: str) -> str:
+    """The state of a member; its trainer's last report does not know that it has ended."""
+    at_rest = population in ("created", "stopped", "failed", "finished", "interrupted", "deleting")
+    if member != "learning" or not (at_rest or population == "paused"):
+        return member
+    return "paused" if population == "paused" else "stopped"
+
+
 def population_body(
     row: Supervised, status: RunStatus | None, config: dict[str, Any] | None = None, **more: Any
 ) -> PopulationBody:
@@ -183,7 +192,10 @@ def population_body(
     more    `last_checkpoint` and `last_log_lines`, for one that is shown alone
     """
     rows = () if status is None else status.members
-    members = [MemberStatus(**asdict(member)) for member in rows]
+    members = [
+        MemberStatus(**{**asdict(member), "state": member_state(row.state, member.state)})
+        for member in rows
+    ]
     spec = PopulationSpec(desired=row.desired, pending_edits=list(row.overrides), config=config)
     shown = PopulationStatus(
         state=row.state,

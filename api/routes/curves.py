@@ -1,5 +1,6 @@
 """Training curves of a population over frames, reduced to few points for drawing."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -17,6 +18,9 @@ from arena.data.curves import Points, curves_stamp
 from arena.league.populations import find_population
 
 router = APIRouter(prefix="/v1/populations/{name}", tags=["members"])
+
+NOT_AT_FIRST = ("frames_per_s", "lag_mean")
+"""Curves that every training gets, but not with its first point."""
 
 
 class Curve(BaseModel):
@@ -85,6 +89,7 @@ def curves(
         existing, points_of = here.curves.read(
             folder, chosen, None if member is None else [member], first, last
         )
+        _refuse_unknown(chosen, existing)
         curves_of = {
             each: {
                 key: to_curve(curve, points, times)
@@ -101,6 +106,18 @@ def curves(
         )
 
     return tagged(curves_stamp(folder), if_none_match, body)
+
+
+def _refuse_unknown(chosen: set[str] | None, existing: Sequence[str]) -> None:
+    """Raises: Problem for names of curves that do not exist, once there are curves."""
+    known = {"", *existing, *NOT_AT_FIRST}
+    unknown = sorted((chosen or set()) - known) if existing else []
+    if unknown:
+        raise Problem(
+            "invalid",
+            f"no curves {', '.join(unknown)}; there are: {', '.join(existing)}",
+            [("keys", f"{name}: no such curve") for name in unknown],
+        )
 
 
 def _check_range(first: int, last: int | None) -> None:

@@ -25,7 +25,7 @@ from arena.league.supervised import PreconditionError, Supervised, get_supervise
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, takes_live, with_objective
 from pbt.config.schema import RunConfig
-from pbt.errors import ConfigError, PbtError
+from pbt.errors import ConfigError
 
 CHECK_TIMEOUT_S = 60.0
 SHAPING = "learning.shaping."
@@ -132,7 +132,11 @@ def config_table(here: Context, name: str) -> dict[str, Any]:
     except FileNotFoundError:
         return stored_config(here.league, name)
     except ValueError as error:
-        raise PbtError(f"{path}: damaged ({error})") from error
+        raise Problem(
+            "not-ready",
+            f"config.json of population {name!r} is damaged ({error}); its next start takes the "
+            "config of its newest checkpoint; without one, restore the file",
+        ) from error
     return table
 
 

@@ -1,14 +1,18 @@
 """Evaluations: matches that the service plays on request, as `arena match` does."""
 
+import json
+import subprocess
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
-from api.context import Changing, Here
+from api.context import Changing, Context, Here
+from api.http.problems import Problem
 from api.routes.bodies import Body
-from arena.league.idempotency import Answer
+from arena.league.idempotency import Answer, Keyed
 from arena.league.match_requests import (
     MatchRequest,
     RequestedMatch,
@@ -26,6 +30,7 @@ router = APIRouter(prefix="/v1/evaluations", tags=["evaluations"])
 PLAYER = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(/[A-Za-z0-9_-]{1,64})?(@[A-Za-z0-9._]{1,32})?$"
 ENV = r"^[A-Za-z0-9_]{1,64}(:[A-Za-z0-9_]{1,64})?$"
 MAX_ELO = 1000.0
+CHECK_TIMEOUT_S = 60.0
 State = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
 EvaluationId = Annotated[int, Path(ge=1, lt=2**53)]
 Elo = Annotated[float, Field(ge=-MAX_ELO, le=MAX_ELO, allow_inf_nan=False)]
@@ -169,8 +174,8 @@ class EvaluationList(BaseModel):
 def create_evaluation(change: Changing, body: NewEvaluationBody) -> Response:
     """Request a match between players of the league.
 
-    The names of the players are resolved when the match begins; a name without a player makes it
-    FAILED.
+    A match that cannot be played is refused: a name without a player, players of different games,
+    more or fewer than the game seats, lost weights. Names are resolved again when it begins.
     """
     sprt = None if body.sprt is None else (body.sprt.elo0, body.sprt.elo1)
     requested = RequestedMatch(
@@ -183,10 +188,31 @@ def create_evaluation(change: Changing, body: NewEvaluationBody) -> Response:
         body.objective,
         body.fresh,
     )
-    return change.once(
-        body.model_dump(mode="json"),
-        lambda keyed: ask_for_match(change.here.league, requested, keyed, _accepted),
-    )
+
+    def act(keyed: Keyed | None) -> Answer:
+        _refuse_impossible(change.here, requested)
+        return ask_for_match(change.here.league, requested, keyed, _accepted)
+
+    return change.once(body.model_dump(mode="json"), act)
+
+
+def _refuse_impossible(here: Context, requested: RequestedMatch) -> None:
+    """Raises: Problem for a match that cannot be played."""
+    command = [*here.settings.match_checker, str(here.settings.data)]
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(asdict(requested)),
+            capture_output=True,
+            text=True,
+            timeout=CHECK_TIMEOUT_S,
+            check=True,
+        )
+        problem = json.loads(done.stdout.splitlines()[-1])["problem"]
+    except (subprocess.SubprocessError, ValueError, IndexError) as error:
+        problem = f"the match could not be checked ({error}); try `arena match` by hand"
+    if problem is not None:
+        raise Problem("invalid", problem, [("/players", problem)])
 
 
 @router.get("", operation_id="listEvaluations", response_model=EvaluationList)

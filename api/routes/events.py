@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from api.context import Context, Here
@@ -33,6 +33,7 @@ class Stream:
     lost        events between that and the client's last number are not kept any more
     topics      which topics it carries; empty: all
     population  which population it is about; None: all
+    caller      which caller it belongs to; it ends when that one may not read any more
     """
 
     here: Context
@@ -40,9 +41,16 @@ class Stream:
     lost: bool
     topics: tuple[str, ...]
     population: str | None
+    caller: str
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more may be told: the service stops, or the caller was locked out."""
+        return self.here.closing.is_set() or self.here.tokens.locked_out(self.caller)
 
 
 def open_stream(
+    request: Request,
     here: Here,
     topics: Annotated[
         str | None,
@@ -70,20 +78,17 @@ def open_stream(
             f"topics: {unknown}; there are: {', '.join(TOPICS)}",
             [("topics", "unknown topic")],
         )
-    if not here.streams.acquire(blocking=False):
-        raise Problem(
-            "too-many-requests",
-            f"{here.settings.max_streams} streams are open already",
-            headers={"retry-after": "5"},
-        )
+    caller: str = request.state.caller
+    here.streams.open(caller)
     here.observed.streams.inc()
     try:
         last = last_event_id if last_event_id is not None else after
         oldest, newest = event_bounds(here.league)
         lost = last is not None and not oldest - 1 <= last <= newest
-        yield Stream(here, newest if last is None or lost else last, lost, chosen, population)
+        begin = newest if last is None or lost else last
+        yield Stream(here, begin, lost, chosen, population, caller)
     finally:
-        here.streams.release()
+        here.streams.close(caller)
         here.observed.streams.dec()
 
 
@@ -98,7 +103,7 @@ async def stream(opened: Annotated[Stream, Depends(open_stream)]) -> AsyncIterat
         yield ServerSentEvent(event="resync", id=str(after), retry=RETRY_MS, data={"newest": after})
     else:
         yield ServerSentEvent(comment="open", retry=RETRY_MS)
-    while True:
+    while not opened.ended:
         events, after = await asyncio.to_thread(
             events_after, opened.here.league, after, AT_ONCE, opened.topics, opened.population
         )

@@ -61,6 +61,7 @@ def unready(here: Context) -> list[str]:
         reasons.append(f"the supervisor has not looked for {here.supervisor.late_s:.0f} s")
     if here.supervisor.disk == "hard":
         reasons.append("too little free space")
-    if not here.supervisor.writable:
-        reasons.append("the league takes no rows")
+    if (refusal := here.supervisor.refusal) is not None:
+        told = refusal.removeprefix(f"league {here.league.path}: ")
+        reasons.append(f"the league takes no rows: {told}")
     return reasons

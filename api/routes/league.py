@@ -245,10 +245,13 @@ def get_weights(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID
     """The safetensors file. Ranges are served, so that an interrupted download can go on."""
     stored = _snapshot(here, snapshot_id)
     path = here.paths(stored.population).snapshots / f"{snapshot_id}.safetensors"
-    if stored.weights_removed or not here.holds(path):
+    if stored.weights_removed:
         raise Problem(
             "gone", f"the weights of snapshot {snapshot_id[:12]} were removed; its games stay"
         )
+    if not here.holds(path):
+        lost = f"the weights of snapshot {snapshot_id[:12]} are lost: their file is not there"
+        raise Problem("gone", f"{lost}; restore it from a backup; its games stay")
     return FileResponse(
         path, media_type="application/octet-stream", filename=f"{snapshot_id[:12]}.safetensors"
     )

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -190,8 +190,7 @@ def edit_population(change: ChangingPopulation, body: PatchBody) -> Response:
         sentences = effects(row.state, before, after, status)
 
         def render(changed: Supervised) -> Answer:
-            shown = population_body(changed, None, config=after.model_dump(mode="json"))
-            shown.effects = sentences
+            shown = full(change.here, changed, sentences)
             return Answer(200, None, shown.model_dump_json())
 
         return Decided(words, render)
@@ -215,16 +214,25 @@ def get_logs(
 # --- shown ----------------------------------------------------------------------------------------
 
 
-def full(here: Context, row: Supervised) -> PopulationBody:
+def full(here: Context, row: Supervised, effects: Sequence[str] = ()) -> PopulationBody:
+    """The body of one population that is shown alone. effects: of the edit that it answers."""
     paths = here.paths(row.name)
     folders = checkpoint_folders(paths.checkpoints)
-    return population_body(
+    config, damage = None, []
+    try:
+        config = config_table(here, row.name)
+    except Problem as problem:
+        damage = [problem.detail]
+    body = population_body(
         row,
         newest_status(paths),
-        config=config_table(here, row.name),
+        config=config,
         last_checkpoint=folders[-1].name if folders else None,
         last_log_lines=tail(paths.logs / LOG_NAME, LAST_LOG_LINES),
     )
+    body.status.warnings += damage
+    body.effects = list(effects)
+    return body
 
 
 def encode_cursor(place: list[Any]) -> str:

@@ -62,7 +62,7 @@ def session(request: Request) -> SessionBody:
 
 
 @router.post("", operation_id="logIn", status_code=204)
-def log_in(here: Here, body: CodeBody) -> Response:
+def log_in(here: Here, request: Request, body: CodeBody) -> Response:
     """Swap a code for a cookie, which only this site's own pages send."""
     level = here.tokens.redeem(body.code)
     if level == "none":
@@ -78,14 +78,19 @@ def log_in(here: Here, body: CodeBody) -> Response:
         path="/",
         httponly=True,
         samesite="strict",
+        # Behind a TLS proxy of this machine, which says so in X-Forwarded-Proto.
+        secure=request.url.scheme == "https",
     )
     return answer
 
 
 @router.delete("", operation_id="logOut", status_code=204)
-def log_out(here: Here) -> Response:
-    """Delete the cookie."""
+def log_out(here: Here, request: Request) -> Response:
+    """End the session: the cookie is deleted, and is worth nothing any more; its streams end."""
     answer = Response(status_code=204)
+    for name in (here.tokens.cookie, COOKIE):
+        if name in request.cookies:
+            here.tokens.end_session(request.cookies[name], request.state.caller)
     for name in (here.tokens.cookie, COOKIE):
         answer.delete_cookie(name, path="/", httponly=True, samesite="strict")
     return answer

@@ -261,14 +261,15 @@ def _ask(data: Path | None, name: str, kind: str, as_json: bool, *, wait: bool) 
         client.call("DELETE", path) if kind == "delete" else client.call("POST", f"{path}/{kind}")
     )
     deadline = time.monotonic() + WAIT_TIMEOUT_S
-    queued = False
-    while wait and operation["state"] not in ENDED and not queued and time.monotonic() < deadline:
+    waits_for = ""
+    while wait and operation["state"] not in ENDED and not waits_for:
+        if time.monotonic() > deadline:
+            break
         time.sleep(POLL_S)
         operation = client.call("GET", f"/v1/operations/{operation['id']}")
-        # A population may wait in the queue for days, so the command does not wait with it.
-        queued = (
-            kind in ("start", "resume") and client.call("GET", path)["status"]["state"] == "queued"
-        )
+        if kind in ("start", "resume"):
+            # It may wait for days, so the command does not wait with it.
+            waits_for = _waits_for(client.call("GET", path)["status"])
     if as_json:
         print_json(operation)
     if operation["state"] == "FAILED":
@@ -277,8 +278,15 @@ def _ask(data: Path | None, name: str, kind: str, as_json: bool, *, wait: bool) 
             f"{name}` has more"
         )
     if not as_json:
-        words = "queued until another one stops" if queued else operation["state"].lower()
+        words = waits_for or operation["state"].lower()
         say(f"population {name!r}: {kind} {words}")
+
+
+def _waits_for(status: Any) -> str:
+    """What a start waits for that may take for ever, in words; "" for nothing of the kind."""
+    if status["state"] == "queued":
+        return "queued until another one stops"
+    return str(status["message"]) if status["reason"] == "held" else ""
 
 
 def _assignment(word: str) -> tuple[str, Any]:

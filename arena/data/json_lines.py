@@ -42,7 +42,7 @@ def damaged_line(path: Path, number: int, line: bytes) -> PbtError:
 
 def open_to_append(path: Path) -> FileIO:
     """The file, behind its last whole line; the file and its folder are made if necessary."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
     if path.exists():
         cut_torn_tail(path)
     return path.open("ab", buffering=0)

@@ -25,7 +25,7 @@ def log_to(folder: Path, population: str, incarnation: int) -> None:
     ) -> MutableMapping[str, Any]:
         return {**event, "population": population}
 
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     handler = logging.FileHandler(folder / FILE.format(incarnation), encoding="utf-8", delay=True)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

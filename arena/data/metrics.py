@@ -248,7 +248,8 @@ class _EventFiles:
 
             t = self._clock()
             folder = self._folder / member
-            folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(exist_ok=True)
+            folder.mkdir(exist_ok=True)
             file = (folder / f"events.out.tfevents.{int(t):010d}.{self._incarnation:06d}").open(
                 "ab"
             )

@@ -2,6 +2,7 @@
 
 arena-data/
     league.db                     results of all populations
+    identity                      a random number that the league has, too
     matches.lock                  locked by the processes that play matches
     imported/                     snapshots from other leagues: NAME.json, weights/
     logs/                         crashes of the command line

@@ -4,9 +4,12 @@ The file can be left over from a service that is gone; it is true while its proc
 Needs no torch.
 """
 
+import fcntl
 import json
 import os
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -75,3 +78,32 @@ def read_token(data: Path) -> str | None:
 
 def _path(data: Path) -> Path:
     return service_folder(data) / "service.json"
+
+
+@contextmanager
+def serving_identity(identity: int, data: Path) -> Iterator[str | None]:
+    """While a service runs for a data directory of this identity, on this machine and account.
+
+    Yields in words which other one is a copy of it, None when there is none. Each would go on
+    alone, and what they store never comes together.
+    """
+    base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    folder = base / f"pbt-arena-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / f"{identity:08x}"
+    if folder.stat().st_uid != os.getuid():
+        yield None
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = os.pread(descriptor, 4096, 0).decode(errors="replace")
+            yield f"{data} is a copy: another service runs for {other}, with the same identity"
+        else:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{data} (process {os.getpid()})".encode(), 0)
+            yield None
+    finally:
+        os.close(descriptor)

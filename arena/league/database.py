@@ -1,11 +1,12 @@
 """Access to the league: one SQLite file in WAL mode, shared by all processes of a data directory.
 
-No other module opens the file. A writer takes the write lock when it begins (BEGIN IMMEDIATE), so
-two writers wait for each other instead of failing half-way; readers never wait. With
-`synchronous=FULL`, a commit is on the disk before it is acknowledged, so a power failure loses no
-more than a killed process does.
+No other module opens the file, but `identity`, which tells whether it is the same one as before. A
+writer takes the write lock when it begins (BEGIN IMMEDIATE), so two writers wait for each other
+instead of failing half-way; readers never wait. With `synchronous=FULL`, a commit is on the disk
+before it is acknowledged, so a power failure loses no more than a killed process does.
 """
 
+import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self, cast
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -28,12 +30,24 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from arena.data.lock import check_locks
+from arena.league.identity import (
+    Place,
+    agree,
+    folder_identity,
+    identity_file,
+    stored_identity,
+)
 from arena.league.migrate import ensure_schema, refuse_other_schema
 from arena.league.pair_totals import PairTotals
 from pbt.errors import PbtError
 
 BUSY_TIMEOUT_MS = 15_000
 KEPT_CONNECTIONS = 4
+MOST_WORDS = 300
+
+
+class LeagueError(PbtError):
+    """The league cannot be used now: it is damaged, locked, full, or not there any more."""
 
 
 class NoLeagueError(PbtError):
@@ -55,6 +69,7 @@ class League:
     def __init__(self, path: Path, engine: Engine, *, read_only: bool) -> None:
         self.path, self.read_only, self._engine = path, read_only, engine
         self.pair_totals = PairTotals()
+        self._place: Place | None = None
         self._kept: Connection | None = None
         self._reading = _Reading()
 
@@ -68,6 +83,7 @@ class League:
         if self._reading.now is not None:
             yield self._reading.now
             return
+        self.refuse_if_away()
         with self._named_errors(), self._engine.connect() as connection:
             # BEGIN and ROLLBACK go to SQLite directly: SQLAlchemy takes longer for each of them
             # than many reads take.
@@ -88,6 +104,7 @@ class League:
         """
         if self.read_only:
             raise PbtError(f"league {self.path} is open for reading only")
+        self.refuse_if_away()
         with self._named_errors(), self._engine.connect() as connection, immediate(connection):
             yield connection
 
@@ -97,6 +114,43 @@ class League:
         It serves callers that commit repeatedly. Raises: sqlalchemy's DBAPIError.
         """
         return self._engine.connect()
+
+    def refuse_if_away(self) -> int:
+        """Returns how often the league has come back in another file since it was opened.
+
+        Connections that were taken before it came back belong to the old file.
+        Raises: LeagueError while another file, or none, is where the league was opened. Nothing
+        may be written then: it would be lost, or split the league in two.
+        """
+        if self._place is None:
+            return 0
+        if (problem := self._place.look(self._reopen)) is not None:
+            raise LeagueError(f"league {self.path}: {problem}")
+        return self._place.returns
+
+    @property
+    def identity(self) -> int | None:
+        """The identity of the league and its folder; None for one that is open for reading."""
+        return None if self._place is None else self._place.identity
+
+    def _reopen(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+        self._engine.dispose()
+        self.keep_files()
+
+    def identify(self) -> None:
+        """Gives the league and its folder one identity, unless they have it.
+
+        Raises: PbtError when they have different ones.
+        """
+        with self.read() as connection:
+            identity = stored_identity(connection)
+        if not identity or identity != folder_identity(self.path.parent):
+            with self.write() as connection:
+                identity = agree(self.path, stored_identity(connection))
+                connection.exec_driver_sql(f"PRAGMA user_version={identity}")
+        self._place = Place(self.path, identity)
 
     def keep_files(self) -> None:
         """Holds an idle connection until the league is closed.
@@ -129,7 +183,13 @@ class League:
                 f"; SQLite writes to the folder {self.path.parent} even when it only reads: "
                 "expected a folder you may write to; copy the league to one"
             ) * ("readonly" in str(cause))
-            raise PbtError(f"league {self.path}: {cause}{hint}") from error
+            told = str(cause)[:MOST_WORDS]
+            raise LeagueError(f"league {self.path}: {told}{hint}") from error
+        except (json.JSONDecodeError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise LeagueError(
+                f"league {self.path}: damaged, a row cannot be read ({error}); `arena doctor` and "
+                "`arena verify` say more; restore a backup"
+            ) from error
 
 
 class _Reading(threading.local):
@@ -200,14 +260,7 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
             "data directory with --data"
         )
     if not read_only:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PbtError(
-                f"league {path}: its folder cannot be made: {error}; name another data "
-                "directory with --data"
-            ) from error
-        check_locks(path.parent)
+        _make_file(path)
     league = League(path, _engine(path, read_only), read_only=read_only)
     try:
         with league._named_errors():
@@ -216,10 +269,34 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
             else:
                 ensure_schema(league._engine, path)
                 league.keep_files()
+                league.identify()
     except BaseException:
         league.close()
         raise
     return league
+
+
+def _make_file(path: Path) -> None:
+    """Makes an empty league file where none was. SQLite is told to make none.
+
+    Raises: LeagueError where there was one before, NoLocksError where the file system keeps no
+    locks, PbtError when the folder cannot be made.
+    """
+    if path.exists():
+        return check_locks(path.parent)
+    if (identity := folder_identity(path.parent)) is not None:
+        raise LeagueError(
+            f"league {path}: it is gone, but its folder has the identity {identity:08x} of one "
+            f"that was there; put it back, or remove {identity_file(path.parent)} to begin anew"
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        check_locks(path.parent)
+        path.touch()
+    except OSError as error:
+        raise PbtError(
+            f"league {path}: it cannot be made: {error}; name another data directory with --data"
+        ) from error
 
 
 def upgrade_league(path: Path) -> None:
@@ -232,7 +309,7 @@ def upgrade_league(path: Path) -> None:
 
 
 def _engine(path: Path, read_only: bool) -> Engine:
-    uri = path.absolute().as_uri() + ("?mode=ro" if read_only else "?mode=rwc")
+    uri = path.absolute().as_uri() + ("?mode=ro" if read_only else "?mode=rw")
 
     def connect() -> sqlite3.Connection:
         # With isolation_level None, the driver begins no transaction by itself; this module begins

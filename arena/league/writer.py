@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from arena.league.chain import chain_head
 from arena.league.compaction import Folding
-from arena.league.database import League, immediate
+from arena.league.database import League, LeagueError, immediate
 from arena.league.entries import Entry, Told, entry
 from arena.league.matches import Match
 from arena.league.populations import Incarnation
@@ -70,6 +70,7 @@ class LeagueWriter:
         self._wake = threading.Event()
         self._stop_retrying = threading.Event()
         self._connection: Connection | None = None
+        self._returns = 0
         self._thread = threading.Thread(target=self._run, name="league-writer", daemon=True)
         self._thread.start()
 
@@ -220,7 +221,7 @@ class LeagueWriter:
         assert self._folding is not None
         try:
             self._folding.step(self._connected())
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, LeagueError) as error:
             self._disconnect()
             self._tell(f"folding old games: {_words(error)}")
 
@@ -233,7 +234,7 @@ class LeagueWriter:
         while True:
             try:
                 action()
-            except OperationalError as error:
+            except (OperationalError, LeagueError) as error:
                 self._disconnect()
                 self._tell(_words(error))
             else:
@@ -251,6 +252,9 @@ class LeagueWriter:
             self._on_trouble(trouble)
 
     def _connected(self) -> Connection:
+        if (returns := self._league.refuse_if_away()) != self._returns:
+            self._disconnect()
+            self._returns = returns
         if self._connection is None:
             self._connection = self._league.connect()
         return self._connection
@@ -262,4 +266,6 @@ class LeagueWriter:
 
 
 def _words(error: Exception) -> str:
-    return str(error.orig) if isinstance(error, DBAPIError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, DBAPIError):
+        return str(error.orig)
+    return str(error) if isinstance(error, LeagueError) else f"{type(error).__name__}: {error}"

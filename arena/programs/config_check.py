@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pbt.config.load import config_from_table
+from pbt.config.schema import RunConfig
 from pbt.config.semantics import check_against_game, member_roles
 from pbt.envs import registry
 from pbt.envs.contract import declared_objective
@@ -67,6 +68,7 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
         return ConfigFindings((f"env.options: the game does not take these: {error}",))
     try:
         check_against_game(config, game, SOURCE)
+        _check_devices(config)
         roles = tuple(member_roles(config, [role.name for role in game.roles]).items())
         declared = declared_objective(spec, game)
         objective = chosen_objective(config.env.objective, declared, len(game.seat_roles))
@@ -81,6 +83,15 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
         return ConfigFindings(error.problems)
     finally:
         game.close()
+
+
+def _check_devices(config: RunConfig) -> None:
+    """Raises: ConfigError for a device that this machine lacks. Only a named one loads torch."""
+    if {config.runtime.inference_device, config.runtime.learner_device} <= {"auto", "cpu"}:
+        return
+    from pbt.runtime.devices import check_devices
+
+    check_devices(config, SOURCE)
 
 
 def main() -> None:

@@ -47,7 +47,8 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     aside = folder / f".{target.name}.partial"
     try:
         shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
+        folder.mkdir(exist_ok=True)
+        aside.mkdir()
         hashes = {}
         for name, content in _contents(checkpoint):
             write_synced(aside / name, content)

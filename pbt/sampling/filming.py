@@ -142,7 +142,7 @@ class GameFilmer:
         from pbt.film.picture import Painter
         from pbt.film.video import SMALL, VideoWriter
 
-        self._folder.path.mkdir(parents=True, exist_ok=True)
+        self._folder.path.mkdir(exist_ok=True)
         eyes, pace = Eyes(self._spec.name, table.game), pace_of(self._spec.tics_per_s, None)
         painter = Painter(
             len(eyes.seats), eyes.height, eyes.width, max(1, round(TILE_HEIGHT / eyes.height))

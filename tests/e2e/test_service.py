@@ -385,3 +385,32 @@ def test_a_stopped_trainer_of_a_killed_service_is_ended(served: Training) -> Non
     served.start()
     wait(lambda: served.holder not in (None, trainer), 120, served.log)
     wait(lambda: served.state("first") == "running", RESUMED_S, served.log)
+
+
+def test_a_data_directory_that_is_moved_away_splits_nothing(
+    served: Training, tmp_path: Path
+) -> None:
+    """Service and trainer notice, wait, and go on when it is back: nothing is at the old place."""
+    made = {"name": "first", "config": CONFIG, "start": True}
+    served.call("POST", "/v1/populations", made)
+    served.wait_trains(20)
+    pid, away = served.trainer(), tmp_path / "away"
+    (tmp_path / "data").rename(away)
+    token = {"authorization": f"Bearer {(away / 'service/admin.token').read_text().strip()}"}
+
+    def ready() -> int:
+        return httpx2.get(f"{served.url}/readyz", timeout=30).status_code
+
+    wait(lambda: ready() == 503, 10, served.log)
+    told = httpx2.get(f"{served.url}/v1/populations/first", headers=token, timeout=30)
+    assert (told.status_code, "put it back" in told.text) == (503, True)
+    start = f"{served.url}/v1/populations/first/start"
+    assert httpx2.post(start, headers=token, timeout=30).status_code == 503
+    time.sleep(3)  # a status, a commit and a checkpoint are due
+    assert not (tmp_path / "data").exists() and psutil.pid_exists(pid)
+    away.rename(tmp_path / "data")
+    wait(lambda: ready() == 200, 10, served.log)
+    served.wait_trains(served.games())
+    assert served.trainer() == pid
+    assert served.stop() == 0
+    served.arena("verify", "first")

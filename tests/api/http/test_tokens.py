@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from api.http.tokens import CODE_VALID_S, SESSION_VALID_S, Tokens, read_or_make
+from api.http.tokens import (
+    CODE_VALID_S,
+    SESSION_VALID_S,
+    Tokens,
+    caller_name,
+    read_or_make,
+)
 from pbt.errors import PbtError
 
 
@@ -88,3 +94,15 @@ def test_a_cookie_is_believed_by_its_signature_and_until_its_day(tmp_path: Path)
     assert {tokens.cookie_level(text) for text in forged} == {"none"}
     clock.now += SESSION_VALID_S
     assert tokens.cookie_level(cookie) == "none"
+
+
+def test_a_session_that_was_ended_stays_ended(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path)
+    left, stays = tokens.new_cookie("admin"), tokens.new_cookie("viewer")
+    tokens.end_session(left, caller_name(left, "127.0.0.1"))
+    tokens.end_session("admin.99999999999.made.up", "x y")
+    assert tokens.locked_out(caller_name(left, "10.0.0.7"))
+    assert not tokens.locked_out(caller_name(stays, "127.0.0.1"))
+    for known in (tokens, Tokens(tmp_path)):
+        assert [known.cookie_level(cookie) for cookie in (left, stays)] == ["none", "viewer"]
+    assert (tmp_path / "ended_sessions.json").stat().st_mode & 0o777 == 0o600

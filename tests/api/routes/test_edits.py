@@ -132,3 +132,43 @@ def test_what_changes_nothing_waits_for_nothing(service: Service) -> None:
     assert told["spec"]["pending_edits"] == ["evaluation.share=0.5"]
     again = service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.5}})
     assert again["spec"]["pending_edits"] == ["evaluation.share=0.5"]
+
+
+def test_an_edit_answers_what_a_look_answers(service: Service) -> None:
+    service.create("one", start=True)
+    service.wait_state("one", "running")
+    service.done(service.call("POST", "/v1/populations/one/pause"))
+    edited = service.call("PATCH", "/v1/populations/one", {"set": {"learning.gamma": 0.9}})
+    seen = service.call("GET", "/v1/populations/one")
+    assert edited == seen and seen["status"]["last_checkpoint"] and seen["status"]["members"]
+
+
+def test_states_of_members_agree_with_their_population(service: Service) -> None:
+    """What its trainer reported last says "learning" for ever."""
+    service.create("one", start=True)
+    service.wait_state("one", "running")
+
+    def state() -> str:
+        return str(service.call("GET", "/v1/populations/one")["status"]["members"][0]["state"])
+
+    assert state() == "learning"
+    service.done(service.call("POST", "/v1/populations/one/pause"))
+    assert state() == "paused"
+    service.done(service.call("POST", "/v1/populations/one/stop"))
+    assert state() == "stopped"
+
+
+def test_a_finished_population_is_not_wanted_running(service: Service) -> None:
+    service.create("one", {"finish_s": 0.1}, start=True)
+    assert service.wait_state("one", "finished")["spec"]["desired"] == "stopped"
+
+
+def test_a_damaged_config_file_is_told(service: Service) -> None:
+    service.create("one", start=True)
+    service.wait_state("one", "running")
+    service.done(service.call("POST", "/v1/populations/one/stop"))
+    (service.data / "populations/one/config.json").write_text("")
+    seen = service.call("GET", "/v1/populations/one")
+    assert seen["spec"]["config"] is None and "damaged" in seen["status"]["warnings"][-1]
+    refused = service.call("PATCH", "/v1/populations/one", {"set": {"learning.gamma": 0.9}}, 503)
+    assert "config.json" in refused["detail"]

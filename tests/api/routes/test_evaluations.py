@@ -4,13 +4,12 @@ of the process that plays them.
 
 import os
 import signal
-from itertools import product
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from api.reconcile.match_rules import MatchFacts, decide_match, state_after
 from api.reconcile.trainer_process import identity
 from arena.league.match_requests import get_match_request
 from arena.league.matches import seed_of_games
@@ -145,6 +144,17 @@ def test_what_contradicts_itself_is_refused(shared: Service) -> None:
     shared.call("POST", "/v1/evaluations/4711/cancel", status=404)
 
 
+def test_a_match_that_cannot_be_played_is_refused_when_it_is_asked_for(tmp_path: Path) -> None:
+    refuses = "import json; print(json.dumps({'problem': 'three players for two seats'}))"
+    with serving(tmp_path, match_checker=(sys.executable, "-c", refuses)) as service:
+        body = {"players": ["random", "random", "random"], "env": "connect_four"}
+        problem = service.call("POST", "/v1/evaluations", body, status=422)
+        assert problem["errors"] == [
+            {"pointer": "/players", "detail": "three players for two seats"}
+        ]
+        assert service.call("GET", "/v1/evaluations")["items"] == []
+
+
 def test_a_request_says_what_decides_and_whether_its_games_are_fresh(service: Service) -> None:
     made = seen(service, ask(service, "quick", objective="margin", fresh=True, seed=7))
     assert (made["objective"], made["fresh"], made["asked_seed"]) == ("margin", True, 7)
@@ -163,52 +173,3 @@ def test_a_repeated_request_is_one_match(service: Service) -> None:
         service.call("POST", "/v1/evaluations", body, **{"Idempotency-Key": "k"}) for _ in range(2)
     )
     assert first["id"] == again["id"] and len(service.call("GET", "/v1/evaluations")["items"]) == 1
-
-
-# --- the rules ------------------------------------------------------------------------------------
-
-EVERY = [
-    MatchFacts(*values)
-    for values in product(
-        (False, True),
-        (False, True),
-        (False, True),
-        (None, 1.0, 99.0),
-        (10.0,),
-        (0.0, 1.0),
-        (False, True),
-        ("ok", "soft", "hard"),
-    )
-]
-
-
-@pytest.mark.parametrize("running", [False, True])
-def test_every_case_has_a_decision_that_fits_it(running: bool) -> None:
-    for facts in (facts for facts in EVERY if facts.running == running):
-        action, state = (found := decide_match(facts)).action, found.state
-        assert (action in ("stop", "kill")) <= facts.running
-        if action == "start":
-            assert (
-                not (facts.running or facts.outside or facts.cancelled or facts.wait_s)
-                and facts.place
-                and facts.disk == "ok"
-            )
-        if action == "kill":
-            assert facts.asked_s is not None and facts.asked_s > facts.grace_s
-        if action == "stop":
-            assert facts.asked_s is None and (facts.cancelled or facts.disk == "hard")
-        assert (state == "STOPPED") == (facts.cancelled and not facts.running and not facts.outside)
-        assert state in (*OPEN, "STOPPED")
-
-
-def test_how_a_process_ended_decides_what_becomes_of_it() -> None:
-    assert state_after(0, cancelled=True, tries_left=False) == "SUCCEEDED"
-    assert {state_after(code, cancelled=False, tries_left=True) for code in (2, 4)} == {"FAILED"}
-    assert {state_after(code, cancelled=True, tries_left=True) for code in (130, -9, 1)} == {
-        "STOPPED"
-    }
-    assert state_after(130, cancelled=False, tries_left=False) == "PENDING"
-    assert [state_after(-9, cancelled=False, tries_left=left) for left in (True, False)] == [
-        "RUNNING",
-        "FAILED",
-    ]

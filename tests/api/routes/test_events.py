@@ -118,8 +118,34 @@ def test_no_more_streams_than_allowed_and_places_come_back(tmp_path: Path) -> No
                 httpx2.get(f"{url}/v1/events?topics=nonsense", headers=headers).status_code == 422
             )
         )
-        service.wait(lambda: service.app.state.context.streams._value == 2)
+        service.wait(lambda: service.app.state.context.streams._open.total() == 0)
         assert read(url, service.token("viewer"), 1, after=0)
+
+
+def test_one_caller_cannot_take_the_streams_of_all(tmp_path: Path) -> None:
+    with live(tmp_path, max_streams=3, max_streams_each=1) as (url, service):
+        viewer, admin = (
+            {"authorization": f"Bearer {service.token(level)}"} for level in ("viewer", "admin")
+        )
+        with httpx2.stream("GET", f"{url}/v1/events", headers=viewer) as first:
+            assert first.status_code == 200
+            refused = httpx2.get(f"{url}/v1/events", headers=viewer)
+            assert (refused.status_code, "of this caller" in refused.text) == (429, True)
+            with httpx2.stream("GET", f"{url}/v1/events", headers=admin) as other:
+                assert other.status_code == 200
+
+
+def test_streams_end_when_their_session_ends(tmp_path: Path) -> None:
+    with live(tmp_path) as (url, service):
+        code = service.call("POST", "/v1/session/codes", {"level": "viewer"})["code"]
+        said = httpx2.post(f"{url}/v1/session", json={"code": code}).headers["set-cookie"]
+        cookie = {"cookie": said.split(";")[0], "origin": url}
+        with httpx2.stream("GET", f"{url}/v1/events", headers=cookie, timeout=30) as stream:
+            assert stream.status_code == 200
+            assert httpx2.delete(f"{url}/v1/session", headers=cookie).status_code == 204
+            for _ in stream.iter_lines():
+                pass
+        assert httpx2.get(f"{url}/v1/populations", headers=cookie).status_code == 401
 
 
 def test_training_events_are_copied_once_whatever_is_deleted_between(tmp_path: Path) -> None:

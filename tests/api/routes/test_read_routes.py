@@ -236,6 +236,8 @@ def test_the_revision_changes_with_everything_a_rating_is_made_of(tmp_path: Path
 
 
 def test_curves(told: Service) -> None:
+    refused = get(told, "/v1/populations/demo/metrics?keys=entropy,entrpy", 422)
+    assert "entrpy" in refused["detail"] and "there are: " in refused["detail"]
     found = get(told, "/v1/populations/demo/metrics?points=4&keys=entropy&first=1000&last=2000")[
         "members"
     ]

@@ -18,6 +18,7 @@ OLDER = "0002"
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("older")
+    league_path(folder).touch()
     ensure_schema(
         _engine(league_path(folder), read_only=False), league_path(folder), SCRIPTS, OLDER
     )

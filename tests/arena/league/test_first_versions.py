@@ -28,6 +28,7 @@ STORED = {
 def older(path: Path) -> None:
     """A league of schema 0003 with a game of one seat for each of the cases."""
     path.parent.mkdir()
+    path.touch()
     engine = _engine(path, read_only=False)
     ensure_schema(engine, path, revision="0003")
     with engine.begin() as connection:

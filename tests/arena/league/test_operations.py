@@ -241,6 +241,7 @@ def test_a_league_of_before_gets_the_tables_and_keeps_its_rows(
 ) -> None:
     path = tmp_path / "old" / "league.db"
     path.parent.mkdir()
+    path.touch()
     engine = _engine(path, False)
     ensure_schema(engine, path, revision="0001")
     with engine.begin() as connection:

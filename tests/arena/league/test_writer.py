@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -71,6 +72,24 @@ def test_several_thousand_games_stay_in_order(started: Started) -> None:
             writer.game(game(number))
         writer.drain(DEADLINE_S)
     assert numbers(league) == list(range(3500))
+
+
+def test_rows_wait_while_the_folder_is_away(started: Started) -> None:
+    league, incarnation = started
+    folder, away = league.path.parent, league.path.parent.with_name("away")
+    told = list[str | None]()
+    with LeagueWriter(league, incarnation, on_trouble=told.append) as writer:
+        writer.game(game(0))
+        writer.drain(DEADLINE_S)
+        folder.rename(away)
+        writer.game(game(1))
+        with pytest.raises(PbtError, match="not there any more"):
+            writer.drain(0.5)
+        assert not folder.exists()
+        shutil.copytree(away, folder)
+        writer.drain(DEADLINE_S)
+        assert numbers(league) == [0, 1]
+    assert told[-1] is None and told[0] is not None and "put it back" in told[0]
 
 
 def test_rows_arrive_without_being_asked_for(started: Started) -> None:

@@ -271,7 +271,7 @@ def test_missing_weights_are_named(data: Path, tmp_path: Path) -> None:
     train(tmp_path, "gone", UNRATED)
     for path in population_paths(tmp_path, "gone").snapshots.iterdir():
         path.unlink()
-    with pytest.raises(SnapshotError, match="no such weights; retention or a person removed them"):
+    with pytest.raises(SnapshotError, match="lost: no such file; restore it"):
         load_player("gone/m0", tmp_path)
 
 

@@ -96,6 +96,7 @@ def test_a_resume_records_which_certificates_it_took_back(tmp_path: Path) -> Non
 def test_certificates_from_before_the_chain_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "older" / "league.db"
     path.parent.mkdir()
+    path.touch()
     engine = _engine(path, read_only=False)
     ensure_schema(engine, path, revision="0004")
     with engine.begin() as connection:
