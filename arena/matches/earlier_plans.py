@@ -1,7 +1,7 @@
 """A comparison that an earlier version began goes on by the rules of that time.
 
-All its runs are trained alike, so a key that the stored plan lacks keeps the value that held before
-the key existed, where the user does not set it.
+All its runs are trained alike, so a key that the user does not set keeps the value that it had when
+the comparison was begun, whatever the default is now.
 """
 
 import json
@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from arena.matches.compare import SIDES, Comparison, Contestant
-from pbt.config.load import HELD_BEFORE
+from pbt.config.dump import toml_value
+from pbt.config.load import config_from_table
+from pbt.config.values import Section
 from pbt.errors import PbtError
 
 
@@ -30,12 +32,25 @@ def as_begun(comparison: Comparison) -> Comparison:
 
 
 def _by_rules_of(contestant: Contestant, stored: dict[str, Any]) -> Contestant:
-    """The contestant with what held before, for keys that its stored config lacks."""
+    """The contestant with what held when it was begun, for keys that its own config leaves out.
+
+    Defaults change from version to version, and its runs go on by those that they began with.
+    """
     config, arguments = contestant.config, contestant.arguments
-    for section, key, value in HELD_BEFORE:
-        own = getattr(config, section)
-        is_open = getattr(own, key) == type(own).model_fields[key].default
-        if is_open and key not in stored[section] and getattr(own, key) != value:
-            config = config.model_copy(update={section: own.model_copy(update={key: value})})
-            arguments = (*arguments, "--set", f"{section}.{key}={value}")
+    before = config_from_table(stored, f"stored config {contestant.label}")
+    for section in type(config).model_fields:
+        own, held = getattr(config, section), getattr(before, section)
+        if not isinstance(own, Section):
+            continue
+        differing = {
+            key: getattr(held, key)
+            for key in type(own).model_fields
+            if key not in own.model_fields_set and getattr(own, key) != getattr(held, key)
+        }
+        # A value that is open (None) cannot be named, and stays as it is.
+        changed = {key: value for key, value in differing.items() if value is not None}
+        config = config.model_copy(update={section: own.model_copy(update=changed)})
+        for key in changed:
+            plain = held.model_dump(mode="json")[key]
+            arguments = (*arguments, "--set", f"{section}.{key}={toml_value(plain)}")
     return replace(contestant, config=config, arguments=arguments)

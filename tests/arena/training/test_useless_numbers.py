@@ -55,7 +55,7 @@ env = { name = "./count.py:make" }
 population = { members = 1 }
 model = { hidden = [8] }
 sampling = { environments = 8, rollout_steps = 8 }
-learning = { batch_steps = 128 }
+learning = { batch_steps = 128, epochs = 1, minibatches = 1 }
 pbt = { enabled = false }
 snapshots = { every_frames = 1024 }
 evaluation = { final_games = 4 }

@@ -254,7 +254,7 @@ def last_record_removed(data: Path) -> None:
 
 def games_reordered(data: Path) -> None:
     """Two games that went differently exchange everything but their keys."""
-    seats = "SELECT snapshot_id, place, returns FROM game_seats WHERE game_id = ? ORDER BY seat"
+    seats = "SELECT player_id, place, returns FROM game_seats WHERE game_id = ? ORDER BY seat"
     games = _in_rows(data, STANDING)
     second = games[-1]
     last = execute(data, seats, second)
