@@ -8,6 +8,7 @@ PbtError
 ├── EnvError             a game broke its contract, or raised
 │   ├── EnvNameError     a name that names no game
 │   ├── EnvOptionsError  env.options that the game does not take
+│   ├── EnvViewError     env.resize, env.grey or env.stack that the game does not take
 │   ├── NumberError      a number of a game that cannot be learned from
 │   └── EnvCrash         the process of a game's engine ended: the game is lost, the table goes on
 ├── SnapshotError        weights that are missing, damaged or of another shape
@@ -76,6 +77,12 @@ class EnvOptionsError(EnvError):
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("env.options: " + "; ".join(self.problems))
+
+
+class EnvViewError(EnvError):
+    """A way of seeing images (`env.resize`, `env.grey`, `env.stack`) that a game does not have."""
+
+    exit_code = 2
 
 
 class NumberError(EnvError):

@@ -149,10 +149,13 @@ def checked(
     table: Mapping[str, Any],
     source: str = "config",
     *,
+    new: bool = False,
     sets_objective: bool = False,
 ) -> tuple[RunConfig, list[tuple[str, str]]]:
     """The config and its (member, role) pairs. Raises: ConfigError with every problem.
 
+    new             the config is that of a new population: its networks are decided, and refused
+                    where they are too large
     sets_objective  the config's objective is new: the game's own stands where it names none, and
                     one that the game does not have is refused
 
@@ -161,8 +164,12 @@ def checked(
     config = config_from_table(table, source)
     report = _findings(here, config, source)
     refused = [report["refusal"]] if sets_objective and report["refusal"] else []
+    refused += report["too_large"] if new else []
     if problems := report["problems"] or refused:
         raise ConfigError(source, problems)
+    if new:
+        table = {**config.model_dump(mode="json"), "model": report["model"]}
+        config = config_from_table(table, source)
     if sets_objective:
         config = with_objective(config, report["objective"])
     return config, [(member, role) for member, role in report["roles"]]

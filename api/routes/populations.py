@@ -117,7 +117,7 @@ def create_population(
     here = change.here
 
     def new() -> NewPopulation:
-        config, roles = checked(here, body.config, sets_objective=True)
+        config, roles = checked(here, body.config, new=True, sets_objective=True)
         check_start_values(config, "config")
         return NewPopulation(
             body.name, config.env.name, config.model_dump(mode="json"), versions(), roles

@@ -17,6 +17,7 @@ from arena.league.populations import stored_config
 from arena.league.ratings import RatingTable, game_table, population_table
 from arena.league.results import rated_games
 from arena.league.summaries import list_populations
+from pbt.config.game_options import game_options
 from pbt.errors import ConfigError, PlayerError
 
 TableName = Annotated[
@@ -120,7 +121,7 @@ def tables_of(
     shown: list[PopulationTable | GameTable] = []
     for population in list_populations(league):
         config = stored_config(league, population.name)["env"]
-        first = games.pop(repr((config["name"], config["options"])), None) is not None
+        first = games.pop(repr((config["name"], game_options(config))), None) is not None
         if first or not everyone:
             shown.append(PopulationTable(population.name, everyone))
     return [*shown, *games.values()]

@@ -167,6 +167,7 @@ def _result_json(result: Any) -> dict[str, Any]:
             for member in progress.members
         ],
         "placement": result.status.placement,
+        "encoder": result.encoder or None,
         "stage_seconds": stage_seconds(result.status.processes),
         "rows": asdict(result.status.rows),
         "processes": [asdict(process) for process in result.status.processes],

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from arena.data.paths import IMPORTED
+from pbt.config.game_options import env_table
 from pbt.config.learning import ModelConfig
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
@@ -68,7 +69,7 @@ class SnapshotCard(BaseModel):
         Raises: ConfigError when the card contradicts itself.
         """
         table = {
-            "env": {"name": self.env_name, "options": self.env_options},
+            "env": env_table(self.env_name, self.env_options),
             "model": self.model.model_dump(mode="json"),
             "runtime": {"precision": self.precision},
             "evaluation": {"opening_plies": self.opening_plies},

@@ -16,6 +16,7 @@ from arena.league.database import League, insert_row
 from arena.league.rows import to_json
 from arena.league.schema import incarnations, members, populations
 from arena.league.superseding import CheckpointRows, supersede
+from pbt.config.game_options import game_options
 from pbt.errors import PlayerError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -98,7 +99,7 @@ def insert_population(connection: Connection, new: NewPopulation) -> int:
         populations,
         name=new.name,
         env_name=new.env,
-        env_options=to_json(new.config.get("env", {}).get("options", {})),
+        env_options=to_json(game_options(new.config.get("env", {}))),
         config=to_json(new.config),
         versions=to_json(new.versions),
         state="created",

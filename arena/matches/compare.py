@@ -125,10 +125,10 @@ def check(comparison: Comparison) -> EnvSpec:
     a, b = (comparison.contestants[side].config for side in SIDES)
     for side, seed in comparison.runs():
         check_population_name(comparison.population(side, seed))
-    if (a.env.name, a.env.options) != (b.env.name, b.env.options):
+    if (a.env.name, a.env.game_options) != (b.env.name, b.env.game_options):
         raise comparison.refused(
-            f"env: A plays {a.env.name} {a.env.options}, B plays {b.env.name} "
-            f"{b.env.options}; expected one game"
+            f"env: A plays {a.env.name} {a.env.game_options}, B plays {b.env.name} "
+            f"{b.env.game_options}; expected one game"
         )
     if a.model_dump(exclude={"seed", "description"}) == b.model_dump(
         exclude={"seed", "description"}
@@ -138,7 +138,7 @@ def check(comparison: Comparison) -> EnvSpec:
             "--set-a or --set-b"
         )
     spec = registry.spec(a.env.name, allow_files=True)
-    game = spec.make(**a.env.options)
+    game = spec.make(**a.env.game_options)
     seats, declared = len(game.seat_roles), declared_objective(spec, game)
     game.close()
     if seats > SEATS:
@@ -152,7 +152,7 @@ def check(comparison: Comparison) -> EnvSpec:
             f"env.objective: A counts in {own}, B in {other}; expected one objective, such as "
             f"--set env.objective={own}"
         )
-    return as_played(spec, a.env.options)
+    return as_played(spec, a.env.game_options)
 
 
 def read_kept(comparison: Comparison) -> Kept:

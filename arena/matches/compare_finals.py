@@ -120,7 +120,7 @@ def _total(
 
 def _seat_roles(comparison: Comparison, spec: EnvSpec) -> list[str]:
     """The role of each seat of the game."""
-    game = spec.make(**comparison.contestants["a"].config.env.options)
+    game = spec.make(**comparison.contestants["a"].config.env.game_options)
     roles = [game.roles[role].name for role in game.seat_roles]
     game.close()
     return roles

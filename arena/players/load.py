@@ -21,6 +21,7 @@ from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.envs.adapters.seating import flat_mask
 from pbt.envs.contract import EnvSpec, Role
 from pbt.envs.spaces import ActionCodec, ObservationCodec
+from pbt.envs.viewed_game import ViewedGame, own_roles
 from pbt.errors import EnvError, PlayerError
 from pbt.inference.policy_server import NetworkPolicy
 from pbt.seeding import action_uniforms, seat_key
@@ -39,7 +40,8 @@ class LoadedPlayer:
     it is told that a new game begins, but no places or returns.
 
     player  what its name was resolved to
-    role    the role that it plays
+    role    the role that it plays, with the observations of the game itself: the player makes of
+            them what it was trained to see (`env.resize`, `env.grey`, `env.stack`)
     """
 
     def __init__(
@@ -47,11 +49,12 @@ class LoadedPlayer:
     ) -> None:
         game = spec.make(**player.env_options)
         self.player = player
-        self.role: Role = _role(player, game.roles, role)
-        layout = role_layout(self.role, game.reward_terms, 1, memory_size(player))
-        seats = [
-            seat for seat, index in enumerate(game.seat_roles) if game.roles[index] is self.role
-        ]
+        roles = own_roles(game)
+        self.role: Role = _role(player, roles, role)
+        index = roles.index(self.role)
+        self._view = game.seat_view(index) if isinstance(game, ViewedGame) else None
+        layout = role_layout(game.roles[index], game.reward_terms, 1, memory_size(player))
+        seats = [seat for seat, of_role in enumerate(game.seat_roles) if of_role == index]
         self._seat, self._seat_name = seats[0], game.seat_names[seats[0]]
         game.close()
         self._guest = (
@@ -64,7 +67,7 @@ class LoadedPlayer:
         self._hosted = load_policy(player, layout, spec) if self._guest is None else None
         if isinstance(self._hosted, NetworkPolicy):
             self._hosted.settle(CPU)
-        self._observations = ObservationCodec(self.role.observation_space)
+        self._observations = ObservationCodec(layout.role.observation_space)
         self._actions = ActionCodec(self.role.action_space)
         self._seed, self._game, self._step = seed, 0, 0
         self._state = torch.zeros(1, layout.state_size)
@@ -81,6 +84,8 @@ class LoadedPlayer:
                 self._key, {"place": None, "places": None, "return": None, "reason": "reset"}
             )
         self._game, self._step = self._game + 1, 0
+        if self._view is not None:
+            self._view.begin()
 
     def act(self, observation: Any, mask: Any = None, *, greedy: bool = False) -> Any:
         """Chooses an action of the role's action space.
@@ -97,6 +102,7 @@ class LoadedPlayer:
         total = sum(self._actions.head_sizes)
         legal = np.ones(total, np.bool_) if mask is None else flat_mask(where, mask, total)
         try:
+            shown = shown if self._view is None else self._view.see(shown)
             leaves = {name: leaf[None] for name, leaf in self._observations.arrays(shown).items()}
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise EnvError(

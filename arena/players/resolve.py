@@ -212,7 +212,7 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
         ref,
         snapshot.label,
         config.env.name,
-        config.env.options,
+        config.env.game_options,
         config,
         objective,
         folder,

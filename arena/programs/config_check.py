@@ -10,7 +10,7 @@ import json
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pbt.config.load import config_from_table
@@ -18,8 +18,10 @@ from pbt.config.semantics import check_against_game, member_roles
 from pbt.envs import registry
 from pbt.envs.contract import declared_objective
 from pbt.envs.testing.objectives import judge_objective
-from pbt.errors import ConfigError, EnvError, EnvNameError, EnvOptionsError
+from pbt.errors import ConfigError, EnvError, EnvNameError, EnvOptionsError, EnvViewError
+from pbt.models.convolutions import decided, model_problems
 from pbt.objective import ObjectiveKind, chosen_objective
+from pbt.transport.slab import seen_layouts
 
 SOURCE = "config"
 LIMIT_S = 60
@@ -33,12 +35,16 @@ class ConfigFindings:
     roles      (member, role) in order
     objective  of a new population with this config; None with problems
     refusal    why a new population cannot have that objective; None: it can
+    model      [model] of a new population with this config, its convolutions decided
+    too_large  why a new population cannot have such networks, one line each
     """
 
     problems: tuple[str, ...]
     roles: tuple[tuple[str, str], ...] = ()
     objective: ObjectiveKind | None = None
     refusal: str | None = None
+    model: Mapping[str, Any] = field(default_factory=dict)
+    too_large: tuple[str, ...] = ()
 
 
 def check(table: Mapping[str, Any]) -> ConfigFindings:
@@ -46,13 +52,15 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
     try:
         config = config_from_table(table, SOURCE)
         spec = registry.spec(config.env.name)
-        game = spec.make(**config.env.options)
+        game = spec.make(**config.env.game_options)
     except EnvOptionsError as error:
         return ConfigFindings(tuple(f"env.options.{problem}" for problem in error.problems))
     except ConfigError as error:
         return ConfigFindings(error.problems)
     except EnvNameError as error:
         return ConfigFindings((f"env.name: {error}",))
+    except EnvViewError as error:
+        return ConfigFindings((str(error),))
     except EnvError as error:
         return ConfigFindings((f"env: {error}",))
     except TypeError as error:
@@ -64,7 +72,11 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
         objective = chosen_objective(config.env.objective, declared, len(game.seat_roles))
         judged = judge_objective(spec, game, objective)
         refusal = f'{judged.problem}; make it "{judged.better}"' if judged.problem else None
-        return ConfigFindings((), roles, objective, refusal)
+        layouts = seen_layouts(game)
+        model = decided(config.model, layouts)
+        too_large = tuple(model_problems(model, layouts))
+        table = model.model_dump(mode="json")
+        return ConfigFindings((), roles, objective, refusal, table, too_large)
     except ConfigError as error:
         return ConfigFindings(error.problems)
     finally:

@@ -11,10 +11,11 @@ from pbt.envs.names import OPENSPIEL
 from pbt.envs.testing.check import first_warnings
 from pbt.envs.testing.objectives import ObjectiveJudgement, judge_objective
 from pbt.envs.testing.playthrough import Referee, play
-from pbt.errors import ConfigError, EnvNameError, EnvOptionsError, NumberError
+from pbt.errors import ConfigError, EnvNameError, EnvOptionsError, EnvViewError, NumberError
 from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.runtime.devices import check_devices
 from pbt.sampling.filming import check_filming
+from pbt.transport.slab import RoleLayout, seen_layouts
 
 # A look before a training: this many games of at most this many steps.
 NUMBER_GAMES = 3
@@ -28,11 +29,13 @@ class CheckedGame:
     spec      the environment, measured where files of the user's decide whether it can be replayed
     seats     of one game
     declared  the objective that the game declares, None where it declares none
+    layouts   what the networks of every role see and do
     """
 
     spec: EnvSpec
     seats: int
     declared: ObjectiveKind | None
+    layouts: tuple[RoleLayout, ...]
 
 
 def checked_game(config: RunConfig, source: str) -> CheckedGame:
@@ -45,11 +48,13 @@ def checked_game(config: RunConfig, source: str) -> CheckedGame:
     except EnvNameError as error:
         raise ConfigError(source, [f"env.name: {error}"]) from error
     try:
-        game = spec.make(**config.env.options)
+        game = spec.make(**config.env.game_options)
     except EnvOptionsError as error:
         raise ConfigError(
             source, [f"env.options.{problem}" for problem in error.problems]
         ) from error
+    except EnvViewError as error:
+        raise ConfigError(source, [str(error)]) from error
     except TypeError as error:
         raise ConfigError(
             source,
@@ -59,8 +64,9 @@ def checked_game(config: RunConfig, source: str) -> CheckedGame:
         check_against_game(config, game, source)
         check_devices(config, source)
         check_filming(config, game, source)
-        spec = as_played(spec, config.env.options)
-        return CheckedGame(spec, len(game.seat_roles), declared_objective(spec, game))
+        spec = as_played(spec, config.env.game_options)
+        declared, layouts = declared_objective(spec, game), seen_layouts(game)
+        return CheckedGame(spec, len(game.seat_roles), declared, layouts)
     finally:
         game.close()
 
@@ -73,7 +79,7 @@ def judged_objective(config: RunConfig, checked: CheckedGame) -> ObjectiveJudgem
     objective = chosen_objective(config.env.objective, checked.declared, checked.seats)
     if config.env.objective in (None, checked.declared):
         return ObjectiveJudgement(objective)
-    game = checked.spec.make(**config.env.options)
+    game = checked.spec.make(**config.env.game_options)
     try:
         return judge_objective(checked.spec, game, objective)
     finally:
@@ -91,7 +97,7 @@ def number_warnings(config: RunConfig, checked: CheckedGame) -> list[str]:
     name = checked.spec.name
     if name in registry.BUILTIN or name.startswith(OPENSPIEL):
         return []
-    game = checked.spec.make(**config.env.options)
+    game = checked.spec.make(**config.env.game_options)
     try:
         referee = Referee(game)
         played = [play(referee, name, seed, seed, NUMBER_STEPS) for seed in range(NUMBER_GAMES)]

@@ -31,7 +31,7 @@ def ensure_population(league: League, name: str, config: RunConfig, spec: EnvSpe
         joined = [(member, one.role) for member, one in config.population.joined.items()]
         add_members(league, name, joined, config.population.left)
         return
-    game = spec.make(**config.env.options)
+    game = spec.make(**config.env.game_options)
     roles = member_roles(config, [role.name for role in game.roles])
     game.close()
     create_population(
@@ -80,6 +80,8 @@ def begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSi
         engine.controller.start()
         for note in edits:
             sink.event(Event("edit", None, 0, note))
+        if start.encoder:
+            sink.event(Event("encoder", None, 0, start.encoder))
         return
     voided = engine.restore(start.checkpoint)
     clocks = engine.clocks()

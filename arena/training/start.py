@@ -27,6 +27,7 @@ from pbt.config.resume import (
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, PbtError
+from pbt.models.convolutions import decided, encoder_words, model_problems
 from pbt.objective import OBJECTIVE_WORDS, chosen_objective
 from pbt.runtime.membership import members_of
 from pbt.runtime.placements import resolve
@@ -44,6 +45,7 @@ class Start:
     spec         the environment
     checkpoint   that it goes on from; None for the first frame
     notes        anything unusual, and each edit in words, for log and events
+    encoder      a line that says what becomes of the images that are seen; "" without images
     edited       the values that --set changed, by key
     membership   members that join or leave with this start
     last_rounds  member -> its last round that the checkpoint knows
@@ -53,6 +55,7 @@ class Start:
     spec: EnvSpec
     checkpoint: Checkpoint | None = None
     notes: Sequence[str] = ()
+    encoder: str = ""
     edited: Mapping[str, Any] = field(default_factory=dict)
     membership: Membership = field(default_factory=Membership)
     last_rounds: Mapping[str, int] = field(default_factory=dict)
@@ -71,6 +74,7 @@ def first_start(config: RunConfig, name: str) -> Start:
             ],
         )
     checked = checked_game(config, source)
+    config = with_networks(config, checked, source)
     objective = chosen_objective(config.env.objective, checked.declared, checked.seats)
     config = with_objective(config, objective)
     judged = judged_objective(config, checked)
@@ -81,7 +85,19 @@ def first_start(config: RunConfig, name: str) -> Start:
         number = OBJECTIVE_WORDS[judged.better].number
         notes = [f'{judged.hint}; objective = "{judged.better}" would rank by the {number}']
     notes += [f"warning: {warning}" for warning in number_warnings(config, checked)]
-    return Start(config, checked.spec, notes=notes)
+    encoder = encoder_words(config.model, checked.layouts)
+    return Start(config, checked.spec, notes=notes, encoder=encoder)
+
+
+def with_networks(config: RunConfig, checked: CheckedGame, source: str) -> RunConfig:
+    """The config of a new population with its convolutions decided, by the images of its game.
+
+    Raises: ConfigError when convolutions do not fit, and for a first layer beyond any use.
+    """
+    model = decided(config.model, checked.layouts)
+    if problems := model_problems(model, checked.layouts):
+        raise ConfigError(source, problems)
+    return config.model_copy(update={"model": model})
 
 
 def _first_notes(config: RunConfig, checked: CheckedGame) -> list[str]:
@@ -109,7 +125,7 @@ def next_start(
         raise ConfigError(f"--set for {name!r}", refused)
     checked = checked_game(config, source)
     notes += objective_notes(name, before, as_it_began(config, checked.seats), checked)
-    before, config = as_it_began(before, checked.seats), as_it_began(config, checked.seats)
+    before, config = _as_trained(before, checked), _as_trained(config, checked)
     refuse_lost_history(league, name, paths, checkpoint)
     membership, last_rounds = Membership(), known_rounds(checkpoint)
     if checkpoint is not None and changes_members(before, config):
@@ -126,10 +142,17 @@ def next_start(
         checked.spec,
         checkpoint,
         notes,
+        encoder_words(config.model, checked.layouts),
         {key: new for key, (_, new) in edited.items()},
         membership,
         last_rounds,
     )
+
+
+def _as_trained(stored: RunConfig, checked: CheckedGame) -> RunConfig:
+    """A stored config with the objective and the networks that its population has."""
+    model = decided(stored.model, checked.layouts)
+    return as_it_began(stored, checked.seats).model_copy(update={"model": model})
 
 
 def _takers(config: RunConfig) -> list[str]:

@@ -31,7 +31,6 @@ from arena.training.sink import TrainingSink
 from arena.training.start import Start, first_start, next_start, resolved
 from arena.training.status_reporter import StatusReporter
 from pbt.config.schema import RunConfig
-from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, PbtError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.population.idleness import why_idle
@@ -63,6 +62,7 @@ class Result:
                     and seeds give equal hashes, however often the run was interrupted
     earlier_fault   `wiring` of the incarnations before the last one
     head            of the population's chain, which stands for all its rows
+    encoder         a line that says what becomes of the images that are seen; "" without images
     """
 
     name: str
@@ -72,6 +72,7 @@ class Result:
     weights_sha256: str
     earlier_fault: str | None = None
     head: str = ""
+    encoder: str = ""
 
     @property
     def wiring(self) -> str | None:
@@ -200,7 +201,8 @@ class _Training:
             finally:
                 gc.unfreeze()
             # Its last rows are committed only now.
-            return replace(result, head=population_head(self.league, self.name))
+            head = population_head(self.league, self.name)
+            return replace(result, head=head, encoder=start.encoder)
 
     def _edited_start(self, words: Sequence[str]) -> Start:
         """The next start with edits; without them where they are impossible, so that training goes
@@ -234,7 +236,7 @@ class _Training:
             # Runs after the last process of the engine has ended.
             stack.callback(FilmFolder(paths.films).remove_leftovers)
             engine = build_engine(resolved(config), spec, sink, store, control)
-            self._say_what(engine, spec)
+            self._say_what(engine, start)
             # Ends every process, also after an error.
             stack.callback(engine.close)
             checkpointer = Checkpointer(
@@ -267,9 +269,11 @@ class _Training:
             self.observe(progress := meter.read(refit=True))
             return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
 
-    def _say_what(self, engine: Engine, spec: EnvSpec) -> None:
+    def _say_what(self, engine: Engine, start: Start) -> None:
         """Say what is about to be trained, and whether its PBT can never act."""
-        self.say(start_line(engine.config, spec))
+        self.say(start_line(engine.config, start.spec))
+        if start.encoder:
+            self.say(start.encoder)
         roles = dict.fromkeys(member.role for member in engine.controller.members.values())
         if idle := why_idle(engine.config, tuple(roles)):
             self.say(idle)

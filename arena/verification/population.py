@@ -239,7 +239,7 @@ class _PopulationCheck:
         self._differences += self._wrong_seeds(config.seed)
         replays, differences = play_games(
             config.env.name,
-            config.env.options,
+            config.env.game_options,
             self._evaluations,
             self._evaluated,
             replace(self._request, replay=share),

@@ -38,11 +38,16 @@ class ConvLayer(Section):
 class ModelConfig(Section):
     """The network of a member.
 
-    encoder                 "mlp", "conv", or "auto": convolutions for leaves of rank 3 where `conv`
-                            has layers, else "mlp"
-    conv                    the convolutions, first to last
-    channels_last_input     images come as [height, width, channels]; false: [channels, height,
-                            width]
+    encoder                 "mlp": none goes through convolutions. "conv": every leaf of rank 3
+                            does. "images": every image does: bytes, or floats between bounds, with
+                            24 pixels or more to a side. "auto": as "conv" where `conv` has layers,
+                            as "images" where it is "auto"
+    conv                    the convolutions, first to last. "auto": for images, those that fit
+                            their size; else none. The layers are written into the stored config
+                            when a population starts
+    channels_last_input     leaves of rank 3 come as [height, width, channels]; false: [channels,
+                            height, width]. With "images" it matters only where a shape can be read
+                            both ways
     hidden                  widths of the hidden layers, first to last
     activation              the function behind every layer
     core                    "gru" adds memory over time
@@ -55,8 +60,8 @@ class ModelConfig(Section):
                             (images)
     """
 
-    encoder: Literal["auto", "mlp", "conv"] = "auto"
-    conv: Annotated[tuple[ConvLayer, ...], Field(max_length=LAYERS)] = ()
+    encoder: Literal["auto", "mlp", "conv", "images"] = "auto"
+    conv: Annotated[tuple[ConvLayer, ...], Field(max_length=LAYERS)] | Literal["auto"] = "auto"
     channels_last_input: bool = True
     hidden: Annotated[tuple[Width, ...], Field(max_length=LAYERS)] = (256, 256)
     activation: Literal["relu", "elu", "tanh"] = "relu"

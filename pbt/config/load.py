@@ -31,6 +31,7 @@ HELD_BEFORE = (
     ("pbt", "copy_ratio", 0.0),
     ("pbt", "copy_significance_per", "comparison"),
 )
+_OWN_OPTION = "env.options."
 _SYNTAX_PLACE = re.compile(r" \((?:at line (\d+), column (\d+)|at end of document)\)$")
 _OPENS_A_TOML_VALUE = ('"', "'", "[", "{")
 
@@ -79,15 +80,17 @@ def config_from_table(
 def options_from(overrides: Sequence[str]) -> dict[str, Any]:
     """A game's options, made of overrides alone.
 
-    overrides  "steps=3", or "env.options.steps=3" as for a config
+    overrides  "steps=3", or "env.options.steps=3" as for a config; and "env.grey=true" and the like
     Raises: ConfigError with every problem.
     """
-    table, _, problems = _apply_overrides(
-        {}, [override.strip().removeprefix("env.options.") for override in overrides]
-    )
-    if problems:
+    words = [override.strip() for override in overrides]
+    own = [word for word in words if word.startswith(_OWN_OPTION) or not word.startswith("env.")]
+    options, _, problems = _apply_overrides({}, [word.removeprefix(_OWN_OPTION) for word in own])
+    table, _, more = _apply_overrides({}, [word for word in words if word not in own])
+    if problems := problems + more:
         raise ConfigError("env.options", problems)
-    return table
+    env = {**table.get("env", {}), "name": "the game", "options": options}
+    return config_from_table({"env": env}, "env").env.game_options
 
 
 def shipped_configs() -> dict[str, Path]:

@@ -5,8 +5,9 @@ These are the sections [env], [evaluation], [snapshots], [checkpoints] and [runt
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from pbt.config.game_options import VIEW, game_options
 from pbt.config.values import (
     Count,
     Device,
@@ -16,6 +17,7 @@ from pbt.config.values import (
     Probability,
     Processes,
     Section,
+    Side,
 )
 from pbt.objective import ObjectiveKind
 
@@ -26,6 +28,11 @@ class EnvConfig(Section):
     name           a registered name, or (command line only) "./file.py:function", a function that
                    returns a PettingZoo or Gymnasium environment
     options        what the game itself takes
+    resize         [height, width]: the size at which networks see the game's images, by the mean of
+                   what a pixel covers; []: as the game gives them
+    grey           networks see images in grey
+    stack          of each image the networks see this many newest ones at the same time, along the
+                   channels; at the start of a game the first one stands for those before it
     objective      what results are worth to PBT, ratings and matches (docs/objectives.md): "win", a
                    win; "margin", how much is won, where what some gain the others lose; "return",
                    the return. None: as the game declares; without that "return" where it has one
@@ -38,9 +45,40 @@ class EnvConfig(Section):
 
     name: str = Field(min_length=1)
     options: dict[str, Any] = {}
+    resize: Annotated[tuple[Side, ...], Field(max_length=2)] = ()
+    grey: bool = False
+    stack: Annotated[int, Field(ge=1, le=32)] = 1
     objective: ObjectiveKind | None = None
     max_decisions: PositiveInt = 100_000
     timeout_s: PositiveFloat = 5.0
+
+    @field_validator("resize")
+    @classmethod
+    def _both_sides(cls, resize: tuple[int, ...]) -> tuple[int, ...]:
+        if len(resize) == 1:
+            raise ValueError(
+                f"env.resize = [{resize[0]}]: one number; expected [height, width], or [] for the "
+                f"game's own size; write [{resize[0]}, {resize[0]}]"
+            )
+        return resize
+
+    @field_validator("options")
+    @classmethod
+    def _only_own(cls, options: dict[str, Any]) -> dict[str, Any]:
+        if views := [name for name in options if name.startswith(VIEW)]:
+            raise ValueError(
+                "\n".join(
+                    f'env.options."{name}": no option of a game; set {name} itself'
+                    for name in views
+                )
+            )
+        return options
+
+    @property
+    def game_options(self) -> dict[str, Any]:
+        """As `game_options`, of this section."""
+        views = {"resize": list(self.resize), "grey": self.grey, "stack": self.stack}
+        return game_options({"options": self.options, **views})
 
 
 class SnapshotConfig(Section):

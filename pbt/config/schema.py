@@ -70,15 +70,15 @@ class RunConfig(Section):
     def _contradictions(self) -> list[str]:
         """Cross-field problems, one line each: ``place = found: expected; what to do``."""
         problems = float32_problems(self) + self._batch_problems() + self._reward_problems()
-        if self.model.encoder == "mlp" and self.model.conv:
+        if self.model.encoder == "mlp" and self.model.conv not in ("auto", ()):
             problems.append(
                 'model.conv: has layers, but encoder = "mlp" uses none; remove them, or set '
                 'encoder = "auto"'
             )
-        if self.model.encoder == "conv" and not self.model.conv:
+        if self.model.encoder in ("conv", "images") and not self.model.conv:
             problems.append(
-                'model.conv = []: encoder "conv" needs at least one layer; add { channels = '
-                "32, kernel = 3 }"
+                f'model.conv = []: encoder "{self.model.encoder}" needs at least one layer; add '
+                "{ channels = 32, kernel = 3 }"
             )
         for name in ("learning_rate", "entropy_coef", "one_minus_adam_beta1", "shaping"):
             low, high = getattr(self.pbt, f"{name}_bounds")

@@ -17,6 +17,7 @@ Tables = Annotated[int, Field(ge=1, le=100_000)]
 Width = Annotated[int, Field(ge=1, le=65_536)]
 Processes = Annotated[int, Field(ge=1, le=1024)]
 Plies = Annotated[int, Field(ge=0, le=1000)]
+Side = Annotated[int, Field(ge=1, le=4096)]
 LAYERS = 100
 Device = Annotated[str, Field(pattern=r"^(auto|cpu|cuda:\d+)$")]
 MemberName = Annotated[str, Field(pattern=r"^m(0|[1-9][0-9]{0,3})$")]

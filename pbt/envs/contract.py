@@ -258,6 +258,8 @@ class EnvSpec:
     tics_per_s   of the game's engine, as people play it; None: it has no clock of its own
     objective    what results are worth (`pbt.objective`), None: not declared; a game that is
                  `Declaring` says it itself
+    own_resize   the keys to set instead of `env.resize` where the game makes its images in any size
+                 itself, with {height} and {width} for the numbers; "": it does not
     """
 
     name: str
@@ -272,6 +274,7 @@ class EnvSpec:
     grid: Grid | None = None
     tics_per_s: float | None = None
     objective: ObjectiveKind | None = None
+    own_resize: str = ""
 
 
 def declared_objective(env: EnvSpec, game: Game) -> ObjectiveKind | None:

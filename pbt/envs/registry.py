@@ -14,6 +14,7 @@ from typing import Any
 
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.names import OPENSPIEL, is_file_name
+from pbt.envs.viewed_game import viewed
 from pbt.errors import EnvError, EnvNameError
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
@@ -60,12 +61,12 @@ def spec(
             )
         from pbt.envs.adapters.user_file import file_spec
 
-        return file_spec(name, measured)
+        return viewed(file_spec(name, measured))
     found = _registered(name)
     if found is not None:
         if measured is not None:
             found = replace(found, replayable=measured[0], chance=measured[1])
-        return found if allow_files else _without_files(found)
+        return viewed(found if allow_files else _without_files(found))
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
     own = " Your own file: './my_game.py:function'" if allow_files else ""

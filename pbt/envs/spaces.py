@@ -99,7 +99,7 @@ class ObservationCodec:
         """The observation's leaves, in the order of `leaves`, as the game gave them."""
         if self._single:
             return (observation,)
-        return tuple(_at(observation, path) for path in self.paths)
+        return tuple(at_path(observation, path) for path in self.paths)
 
     def arrays(self, observation: Any) -> dict[str, NDArray[Any]]:
         """The observation's leaves by name, as arrays of the leaf's shape and dtype."""
@@ -110,7 +110,8 @@ class ObservationCodec:
         }
 
 
-def _at(observation: Any, path: Path) -> Any:
+def at_path(observation: Any, path: Path) -> Any:
+    """The part of an observation at the path."""
     for key in path:
         observation = observation[key]
     return observation

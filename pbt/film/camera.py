@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from pbt.envs.contract import Counting, Game, SeatTurn
 from pbt.envs.spaces import ObservationCodec
+from pbt.envs.viewed_game import own_observation, own_roles
 from pbt.film.extra import FilmError
 from pbt.film.picture import Painter, Picture, Tile, as_rgb
 from pbt.film.video import VideoWriter
@@ -52,7 +53,7 @@ def pace_of(tics_per_s: float | None, moves_per_s: float | None) -> Pace:
 
 
 class Eyes:
-    """Finds the image in what a seat observes.
+    """Finds the image in what a seat observes, as the game gives it: `env.resize` does not matter.
 
     seats   the seats that see an image
     height  of the largest image
@@ -61,7 +62,7 @@ class Eyes:
     """
 
     def __init__(self, env_name: str, game: Game) -> None:
-        self._codecs = [ObservationCodec(role.observation_space) for role in game.roles]
+        self._codecs = [ObservationCodec(role.observation_space) for role in own_roles(game)]
         self._roles = game.seat_roles
         self._images = [
             next(
@@ -97,9 +98,10 @@ class Eyes:
 
     def see(self, turn: SeatTurn) -> Picture | None:
         at = self._images[self._roles[turn.seat]]
-        if at is None or turn.observation is None:
+        observation = own_observation(turn)
+        if at is None or observation is None:
             return None
-        return as_rgb(self._codecs[self._roles[turn.seat]].split(turn.observation)[at]).copy()
+        return as_rgb(self._codecs[self._roles[turn.seat]].split(observation)[at]).copy()
 
 
 def score_text(points: float | None, returned: float, *, alone: bool) -> str:

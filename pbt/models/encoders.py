@@ -1,8 +1,8 @@
 """Encoders: they turn the leaves of an observation into one feature vector.
 
-Every leaf is made a vector: one-hot for indices, convolutions for images (rank-3 leaves, when the
-config has layers), else flattened. The vectors are concatenated, so low-dimensional inputs join
-before the hidden layers and the core.
+Every leaf is made a vector: one-hot for indices, convolutions for images (`convolutions.py` says
+for which), else flattened. The vectors are concatenated, so low-dimensional inputs join before the
+hidden layers and the core.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d
 
-from pbt.config.learning import ConvLayer, ModelConfig
+from pbt.config.learning import ModelConfig
+from pbt.envs.images import ImageShape
 from pbt.envs.spaces import Leaf
 from pbt.errors import ConfigError
 from pbt.models.activations import ACTIVATIONS
+from pbt.models.convolutions import check_fit, convolved, layers_for, no_image
 from pbt.models.normalizer import RunningMoments
 from pbt.models.pixels import Normal, block_side, prepare, weight_in_blocks
 
@@ -38,16 +40,6 @@ def integer_scale(leaf: Leaf) -> float:
 LayerT = TypeVar("LayerT", bound=nn.Module)
 Layer = tuple[Tensor, Tensor, int, int]
 """(weight, bias, stride, padding)."""
-
-
-def uses_conv(leaf: Leaf, config: ModelConfig) -> bool:
-    """Whether this leaf goes through the convolutions."""
-    return (
-        leaf.kind == "box"
-        and len(leaf.shape) == 3
-        and bool(config.conv)
-        and config.encoder != "mlp"
-    )
 
 
 class FlatEncoder(nn.Module):
@@ -93,30 +85,36 @@ class OneHotEncoder(nn.Module):
 
 
 class ConvEncoder(nn.Module):
-    """[N, H, W, C] (or [N, C, H, W]) -> convolutions, each with an activation -> [N, features].
+    """[N, H, W, C] -> convolutions, each with an activation -> [N, features].
 
-    Images lie in memory with their channels last, as they come, which is also what the convolutions
-    are fastest on. When asked, every pixel of every channel is normalised by statistics of its own:
-    what stands still before the camera goes, what moves stays.
+    Images may also come as [N, C, H, W] or [N, H, W]. In memory their channels lie last, which is
+    what the convolutions are fastest on. When asked, every pixel of every channel is normalised by
+    statistics of its own: what stands still before the camera goes, what moves stays.
     """
 
     observed_rows = 32
 
-    def __init__(self, leaf: Leaf, config: ModelConfig, dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self,
+        leaf: Leaf,
+        image: ImageShape,
+        config: ModelConfig,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
         """An encoder whose weights are to be set.
 
+        image  what the convolutions take the leaf for
         dtype  the convolutions are computed in it
         """
         super().__init__()
         self._scale, self._dtype = integer_scale(leaf), dtype
-        self._channels_last = config.channels_last_input
         self._activation = ACTIVATIONS[config.activation]
-        height, width, channels = (
-            leaf.shape if self._channels_last else (*leaf.shape[1:], leaf.shape[0])
-        )
+        height, width, channels, self._channel_axis = image
+        convolutions = layers_for(config, image)
+        check_fit(leaf, image, convolutions)
         # Float32 gains nothing from blocks.
         self._side = (
-            block_side(config.conv[0], height, width, channels) if dtype == torch.bfloat16 else 1
+            block_side(convolutions[0], height, width, channels) if dtype == torch.bfloat16 else 1
         )
         self.moments = (
             RunningMoments(height * width * channels) if config.normalize_observations else None
@@ -124,10 +122,10 @@ class ConvEncoder(nn.Module):
         self._scales_weights = self.moments is None and self._scale != 1.0
         self._packed: tuple[Normal | None, list[Layer]] | None = None
         layers: list[nn.Conv2d] = []
-        for index, layer in enumerate(config.conv):
-            height, width = (_conv_size(n, layer) for n in (height, width))
-            if height < 1 or width < 1:
-                raise _too_small(index, height, width, leaf)
+        for layer in convolutions:
+            height, width = (
+                (n + 2 * layer.padding - layer.kernel) // layer.stride + 1 for n in (height, width)
+            )
             layers.append(
                 blank(
                     nn.Conv2d, channels, layer.channels, layer.kernel, layer.stride, layer.padding
@@ -139,11 +137,17 @@ class ConvEncoder(nn.Module):
 
     def numbers(self, values: Tensor) -> Tensor:
         """The values before normalisation, [N, H * W * C] float32, channels last."""
-        images = values if self._channels_last else values.permute(0, 2, 3, 1)
-        return images.flatten(1).to(torch.float32) * self._scale
+        return self._images(values).flatten(1).to(torch.float32) * self._scale
+
+    def _images(self, values: Tensor) -> Tensor:
+        """The images with their channels last, [N, H, W, C]."""
+        if self._channel_axis == 2:
+            return values
+        return values.unsqueeze(-1) if self._channel_axis is None else values.permute(0, 2, 3, 1)
 
     def forward(self, values: Tensor) -> Tensor:
-        images = values if self._channels_last else values.permute(0, 2, 3, 1).contiguous()
+        images = self._images(values)
+        images = images.contiguous() if self._channel_axis == 0 else images
         normal, layers = self._packed or (self._normal(), self._computed())
         images = prepare(images, self._dtype, normal, self._block_side())
         for weight, bias, stride, padding in layers:
@@ -198,18 +202,6 @@ class ConvEncoder(nn.Module):
             layer.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
-def _too_small(layer: int, height: int, width: int, leaf: Leaf) -> ConfigError:
-    """The error for a convolution that leaves nothing of its image."""
-    problem = (
-        f"layer {layer} leaves {height} x {width} of observation leaf {leaf.name} with shape "
-        f"{leaf.shape}"
-    )
-    return ConfigError(
-        "model",
-        [f"model.conv: {problem}; expected at least 1 x 1; use smaller kernels or padding"],
-    )
-
-
 def flatten(images: Tensor) -> Tensor:
     """[N, C, H, W] -> [N, C * H * W].
 
@@ -244,10 +236,6 @@ def blank(kind: type[LayerT], *sizes: int) -> LayerT:
         return kind(*sizes)
 
 
-def _conv_size(length: int, layer: ConvLayer) -> int:
-    return (length + 2 * layer.padding - layer.kernel) // layer.stride + 1
-
-
 class ObservationEncoder(nn.Module):
     """All leaves of a role, concatenated in the order of the layout."""
 
@@ -256,11 +244,8 @@ class ObservationEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self._dtype = dtype
-        if config.encoder == "conv" and not any(uses_conv(leaf, config) for leaf in leaves):
-            shapes = ", ".join(f"{leaf.name} {leaf.shape}" for leaf in leaves)
-            problem = f'model.encoder = "conv": the observation has {shapes}'
-            advice = 'expected a leaf of rank 3; use encoder = "mlp"'
-            raise ConfigError("model", [f"{problem}; {advice}"])
+        if config.encoder == "conv" and not any(convolved(leaf, config) for leaf in leaves):
+            raise ConfigError("model", [no_image(config, leaves)])
         parts = [_encoder(leaf, config, dtype) for leaf in leaves]
         self.parts = nn.ModuleList(parts)
         self._pairs = tuple((leaf.name, part) for leaf, part in zip(leaves, parts, strict=True))
@@ -288,6 +273,6 @@ def _encoder(
 ) -> FlatEncoder | OneHotEncoder | ConvEncoder:
     if leaf.kind == "onehot":
         return OneHotEncoder(leaf)
-    if uses_conv(leaf, config):
-        return ConvEncoder(leaf, config, dtype)
+    if image := convolved(leaf, config):
+        return ConvEncoder(leaf, image, config, dtype)
     return FlatEncoder(leaf, config.normalize_observations)

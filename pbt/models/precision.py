@@ -6,7 +6,7 @@ import torch
 
 from pbt.config.learning import ModelConfig
 from pbt.envs.spaces import Leaf
-from pbt.models.encoders import uses_conv
+from pbt.models.convolutions import convolved
 
 # Smaller images, such as boards, are computed faster than they are converted.
 _LEAST_PIXELS = 32 * 32
@@ -28,9 +28,8 @@ def choose_dtype(
 
 def sees_images(config: ModelConfig, leaves: Iterable[Leaf]) -> bool:
     """Whether convolutions see something larger than a board."""
-    return any(
-        uses_conv(leaf, config) and _pixels(leaf, config) >= _LEAST_PIXELS for leaf in leaves
-    )
+    images = (convolved(leaf, config) for leaf in leaves)
+    return any(image.height * image.width >= _LEAST_PIXELS for image in images if image)
 
 
 def has_bfloat16(device: torch.device) -> bool:
@@ -41,8 +40,3 @@ def has_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bool(torch.cpu._is_avx512_bf16_supported())
-
-
-def _pixels(leaf: Leaf, config: ModelConfig) -> int:
-    height, width = leaf.shape[:2] if config.channels_last_input else leaf.shape[1:]
-    return height * width

@@ -13,6 +13,7 @@ from pbt.config.semantics import everyone, member_number, member_roles
 from pbt.envs.contract import EnvSpec, Game, declared_objective, opens_at_random
 from pbt.errors import EngineError
 from pbt.matchmaking.planner import GameFacts
+from pbt.models.convolutions import decided
 from pbt.models.precision import choose_dtype
 from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.runtime.devices import DEVICES, choose_device
@@ -88,6 +89,7 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
         )
     game = game_maker(config, spec)()
     layouts = game_layouts(game, config)
+    config = config.model_copy(update={"model": decided(config.model, layouts)})
     roles = tuple(role.name for role in game.roles)
     members = tuple(
         MemberPlace(name, roles.index(role), member_number(name))
@@ -95,7 +97,6 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     )
     live_slots = 1 + max(map(member_number, everyone(config, roles)))
     seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
-    terms = game.reward_terms
     objective = game_objective(config, spec, game)
     facts = _game_facts(spec, game, roles, objective)
     game.close()
@@ -111,7 +112,7 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
         live_slots=live_slots,
         frozen_slots=_frozen_slots(config, spec, len(members), len(roles)),
         batch_slots=config.learning.batch_steps // config.sampling.rollout_steps,
-        reward_terms=terms,
+        reward_terms=game.reward_terms,
         facts=facts,
         objective=objective,
     )
@@ -145,7 +146,7 @@ def _frozen_slots(config: RunConfig, spec: EnvSpec, members: int, roles: int) ->
 
 
 def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
-    options = dict(config.env.options)
+    options = config.env.game_options
     return lambda: spec.make(**options)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pbt.envs.contract import Role
+from pbt.envs.contract import Game, Role
 from pbt.envs.spaces import ActionCodec, Leaf, ObservationCodec
 from pbt.transport.memory import Region, aligned
 
@@ -72,6 +72,11 @@ def role_layout(
         rollout_steps,
         state_size,
     )
+
+
+def seen_layouts(game: Game) -> tuple[RoleLayout, ...]:
+    """What every role sees and does, for those who need no slab."""
+    return tuple(role_layout(role, game.reward_terms, 1, 0) for role in game.roles)
 
 
 OBSERVATION_PREFIX = "obs/"

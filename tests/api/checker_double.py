@@ -6,6 +6,7 @@ Used where the game does not matter; the real checker takes a second to load.
 import json
 import sys
 
-sys.stdin.read()
+model = json.load(sys.stdin)["model"]
 found = {"problems": [], "roles": [["m0", "player"]], "objective": "win", "refusal": None}
+found |= {"model": model, "too_large": []}
 print(json.dumps(found))

@@ -13,7 +13,13 @@ from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.envs.doom.buttons import heads_of, one_head_of, turn_values
 from pbt.envs.doom.engine import load_vizdoom, start_engine
 from pbt.envs.doom.machine import machine_problems
-from pbt.envs.doom.options import TICS_PER_S, DoomOptions, named_paths, read_options
+from pbt.envs.doom.options import (
+    OWN_RESIZE,
+    TICS_PER_S,
+    DoomOptions,
+    named_paths,
+    read_options,
+)
 from pbt.envs.doom.scene import configure_scene, known, scene_starts
 from pbt.envs.doom.screen import ScreenSampler
 from pbt.envs.doom.strays import remove_strays
@@ -250,4 +256,5 @@ SPEC = EnvSpec(
     description="A ViZDoom scenario for one player, from pixels (env.options.scenario)",
     paths=named_paths,
     tics_per_s=TICS_PER_S,
+    own_resize=OWN_RESIZE,
 )

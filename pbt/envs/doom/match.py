@@ -17,7 +17,7 @@ from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions, read_match_options
 from pbt.envs.doom.match_rewards import MatchRewards
 from pbt.envs.doom.match_room import room_problems
-from pbt.envs.doom.options import TICS_PER_S, named_paths
+from pbt.envs.doom.options import OWN_RESIZE, TICS_PER_S, named_paths
 from pbt.envs.doom.scene import known
 from pbt.envs.doom.variables import LARGEST, scaled, scales
 from pbt.errors import EnvCrash, EnvOptionsError
@@ -287,4 +287,5 @@ SPEC = EnvSpec(
     ),
     paths=named_paths,
     tics_per_s=TICS_PER_S,
+    own_resize=OWN_RESIZE,
 )

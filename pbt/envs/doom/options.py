@@ -16,6 +16,7 @@ from pbt.errors import EnvOptionsError
 ACTIONS = ("heads", "single")
 TIMEOUTS = ("truncated", "terminated")
 TICS_PER_S = 35.0
+OWN_RESIZE = "env.options.height = {height} and env.options.width = {width}"
 
 
 class RewardTerm(NamedTuple):

@@ -156,7 +156,7 @@ MALFORMED = {
         ["swap them"],
     ),
     "conv without layers": (
-        f'{ENV}[model]\nencoder = "conv"',
+        f'{ENV}[model]\nencoder = "conv"\nconv = []',
         ["model.conv = []"],
         ["channels = 32"],
     ),

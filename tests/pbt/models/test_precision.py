@@ -52,9 +52,9 @@ def only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         ("auto", CONFIG, SCREEN, (CPU, GPU), F32),
         ("auto", CONFIG, layout_of(31, 32), (CPU,), F32),
         ("auto", CONFIG, layout_of(32, 32), (CPU,), BF16),
-        ("auto", ModelConfig(hidden=(64,)), SCREEN, (CPU,), F32),
+        ("auto", ModelConfig(conv=(), hidden=(64,)), SCREEN, (CPU,), F32),
         ("auto", CONFIG.model_copy(update={"encoder": "mlp"}), SCREEN, (CPU,), F32),
-        ("bfloat16", ModelConfig(hidden=(64,)), SCREEN, (GPU,), BF16),
+        ("bfloat16", ModelConfig(conv=(), hidden=(64,)), SCREEN, (GPU,), BF16),
         ("float32", CONFIG, SCREEN, (CPU,), F32),
     ],
 )

@@ -1,0 +1,181 @@
+"""How networks see the images of a game: smaller, in grey, several at once.
+
+These are `env.resize`, `env.grey` and `env.stack`, of any game. Images are first made grey, then
+resized, then stacked. Everything else that a seat observes stays as it is.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from pbt.config.game_options import VIEW, env_table
+from pbt.envs.images import ImageShape, image_of
+from pbt.envs.resizing import AreaResizer, grey
+from pbt.envs.spaces import Leaf, ObservationCodec, Path, at_path
+from pbt.errors import EnvError
+
+COLOURS = (3, 4)
+Frames = deque[NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class View:
+    """What is done to every image.
+
+    resize  (height, width); None: nothing
+    grey    whether it is made grey
+    stack   how many of the newest ones are seen at the same time
+    """
+
+    resize: tuple[int, int] | None = None
+    grey: bool = False
+    stack: int = 1
+
+    @property
+    def words(self) -> str:
+        """The keys that are set, as a config has them."""
+        shown = {
+            "resize": None if self.resize is None else list(self.resize),
+            "grey": "true" if self.grey else None,
+            "stack": None if self.stack == 1 else self.stack,
+        }
+        return ", ".join(f"{VIEW}{key} = {value}" for key, value in shown.items() if value)
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[View, dict[str, Any]]:
+    """(how images are seen, the game's own options) of `EnvConfig.game_options`."""
+    table = env_table("", options)
+    resize = table.get("resize")
+    size = None if not resize else (int(resize[0]), int(resize[1]))
+    return View(size, table.get("grey", False), table.get("stack", 1)), table["options"]
+
+
+class RoleView:
+    """What the seats of one role see.
+
+    space   the observation space with its images changed
+    images    how many of its leaves are images
+    coloured  one of them has colours
+    """
+
+    def __init__(self, space: gymnasium.Space[Any], view: View) -> None:
+        codec = ObservationCodec(space)
+        self._parts = [
+            (path, _ImageView(leaf, image, view))
+            for leaf, path in zip(codec.leaves, codec.paths, strict=True)
+            if (image := image_of(leaf)) is not None
+        ]
+        self.images = len(self._parts)
+        self.coloured = any(part.coloured for _, part in self._parts)
+        self.space = space
+        for path, part in self._parts:
+            self.space = _space_with(self.space, path, part.space)
+
+    def seat(self) -> "SeatView":
+        """What one seat sees, before its first observation."""
+        return SeatView([(path, part, part.new_frames()) for path, part in self._parts])
+
+
+class SeatView:
+    """What one seat sees in one game; it remembers the images that `env.stack` shows."""
+
+    def __init__(self, parts: list[tuple[Path, "_ImageView", Frames]]) -> None:
+        self._parts = parts
+
+    def begin(self) -> None:
+        """A game begins: forget what was seen."""
+        for _, _, frames in self._parts:
+            frames.clear()
+
+    def see(self, observation: Any) -> Any:
+        """The observation with its images changed; what the game gave stays as it is.
+
+        Raises: EnvError for an image that does not have the shape of its space.
+        """
+        for path, part, frames in self._parts:
+            image = part.see(at_path(observation, path), frames)
+            observation = _with(observation, path, image)
+        return observation
+
+
+class _ImageView:
+    """One image leaf. space: how it is seen."""
+
+    def __init__(self, leaf: Leaf, image: ImageShape, view: View) -> None:
+        self._leaf, self._axis, self._stack = leaf, image.channel_axis, view.stack
+        self.coloured = image.channels in COLOURS
+        self._grey = view.grey and self.coloured
+        old = (image.height, image.width)
+        height, width = view.resize or old
+        self._resizer = None if (height, width) == old else AreaResizer(old, (height, width))
+        channels = (1 if self._grey else image.channels) * view.stack
+        shape: tuple[int, ...] = (height, width, channels)
+        if self._axis is None and view.stack == 1:
+            shape = (height, width)
+        elif self._axis == 0:
+            shape = (channels, height, width)
+        bound = int if leaf.dtype == np.uint8 else float
+        self.space = spaces.Box(bound(leaf.low), bound(leaf.high), shape, leaf.dtype.type)
+
+    def new_frames(self) -> Frames:
+        return deque(maxlen=self._stack)
+
+    def see(self, seen: Any, frames: Frames) -> NDArray[Any]:
+        """A new array. frames: the newest images, to which this one is added."""
+        picture = np.asarray(seen)
+        if picture.shape != self._leaf.shape:
+            raise EnvError(
+                f"observation leaf {self._leaf.name}: found an image of shape {picture.shape}; "
+                f"expected {self._leaf.shape}, as the space says; correct one of them in the game"
+            )
+        if self._axis is None:
+            picture = picture[:, :, None]
+        elif self._axis == 0:
+            picture = picture.transpose(1, 2, 0)
+        if self._grey:
+            picture = grey(picture)
+        if self._resizer is not None:
+            picture = self._resizer(picture)
+        if self._stack > 1:
+            # A game may write its next image over this one.
+            frames.append(picture.copy())
+            missing = self._stack - len(frames)
+            frames.extend([frames[0]] * missing)
+            picture = np.concatenate(tuple(frames), axis=2)
+        if self._axis == 0:
+            return np.ascontiguousarray(picture.transpose(2, 0, 1))
+        return picture[:, :, 0] if self._axis is None and self._stack == 1 else picture
+
+
+def _space_with(
+    space: gymnasium.Space[Any], path: Path, part: gymnasium.Space[Any]
+) -> gymnasium.Space[Any]:
+    """The space with another one at the path."""
+    if not path:
+        return part
+    key, rest = path[0], path[1:]
+    if isinstance(space, spaces.Dict):
+        inner = {**space.spaces, str(key): _space_with(space.spaces[str(key)], rest, part)}
+        return spaces.Dict(inner)
+    assert isinstance(space, spaces.Tuple), "only these two have parts"
+    return spaces.Tuple(
+        [_space_with(sub, rest, part) if at == key else sub for at, sub in enumerate(space.spaces)]
+    )
+
+
+def _with(observation: Any, path: Path, image: NDArray[Any]) -> Any:
+    """The observation with an image at the path; everything around it is new."""
+    if not path:
+        return image
+    key, rest = path[0], path[1:]
+    if isinstance(observation, Mapping):
+        return {**observation, key: _with(observation[key], rest, image)}
+    return tuple(
+        _with(part, rest, image) if at == key else part for at, part in enumerate(observation)
+    )
