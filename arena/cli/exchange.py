@@ -76,6 +76,21 @@ def import_(
             show_default=False,
         ),
     ] = None,
+    allow_files: Annotated[
+        bool,
+        typer.Option(
+            "--allow-files",
+            help="The game may be a file of your own; its code is run to check the weights.",
+        ),
+    ] = False,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="./FILE.py:FUNCTION",
+            help="The game where it lies here. Default: where it lay when it was exported.",
+            show_default=False,
+        ),
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -90,7 +105,7 @@ def import_(
         if name is not None
         else _UNFIT.sub("-", weights.name.removesuffix(".safetensors").lower()).strip("-._")[:64]
     )
-    card = import_snapshot(weights, data_dir(data), chosen)
+    card = import_snapshot(weights, data_dir(data), chosen, env, allow_files=allow_files)
     with open_league(league_path(data_dir(data))) as league:
         head = record_import(league, chosen, card.snapshot_id)
     player = f"{IMPORTED}/{chosen}"

@@ -32,6 +32,10 @@ RANDOM = "random"
 _ID = re.compile(r"[0-9a-f]{8,64}")
 
 
+class GuestRefused(PlayerError):
+    """A player is a program of the user's, and here none may be run."""
+
+
 @dataclass(frozen=True)
 class ResolvedPlayer:
     """A player whose name was resolved, with all that is needed to seat it.
@@ -169,7 +173,7 @@ def scripted_names(spec: EnvSpec) -> list[str]:
 
 def _guest(name: str, move_timeout_s: float, *, allow_files: bool) -> GuestProgram:
     if not allow_files:
-        raise PlayerError(
+        raise GuestRefused(
             f"player {name!r} is a program; expected a player of the league, because only the "
             "local command line runs programs of the user"
         )

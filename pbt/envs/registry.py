@@ -5,7 +5,7 @@ These are the built-in ones, OpenSpiel's ("openspiel:NAME"), those of installed 
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -15,7 +15,7 @@ from typing import Any
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.names import OPENSPIEL, is_file_name
 from pbt.envs.viewed_game import viewed
-from pbt.errors import EnvError, EnvNameError
+from pbt.errors import EnvError, EnvFileError, EnvNameError
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
 
@@ -53,7 +53,7 @@ def spec(
     """
     if is_file_name(name):
         if not allow_files:
-            raise EnvError(
+            raise EnvFileError(
                 f"env {name!r} is a file of the user's; expected a registered name here, "
                 "because only the local command line runs code from files; "
                 "train it from the command line, or register it as an entry point in the "
@@ -102,10 +102,20 @@ def _without_files(env: EnvSpec) -> EnvSpec:
     return replace(env, make=make)
 
 
-def absolute_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """`env.options` with absolute paths, where the game says which of them are paths."""
+def absolute_options(
+    name: str, options: Mapping[str, Any], folder: Callable[[str], Path] = lambda option: Path()
+) -> dict[str, Any]:
+    """`env.options` with absolute paths, where the game says which of them are paths.
+
+    folder: that the path of an option begins in
+    """
     paths = spec(name).paths(options) if name in names() else ()
-    return {**options, **{path: str(Path(options[path]).expanduser().resolve()) for path in paths}}
+    return {
+        **options,
+        **{
+            path: str((folder(path) / Path(options[path]).expanduser()).resolve()) for path in paths
+        },
+    }
 
 
 def _installed() -> Iterator[EntryPoint]:

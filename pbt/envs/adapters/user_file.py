@@ -5,6 +5,7 @@ A short probe measures whether the game has chance and can be replayed.
 """
 
 import hashlib
+import importlib
 import importlib.util
 import inspect
 import sys
@@ -39,8 +40,8 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
     path = Path(path_text).expanduser().resolve()
     if not path.is_file():
         raise EnvNameError(
-            f"env {name!r}: no file {path}; expected a Python file; paths are relative to "
-            f"the working directory, {Path.cwd()}"
+            f"env {name!r}: no file {path}; expected a Python file; a path in a config begins in "
+            f"the config's folder, one that is typed in the working directory, {Path.cwd()}"
         )
     function = _function(name, _load(name, path), function_name)
 
@@ -81,29 +82,59 @@ def adapt(env: Any, name: str) -> Game:
 
 
 def _load(name: str, path: Path) -> ModuleType:
-    module_name = f"user_env_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
-    module_spec = importlib.util.spec_from_file_location(module_name, path)
-    if module_spec is None or module_spec.loader is None:
-        raise EnvError(
-            f"env {name!r}: {path.name} is not a Python file; expected a name that ends in .py"
-        )
-    module = importlib.util.module_from_spec(module_spec)
-    # Dataclasses look up their module by its name.
-    sys.modules[module_name] = module
+    """The module of the file, run anew, with its folder and that of its package to import from."""
+    top = _package(path)
+    # Last, so that no file beside a game stands in for a module that is installed.
+    sys.path += [folder for folder in map(str, (path.parent, top.parent)) if folder not in sys.path]
     try:
-        module_spec.loader.exec_module(module)
+        if top == path:
+            return _run(path, _alias(path))
+        package = _alias(top)
+        for known in [key for key in sys.modules if key.partition(".")[0] == package]:
+            del sys.modules[known]
+        _run(top / "__init__.py", package)
+        parts = path.relative_to(top).with_suffix("").parts
+        return importlib.import_module(".".join([package, *parts]))
     except Exception as error:
-        del sys.modules[module_name]
         advice = ""
         if isinstance(error, ModuleNotFoundError):
             advice = (
-                f"; its folder is not searched for modules: install {error.name!r}, or "
-                f"put the code into {path.name}"
+                f"; {error.name!r} is neither installed nor beside {path.name}: install it, or "
+                "put it there"
             )
         raise EnvError(
             f"env {name!r}: loading {path.name} raised {type(error).__name__}: "
             f"{error}{advice}\n{_user_traceback(error)}"
         ) from error
+    return module
+
+
+def _package(path: Path) -> Path:
+    """The folder of the outermost package that the file is in; the file itself without any."""
+    top = path
+    while (top.parent / "__init__.py").is_file() and path.name != "__init__.py":
+        top = top.parent
+    return top
+
+
+def _alias(path: Path) -> str:
+    """A module's name that no other module has: a user may call the file like one of ours."""
+    return f"user_env_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
+
+
+def _run(path: Path, module_name: str) -> ModuleType:
+    """Load a file as a module of this name, or as a package if it is an `__init__.py`."""
+    module_spec = importlib.util.spec_from_file_location(module_name, path)
+    if module_spec is None or module_spec.loader is None:
+        raise ImportError("not a Python file; expected a name that ends in .py")
+    module = importlib.util.module_from_spec(module_spec)
+    # Dataclasses look up their module by its name.
+    sys.modules[module_name] = module
+    try:
+        module_spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
     return module
 
 
