@@ -37,6 +37,7 @@ class Display:
         )
         self._lined, self._stage = -LINE_EVERY_S, (False, False)
         self._copies: dict[str, int] = {}
+        self._warned = 0
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -58,6 +59,9 @@ class Display:
         if not self._quiet:
             for line in self._new_copies(progress):
                 self._console.print(line, highlight=False, soft_wrap=True)
+            for text in progress.warnings[self._warned :]:
+                self._console.print(Text(f"WARNING: {text}", style="yellow"), soft_wrap=True)
+            self._warned = len(progress.warnings)
         if self._live is not None:
             self._live.update(Group(*self._picture(progress)))
         elif not self._quiet and (

@@ -148,13 +148,7 @@ def import_snapshot(
     or its content.
     """
     destination = card_path(data, name)
-    for path in (weights, card_beside(weights)):
-        if not path.is_file():
-            raise ExchangeError(
-                f"{path}: no such file; expected the weights that `arena export` wrote, and "
-                f"their card {card_beside(weights).name} beside"
-            )
-    card = read_card(card_beside(weights))
+    card = _card_of(weights)
     if env is not None:
         card = card.model_copy(update={"env_name": absolute_name(env)})
     if destination.exists() and read_card(destination).snapshot_id != card.snapshot_id:
@@ -173,6 +167,17 @@ def import_snapshot(
         many_writers=True,
     )
     return card
+
+
+def _card_of(weights: Path) -> SnapshotCard:
+    """Raises: ExchangeError where the weights or their card are missing, SnapshotError."""
+    for path in (weights, card_beside(weights)):
+        if not path.is_file():
+            raise ExchangeError(
+                f"{path}: no such file; expected the weights that `arena export` wrote, and "
+                f"their card {card_beside(weights).name} beside"
+            )
+    return read_card(card_beside(weights))
 
 
 def _check_weights(weights: Path, card: SnapshotCard, *, allow_files: bool) -> None:

@@ -162,6 +162,8 @@ class ParallelEngine:
                 self._scheduler.copied(message.member)
             case control.GameError():
                 self._errors.game_raised(message)
+            case control.LongGame():
+                self._state.controller.warn(message.text)
             case control.MemberError():
                 self._scheduler.member_error(message.member, message.text)
             case Failed():

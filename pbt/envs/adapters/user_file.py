@@ -106,7 +106,6 @@ def _load(name: str, path: Path) -> ModuleType:
             f"env {name!r}: loading {path.name} raised {type(error).__name__}: "
             f"{error}{advice}\n{_user_traceback(error)}"
         ) from error
-    return module
 
 
 def _package(path: Path) -> Path:
