@@ -4,6 +4,7 @@ A stream may be missing from the start (`arena ... >&-`), or lose its reader (`a
 What is written to it then is dropped, and the program goes on to its end and its own exit code.
 """
 
+import fcntl
 import io
 import os
 import sys
@@ -31,6 +32,9 @@ def secure_streams() -> None:
 
     A missing one leads nowhere. Otherwise the next file that is opened, a database even, would take
     its number, and what a library prints would be written into that file.
+
+    `sys.stdout` gets a descriptor of its own, for results. What else writes to the usual one, a
+    game's library or a process that is started, writes to standard error (`pbt.envs.voice`).
     """
     for number, name in enumerate(_STREAMS):
         try:
@@ -39,7 +43,11 @@ def secure_streams() -> None:
             lead_nowhere(number)
             setattr(sys, name, None)
     sys.stdin = sys.stdin or io.TextIOWrapper(io.FileIO(0, closefd=False))
-    sys.stdout, sys.stderr = _secured(sys.stdout, 1), _secured(sys.stderr, 2)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    results = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.dup2(2, 1)
+    sys.stdout, sys.stderr = _secured(sys.stdout, results), _secured(sys.stderr, 2)
 
 
 def _secured(stream: TextIO | None, number: int) -> TextIO:

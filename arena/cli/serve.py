@@ -7,6 +7,7 @@ replaces itself by it.
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -106,6 +107,8 @@ def serve(
     }
     program = "api.http.make_tokens" if make_tokens else "api"
     sys.stdout.flush()
+    with suppress(OSError):  # it has no descriptor where a test holds it
+        os.dup2(sys.stdout.fileno(), 1)
     # -P: a folder `api/` of the user must not be run instead of our own program.
     os.execv(sys.executable, [sys.executable, "-P", "-m", program, json.dumps(settings)])  # noqa: S606
 

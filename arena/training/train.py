@@ -15,6 +15,7 @@ from arena.data.config_file import write_config
 from arena.data.lock import PopulationLock
 from arena.data.logs import log_to
 from arena.data.metrics import MetricsWriter
+from arena.data.output import printed_into
 from arena.data.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.data.status import RunStatus, failures
 from arena.data.telemetry import TelemetryWriter
@@ -235,6 +236,7 @@ class _Training:
             telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
             # Runs after the last process of the engine has ended.
             stack.callback(FilmFolder(paths.films).remove_leftovers)
+            stack.enter_context(printed_into(paths.logs, self.say))
             engine = build_engine(resolved(config), spec, sink, store, control)
             self._say_what(engine, start)
             # Ends every process, also after an error.

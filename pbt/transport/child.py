@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import psutil
 
+from pbt.envs.voice import DESCRIPTOR, apart
 from pbt.processes.child_process import ChildProcess, ending
 from pbt.processes.messages import Failed, Stop
 from pbt.processes.tie_to_parent import LEFT_TO_MAIN
@@ -67,8 +68,9 @@ class Child(ChildProcess):
         super().__init__(
             # -P: a user's folder that holds an `arena.py` must not be imported instead of ours.
             [sys.executable, "-P", "-m", program, str(theirs.fileno())],
-            # What a game prints must not get between the lines of `--json`.
-            stdout=STDERR,
+            # What a game prints must not get between the lines of `--json`, or of a display.
+            stdout=DESCRIPTOR if apart() else STDERR,
+            stderr=DESCRIPTOR if apart() else None,
             descriptors=(theirs.fileno(), *descriptors),
             environment={**os.environ, "OMP_NUM_THREADS": str(threads)},
             # A Ctrl-C must not reach it before it has its handlers; `settle` unblocks these.

@@ -21,6 +21,7 @@ from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
 from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.measuring import measure
+from pbt.envs.voice import aside, quiet
 from pbt.errors import EnvError, EnvNameError
 
 
@@ -43,17 +44,20 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
             f"env {name!r}: no file {path}; expected a Python file; a path in a config begins in "
             f"the config's folder, one that is typed in the working directory, {Path.cwd()}"
         )
-    function = _function(name, _load(name, path), function_name)
+    with aside():
+        function = _function(name, _load(name, path), function_name)
 
     def make(**options: Any) -> Game:
-        try:
-            env = function(**options)
-        except Exception as error:
-            raise EnvError(
-                f"env {name!r}: {function_name}() raised {type(error).__name__}: "
-                f"{error}\n{_user_traceback(error)}"
-            ) from error
-        return adapt(env, name)
+        with aside():
+            try:
+                env = function(**options)
+            except Exception as error:
+                raise EnvError(
+                    f"env {name!r}: {function_name}() raised {type(error).__name__}: "
+                    f"{error}\n{_user_traceback(error)}"
+                ) from error
+            game = adapt(env, name)
+        return quiet(game)
 
     replayable, chance = measured or measure(make, name)
     winners = "places the game declares (info['place']), else the ranking of summed rewards"
