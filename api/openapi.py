@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from api.http.guard import SAFE_METHODS, required_level
+from api.http.phrases import phrase
 from api.http.problems import MEDIA_TYPE, ProblemBody
 
 METHODS = ("get", "put", "post", "delete", "patch")
@@ -53,7 +54,7 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
     for status in sorted(_refusals(operation, path, method)):
         reference = {"$ref": "#/components/schemas/Problem"}
         operation["responses"][str(status)] = {
-            "description": HTTPStatus(status).phrase,
+            "description": phrase(status),
             "content": {MEDIA_TYPE: {"schema": reference}},
         }
 

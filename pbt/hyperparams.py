@@ -10,7 +10,7 @@ from typing import Self
 
 from pbt.config.population import MemberOverride, PbtConfig, ScheduleStep
 from pbt.config.schema import RunConfig
-from pbt.seeding import uniform
+from pbt.seeding import stratified
 
 SHAPING_PREFIX = "shaping."
 _OF_ALL_GAMES = ("learning_rate", "entropy_coef", "adam_beta1")
@@ -75,7 +75,8 @@ def scheduled_hyperparams(
     values = _spread(
         Hyperparams(learning.learning_rate, learning.entropy_coef, learning.adam_beta1, shaping),
         config.pbt,
-        (config.seed, "spread", member),
+        config.seed,
+        member,
     )
     override = config.members.get(member)
     if override is None:
@@ -102,21 +103,21 @@ def with_edits(config: RunConfig, values: Mapping[str, float]) -> RunConfig:
     return config.model_copy(update={"learning": learning})
 
 
-def _spread(values: Hyperparams, pbt: PbtConfig, key: tuple[int, str, str]) -> Hyperparams:
+def _spread(values: Hyperparams, pbt: PbtConfig, seed: int, member: str) -> Hyperparams:
     """The values times factors that are log-uniform in [1 / spread_start, spread_start].
 
-    Each is drawn by its own name, so it does not depend on which other values there are. Of Adam's
-    beta1 the distance to 1 is drawn. Zero means "switched off" and stays zero.
-
-    key  of the random numbers: run seed, "spread", member
+    Each is drawn by its own name, so it does not depend on which other values there are. The
+    members' factors are stratified: of the first four, one lies in each quarter of the range. Of
+    Adam's beta1 the distance to 1 is drawn. Zero means "switched off" and stays zero.
     """
     if pbt.spread_start == 1.0:
         return values
+    number = int(member.removeprefix("m"))
 
     def drawn(name: str, value: float, bounds: tuple[float, float]) -> float:
         if value == 0.0:
             return value
-        factor = pbt.spread_start ** (2.0 * uniform(*key, name) - 1.0)
+        factor = pbt.spread_start ** (2.0 * stratified(seed, number, "spread", name) - 1.0)
         return math.copysign(min(max(abs(value) * factor, bounds[0]), bounds[1]), value)
 
     beta1 = values.adam_beta1

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 Key = int | str
 
+# 2**10 members are kept apart.
+_STRATA_BITS = 10
+
 
 def digest(seed: int, *key: Key) -> bytes:
     """32 bytes that depend on every part of the key and on its boundaries."""
@@ -26,6 +29,20 @@ def integer(seed: int, *key: Key, bits: int = 63) -> int:
 def uniform(seed: int, *key: Key) -> float:
     """One uniform number in [0, 1)."""
     return integer(seed, *key, bits=53) / 2.0**53
+
+
+def stratified(seed: int, number: int, *key: Key) -> float:
+    """The `number`-th of a sequence of uniform numbers in [0, 1) that keep apart.
+
+    Of the first 2**k, and of each further 2**k, one lies in each interval of length 2**-k; which
+    one is random. A van der Corput sequence, scrambled as in Owen 1995, "Randomly permuted
+    (t,m,s)-nets and (t,s)-sequences".
+    """
+    value = uniform(seed, *key, number) / 2.0**_STRATA_BITS
+    for place in range(_STRATA_BITS):
+        flipped = integer(seed, *key, "flip", place, number % (1 << place), bits=1)
+        value += ((number >> place & 1) ^ flipped) / 2.0 ** (place + 1)
+    return value
 
 
 def generator(seed: int, *key: Key) -> np.random.Generator:

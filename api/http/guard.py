@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.observability import Observed
+from api.http.phrases import phrase
 from api.http.problems import MEDIA_TYPE, Problem, kind_of, problem_bytes
 from api.http.settings import Settings
 from api.http.tokens import COOKIE, RANK, Level, Tokens
@@ -257,9 +258,7 @@ class _Answer:
                 message["status"] >= HTTPStatus.BAD_REQUEST
                 and MutableHeaders(scope=message).get("content-type") != MEDIA_TYPE
             ):
-                await self.refuse(
-                    Problem(kind_of(message["status"]), HTTPStatus(message["status"]).phrase)
-                )
+                await self.refuse(Problem(kind_of(message["status"]), phrase(message["status"])))
                 self._replaced = True
                 return
             self.status = message["status"]

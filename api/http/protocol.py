@@ -7,7 +7,6 @@ limits a client could stop the service by opening connections and sending nothin
 import asyncio
 import resource
 import uuid
-from http import HTTPStatus
 from typing import Any
 
 import h11
@@ -15,6 +14,7 @@ import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from api.http.guard import SECURITY_HEADERS, raw_headers
+from api.http.phrases import phrase
 from api.http.problems import MEDIA_TYPE, Problem, problem_bytes
 
 log = structlog.stdlib.get_logger("api.http")
@@ -96,7 +96,7 @@ class Protocol(H11Protocol):
             "x-request-id": request_id,
             **SECURITY_HEADERS,
         }
-        reason = HTTPStatus(status).phrase.encode("latin-1")
+        reason = phrase(status).encode("latin-1")
         for event in (
             h11.Response(status_code=status, headers=raw_headers(values), reason=reason),
             h11.Data(data=body),

@@ -92,9 +92,9 @@ class PbtConfig(Section):
 
     enabled                      hold rounds at all
     spread_start                 each member begins with values of its own, drawn log-uniformly
-                                 between the config's divided by this and times this, inside the
-                                 bounds; 1.0: all begin with the config's. Values that
-                                 [members.NAME] sets are not drawn
+                                 between the config's divided by this and times this, stratified
+                                 over the members and inside the bounds; 1.0: all begin with the
+                                 config's. Values that [members.NAME] sets are not drawn
     period_frames                frames from round to round, on a member's own clock
     warmup_frames                the first round comes at the first multiple of the period at or
                                  after this frame
@@ -116,7 +116,7 @@ class PbtConfig(Section):
                                  "comparison": of each comparison
     equals_sd                    standard deviation of the distance between members that learn
                                  alike, however many games they play; a significant distance is
-                                 more. None: 0.03 where wins are the objective, else 0
+                                 more. None: 0.05 where wins are the objective, else 0
     mutation_probability         of each value of a member outside the top, in each round
     mutation_factor              a mutated value is multiplied or divided by this
     learning_rate_bounds         smallest and largest value after a mutation

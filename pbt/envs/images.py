@@ -27,7 +27,8 @@ class ImageShape(NamedTuple):
 def shaped(shape: tuple[int, ...], channel_axis: int | None) -> ImageShape:
     """The shape of a leaf, read with its channels at this axis."""
     if channel_axis is None:
-        return ImageShape(*shape, 1, None)
+        height, width = shape
+        return ImageShape(height, width, 1, None)
     height, width = (side for axis, side in enumerate(shape) if axis != channel_axis)
     return ImageShape(height, width, shape[channel_axis], channel_axis)
 

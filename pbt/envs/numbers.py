@@ -19,6 +19,10 @@ LARGEST = 1e9
 fourth power of an input, and float32 ends at 3.4e38."""
 
 
+# Every number of these types can be learned from; looking at each takes long in a large image.
+_ALWAYS_USABLE = tuple(map(np.dtype, (np.bool_, np.int8, np.uint8, np.int16, np.uint16)))
+
+
 def _expected(largest: float) -> str:
     return f"expected finite numbers from {-largest:g} to {largest:g}"
 
@@ -34,6 +38,8 @@ def leaf_problem(leaf: Leaf, part: Any) -> str | None:
     given = np.asarray(part)
     if given.dtype.kind not in "biuf":
         return f"observation leaf {leaf.name} is of type {given.dtype}; expected numbers"
+    if leaf.kind == "box" and given.dtype == leaf.dtype and given.dtype in _ALWAYS_USABLE:
+        return None
     bad, expected = _bad_places(leaf, given)
     if not bad.any():
         return None

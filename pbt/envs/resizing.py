@@ -1,5 +1,7 @@
 """Makes pictures smaller and grey, in whole numbers, so every machine gives the same bytes."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,7 +10,7 @@ _LUMA = (19_595, 38_470, 7_471)
 _LUMA_BITS = 16
 
 
-def grey(picture: NDArray[np.generic]) -> NDArray[np.generic]:
+def grey(picture: NDArray[Any]) -> NDArray[Any]:
     """[H, W, 3 or 4] -> [H, W, 1] of the same dtype. A fourth channel is opacity, and is dropped.
 
     Bytes are rounded to the nearest.
@@ -19,7 +21,8 @@ def grey(picture: NDArray[np.generic]) -> NDArray[np.generic]:
             total += np.multiply(picture[:, :, channel], weight, dtype=np.int32)
         return (total >> _LUMA_BITS).astype(np.uint8)[:, :, None]
     weights = np.array(_LUMA, picture.dtype) / (1 << _LUMA_BITS)
-    return (picture[:, :, :3] * weights).sum(2, keepdims=True)
+    luma: NDArray[Any] = (picture[:, :, :3] * weights).sum(2, keepdims=True)
+    return luma
 
 
 class AreaResizer:
@@ -35,7 +38,7 @@ class AreaResizer:
         exact = 255 * self._area < np.iinfo(np.int32).max
         self._whole = np.dtype(np.int32 if exact else np.int64)
 
-    def __call__(self, picture: NDArray[np.generic]) -> NDArray[np.generic]:
+    def __call__(self, picture: NDArray[Any]) -> NDArray[Any]:
         """[H, W, C] -> [h, w, C], a new array of the same dtype."""
         whole = picture.dtype == np.uint8
         dtype = self._whole if whole else picture.dtype
@@ -66,9 +69,7 @@ def _taps(old: int, new: int) -> Taps:
     return taps
 
 
-def _sums(
-    picture: NDArray[np.generic], taps: Taps, axis: int, dtype: np.dtype[np.generic]
-) -> NDArray[np.generic]:
+def _sums(picture: NDArray[Any], taps: Taps, axis: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The weighted sums of the old pixels along one side."""
     shape = (-1, 1, 1) if axis == 0 else (1, -1, 1)
     parts = (
@@ -77,7 +78,7 @@ def _sums(
         )
         for places, weights in taps
     )
-    total = next(parts)
+    total: NDArray[Any] = next(parts)
     for part in parts:
         total += part
     return total

@@ -51,7 +51,8 @@ def default_layers(images: Sequence[ImageShape]) -> tuple[ConvLayer, ...]:
     """
     shorter = min(min(image.height, image.width) for image in images)
     kernel, stride = next((kernel, stride) for least, kernel, stride in _FIRST if shorter >= least)
-    layers = (ConvLayer(channels=32, kernel=kernel, stride=stride), _SECOND, _THIRD)
+    first = ConvLayer(channels=32, kernel=kernel, stride=stride)
+    layers: tuple[ConvLayer, ...] = (first, _SECOND, _THIRD)
     while max(_features(image, layers) for image in images) > MOST_FEATURES:
         longer = (*layers[:-1], _FURTHER) if layers[-1] == _THIRD else (*layers, _FURTHER)
         if min(min(_size(image, longer)) for image in images) < 1:
@@ -96,7 +97,7 @@ def model_problems(config: ModelConfig, layouts: Sequence[RoleLayout]) -> list[s
     config   decided
     layouts  of all roles
     """
-    problems = []
+    problems: list[str] = []
     for layout in layouts:
         try:
             inputs = sum(_leaf_features(leaf, config) for leaf in layout.leaves)
@@ -201,5 +202,5 @@ def encoder_words(config: ModelConfig, layouts: Sequence[RoleLayout]) -> str:
         for layer in config.conv
     )
     large = any(image.height * image.width > _LARGE for _, image in images)
-    faster = ", env.resize and env.grey make the images smaller, which trains faster" * large
-    return f"convolutions ({kernels}) take {shown}; model.conv changes them{faster}"
+    smaller = ", env.resize and env.grey make images smaller, which saves time and memory" * large
+    return f"convolutions ({kernels}) take {shown}; model.conv changes them{smaller}"

@@ -147,6 +147,25 @@ def test_a_population_is_made_with_its_objective(checked: Service) -> None:
     assert edited["spec"]["pending_edits"] == ['env.objective="win"']
 
 
+def test_networks_of_a_new_population_are_chosen_by_its_images_or_refused(
+    checked: Service,
+) -> None:
+    env = {"name": "doom", "grey": True, "stack": 2}
+    made = post(checked, {"name": "pixels", "config": {"env": env}}, 201)
+    assert made["spec"]["config"]["model"]["encoder"] == "images"
+    assert len(made["spec"]["config"]["model"]["conv"]) == 3
+    model = {"encoder": "mlp", "hidden": [2048]}
+    flat = {"env": {"name": "doom"}, "model": model}
+    problem = post(checked, {"name": "flat", "config": flat}, 422)
+    assert problem["errors"][0]["pointer"] == "/config/model"
+    assert "the first layer would have 56," in problem["errors"][0]["detail"]
+    checked.call("GET", "/v1/populations/flat", status=404)
+    resized = {"env": {"name": "doom", "resize": [84, 84]}}
+    problem = post(checked, {"name": "resized", "config": resized}, 422)
+    assert problem["errors"][0]["pointer"] == "/config/env/resize"
+    assert "env.options.height = 84" in problem["errors"][0]["detail"]
+
+
 def test_a_check_that_hangs_ends_without_the_service() -> None:
     program = (
         "import time, arena.programs.config_check as check; check.LIMIT_S = 1; "

@@ -1,7 +1,7 @@
 """Games whose seats see images, as files of a user's own and for tests of one process.
 
-A bright square jumps to a place that the seed decides; who names the half in which it is gets a
-point. Each function is a whole game, so `f"{FILE}:parallel"` names one.
+A bright square jumps to a place that the seed decides; a seat that names its half gets a point.
+Each function is a whole game, so `f"{FILE}:parallel"` names one.
 """
 
 from typing import Any
@@ -45,13 +45,15 @@ class _Gym(gymnasium.Env[Any, Any]):
             kind,
             spaces.Discrete(2),
         )
-        image = {
+        images: dict[str, spaces.Space[Any]] = {
             "last": self._screen.space,
             "first": spaces.Box(0, 255, (3, height, width), np.uint8),
             "grey": spaces.Box(0, 255, (height, width), np.uint8),
             "float": spaces.Box(0.0, 1.0, (height, width, 3), np.float32),
-        }[kind]
-        self.observation_space = spaces.Dict({"image": image, "step": spaces.Discrete(STEPS + 1)})
+        }
+        self.observation_space = spaces.Dict(
+            {"image": images[kind], "step": spaces.Discrete(STEPS + 1)}
+        )
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         self._screen.begin(seed)
@@ -75,7 +77,7 @@ class _Gym(gymnasium.Env[Any, Any]):
         return {"image": image, "step": self._step}
 
 
-class _Parallel(ParallelEnv[str, Any, Any]):
+class _Parallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
     metadata = {"name": "squares"}
     possible_agents = list(AGENTS)
 
@@ -105,7 +107,7 @@ class _Parallel(ParallelEnv[str, Any, Any]):
         return seen, gains, ends, cuts, {agent: {} for agent in AGENTS}
 
 
-class _Turns(AECEnv[str, Any, Any]):
+class _Turns(AECEnv[str, Any, Any]):  # type: ignore[misc]
     metadata = {"name": "squares in turn"}
 
     def __init__(self, height: int, width: int) -> None:
@@ -126,7 +128,7 @@ class _Turns(AECEnv[str, Any, Any]):
         self.agents, self._step, self.agent_selection = list(AGENTS), 0, AGENTS[0]
         self.rewards, self._cumulative_rewards = (dict.fromkeys(AGENTS, 0.0) for _ in range(2))
         self.terminations, self.truncations = (dict.fromkeys(AGENTS, False) for _ in range(2))
-        self.infos = {agent: {} for agent in AGENTS}
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
 
     def step(self, action: Any) -> None:
         agent = self.agent_selection

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import floor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from pbt.envs.resizing import AreaResizer, grey
 
 
-def slow_resize(picture: NDArray[np.uint8], new: tuple[int, int]) -> NDArray[np.float64]:
+def slow_resize(picture: NDArray[np.uint8], new: tuple[int, int]) -> NDArray[Any]:
     """The exact mean of the area under every new pixel, in fractions."""
     old, channels = picture.shape[:2], picture.shape[2]
     scale = [Fraction(a, b) for a, b in zip(old, new, strict=True)]
@@ -23,7 +24,8 @@ def slow_resize(picture: NDArray[np.uint8], new: tuple[int, int]) -> NDArray[np.
             if tall and wide:
                 for channel in range(channels):
                     result[y, x, channel] += tall * wide * int(picture[i, j, channel])
-    return result / (scale[0] * scale[1])
+    means: NDArray[Any] = result / (scale[0] * scale[1])
+    return means
 
 
 @pytest.mark.parametrize(

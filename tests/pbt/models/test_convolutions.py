@@ -65,7 +65,9 @@ def test_images_of_different_sizes_share_layers_that_fit_all() -> None:
     assert features(layers, 24, 24) >= 1
 
 
-@pytest.mark.parametrize("space", [BOARD, spaces.Box(0, 1, (8, 8, 111), bool), spaces.Discrete(3)])
+@pytest.mark.parametrize(
+    "space", [BOARD, spaces.Box(0, 1, (8, 8, 111), np.uint8), spaces.Discrete(3)]
+)
 def test_games_without_an_image_keep_their_networks_bit_for_bit(space: spaces.Space[Any]) -> None:
     seen = layout(space)
     config = decided(ModelConfig(hidden=(8,)), [seen])

@@ -16,12 +16,14 @@ from pbt.checkpoint.resharding import merge_workers
 from pbt.checkpoint.state import cut_tensors, split_cut
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
+from pbt.envs.contract import EnvSpec
 from pbt.runtime.assembly import assemble
 from pbt.runtime.blueprint import equal_shares
 from pbt.runtime.engine import Engine
 from pbt.runtime.serial import SerialEngine, restore_cut, take_cut, weights_digest
 from pbt.transport.messages import SlotFull
 from pbt.transport.slab import Slab
+from tests.pbt.envs.image_games import FILE
 
 COMMON: dict[str, Any] = {
     "population": {"members": 3},
@@ -54,19 +56,34 @@ CONFIGS = {
     "connect_four": tiny("connect_four", 600, 150, "pfsp_hard", environments=8),
     "rock_paper_scissors": tiny("rock_paper_scissors", 300, 100, environments=8, opening_plies=2),
     "hide_and_seek": tiny("hide_and_seek", 200, 60, "elo_gaussian", environments=8),
+    "squares": tiny("squares", 120, 60, environments=4),
+}
+# Its seats remember the images that they saw since their game began.
+SEEN = {"resize": [24, 24], "grey": True, "stack": 3}
+ENVS = {"squares": {"name": f"{FILE}:parallel", "options": {"height": 24, "width": 36}, **SEEN}}
+CONFIGS |= {
+    game: RunConfig.model_validate({**CONFIGS[game].model_dump(), "env": env})
+    for game, env in ENVS.items()
 }
 FEW = {"connect_four": (83, 201), "rock_paper_scissors": (31, 60), "hide_and_seek": (61, 120)}
+FEW["squares"] = (10, 21)
 MANY = {
     "connect_four": (1, 7, 40, 130, 290, 380),
     "rock_paper_scissors": (1, 5, 17, 44, 80, 110),
     "hide_and_seek": (1, 23, 52, 99, 150, 230),
+    "squares": (1, 5, 16, 30),
 }
+
+
+def spec_of(game: str) -> EnvSpec:
+    measured = (True, True) if game in ENVS else None
+    return registry.spec(CONFIGS[game].env.name, allow_files=True, measured=measured)
 
 
 class Run:
     def __init__(self, game: str, store: MemoryStore | None = None) -> None:
         self.sink, self.store = MemorySink(), store or MemoryStore()
-        self.population = assemble(CONFIGS[game], registry.spec(game), self.sink, self.store)
+        self.population = assemble(CONFIGS[game], spec_of(game), self.sink, self.store)
         self.engine = SerialEngine(self.population, self.sink, self.store, NoControl())
         self.turns = 0
 
