@@ -8,6 +8,7 @@ import fcntl
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Any, TextIO
 
 _STREAMS = ("stdin", "stdout", "stderr")
@@ -61,6 +62,13 @@ def _secured(stream: TextIO | None, number: int) -> TextIO:
         line_buffering=number == 2 or pipe.isatty(),
         write_through=number == 2,
     )
+
+
+def hand_on_stdout() -> None:
+    """Give standard output its usual descriptor again, before this process becomes another one."""
+    sys.stdout.flush()
+    with suppress(OSError):  # it has none where a test holds it
+        os.dup2(sys.stdout.fileno(), 1)
 
 
 def unread(stream: TextIO) -> bool:

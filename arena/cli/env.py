@@ -10,6 +10,7 @@ import typer
 
 from arena.cli.output import JsonOption, assignments, number_of, print_json, print_table, say
 from pbt.envs.contract import EnvSpec
+from pbt.envs.names import is_file_name, is_id
 from pbt.envs.registry import names, spec
 from pbt.envs.testing.check import CheckReport, check_game
 from pbt.errors import EnvError
@@ -82,7 +83,10 @@ def check(
     """Play a game, replay it, and check it against the contract; exit 1 if it breaks a rule."""
     from pbt.config.load import options_from
 
-    game, chosen = spec(name, allow_files=True), options_from(options or ())
+    chosen = options_from(options or ())
+    # The check itself measures what others' games do not say.
+    measured = (True, True) if is_file_name(name) or is_id(name) else None
+    game = spec(name, allow_files=True, measured=measured, options=chosen)
     # Whether content of the user's own can be replayed is found here, and no promise of the game's.
     promised = game.replayable and not game.paths(chosen)
     report = check_game(

@@ -37,6 +37,7 @@ def printed_into(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
 
 def _opened(path: Path) -> int | None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     except OSError:
         return None

@@ -115,9 +115,9 @@ def resolve_players(
     game = first.env_name if first is not None else env
     if game is None:
         raise PlayerError(_no_game(names, data_dir(data)))
-    spec = registry.spec(game, allow_files=allow_files)
-    _check_one_game(list(trained.values()), env)
     played = first.env_options if first is not None else options or {}
+    spec = registry.spec(game, allow_files=allow_files, options=played)
+    _check_one_game(list(trained.values()), env)
     clashing = _clashing_labels(spec, guests.values())
     return spec, [
         _seated_guest(guests[name], game, played, clashing)

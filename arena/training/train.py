@@ -187,7 +187,7 @@ class _Training:
         """
         # What was loaded until now stays, so the garbage collector need not look through it.
         gc.freeze()
-        with SignalControl() as control:
+        with SignalControl() as control, printed_into(self.paths.logs, self.say):
             try:
                 result = self._run(start, control)
                 while (edits := control.take_members()) is not None:
@@ -236,7 +236,6 @@ class _Training:
             telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
             # Runs after the last process of the engine has ended.
             stack.callback(FilmFolder(paths.films).remove_leftovers)
-            stack.enter_context(printed_into(paths.logs, self.say))
             engine = build_engine(resolved(config), spec, sink, store, control)
             self._say_what(engine, start)
             # Ends every process, also after an error.

@@ -1,8 +1,15 @@
-"""Says what a text means as a game's name: a registered name, OpenSpiel's, or a user's file."""
+"""Says what a text means as a game's name: a registered name, an id, or a user's file."""
 
 from pathlib import Path
 
 OPENSPIEL = "openspiel:"
+GYMNASIUM = "gymnasium:"
+PETTINGZOO = "pettingzoo:"
+
+
+def is_id(name: str) -> bool:
+    """Whether the name is an id of Gymnasium or PettingZoo."""
+    return name.startswith((GYMNASIUM, PETTINGZOO))
 
 
 def is_file_name(name: str) -> bool:

@@ -1,7 +1,6 @@
 """A game from a user's own file, "./file.py:function", for the local command line.
 
 The function returns a PettingZoo AEC or parallel environment, a Gymnasium environment, or a `Game`.
-A short probe measures whether the game has chance and can be replayed.
 """
 
 import hashlib
@@ -20,15 +19,15 @@ from pbt.envs.adapters.gymnasium_env import GymnasiumGame
 from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
 from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
 from pbt.envs.contract import EnvSpec, Game
-from pbt.envs.measuring import measure
 from pbt.envs.voice import aside, quiet
 from pbt.errors import EnvError, EnvNameError
 
 
-def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
+def file_spec(name: str) -> EnvSpec:
     """The game of "path.py:function". Runs the file; the path is relative to the working directory.
 
-    measured  (replayable, chance), where they were measured before; None: measure them now
+    It is not measured yet: `replayable` and `chance` are placeholders.
+
     Raises: EnvNameError when there is no such file or function; EnvError for code that raises, with
     its traceback, and for a result that is no environment.
     """
@@ -59,10 +58,9 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
             game = adapt(env, name)
         return quiet(game)
 
-    replayable, chance = measured or measure(make, name)
     winners = "places the game declares (info['place']), else the ranking of summed rewards"
     description = inspect.getdoc(function) or f"{function_name} of {path.name}"
-    return EnvSpec(name, make, chance, replayable, winners, description)
+    return EnvSpec(name, make, True, True, winners, description)
 
 
 def adapt(env: Any, name: str) -> Game:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pbt.envs.contract import EnvSpec, Game, declared_objective
-from pbt.envs.names import is_file_name
+from pbt.envs.names import is_file_name, is_id
 from pbt.envs.testing.objectives import measure_returns
 from pbt.envs.testing.playthrough import Playthrough, Referee, play
 from pbt.errors import EnvError
@@ -115,7 +115,7 @@ def _check(spec: EnvSpec, seeds: int, max_steps: int, tables: list[Game]) -> Che
     problems.extend(problem for again in replays.values() for problem in again.problems)
     replayable = all(replays[first.seed].digest == first.digest for first in played)
     seed_matters = varies_with_seed(referee, spec.name, seeds, max_steps)
-    if not is_file_name(spec.name):
+    if not (is_file_name(spec.name) or is_id(spec.name)):
         problems.extend(_declared(spec, replayable, seed_matters, seeds))
     one_role = len(set(game.seat_roles)) == 1
     declared = declared_objective(spec, game)
