@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from arena.cli.going_on import GoingOn
 from arena.cli.output import JsonOption, assignments, number_of, print_json, print_table, say
 from pbt.envs.contract import EnvSpec
 from pbt.envs.names import is_file_name, is_id
@@ -89,9 +90,13 @@ def check(
     game = spec(name, allow_files=True, measured=measured, options=chosen)
     # Whether content of the user's own can be replayed is found here, and no promise of the game's.
     promised = game.replayable and not game.paths(chosen)
-    report = check_game(
-        replace(game, make=partial(game.make, **chosen), replayable=promised), seeds
-    )
+    made, doing = replace(game, make=partial(game.make, **chosen), replayable=promised), ["a table"]
+
+    def told(now: str) -> None:
+        doing[0] = now
+
+    with GoingOn(lambda: f"checking {name}: {doing[0]}"):
+        report = check_game(made, seeds, told=told)
     if as_json:
         print_json({"ok": report.ok, **asdict(report)})
     else:

@@ -157,11 +157,14 @@ def hear(children: Sequence[Child], timeout_s: float) -> Iterator[tuple[Child, A
 
 
 def stop_all(children: Sequence[Child]) -> None:
-    """Ask them to leave, then make them. Returns when all are gone."""
+    """Ask them to leave, then make them. Returns when all are gone.
+
+    One that is not ready yet has nothing to lose, and would not listen while it loads its parts.
+    """
     for child in children:
         child.send(Stop())
     watched = WatchedTime()
-    waiting = [child for child in children if not child.has_ended()]
+    waiting = [child for child in children if child.ready and not child.has_ended()]
     while waiting and watched.look() < STOP_TIMEOUT_S:
         for _ in hear(waiting, 0.05):
             """What they say now comes too late."""
