@@ -91,12 +91,8 @@ def check(
     # Whether content of the user's own can be replayed is found here, and no promise of the game's.
     promised = game.replayable and not game.paths(chosen)
     made, doing = replace(game, make=partial(game.make, **chosen), replayable=promised), ["a table"]
-
-    def told(now: str) -> None:
-        doing[0] = now
-
-    with GoingOn(lambda: f"checking {name}: {doing[0]}"):
-        report = check_game(made, seeds, told=told)
+    with GoingOn(lambda: f"checking {name}: {doing[-1]}"):
+        report = check_game(made, seeds, told=doing.append)
     if as_json:
         print_json({"ok": report.ok, **asdict(report)})
     else:

@@ -27,6 +27,7 @@ from arena.signals import SignalControl
 from arena.training.checkpointing import Checkpointer
 from arena.training.incarnation import begin, ensure_population, load_history, new_incarnation
 from arena.training.live_edits import LiveEdits
+from arena.training.moved_files import keep_print
 from arena.training.progress import Progress, ProgressMeter
 from arena.training.sink import TrainingSink
 from arena.training.start import Start, first_start, next_start, resolved
@@ -185,6 +186,7 @@ class _Training:
         """Train until the end or a stop. Whenever members join or leave, a new incarnation begins,
         whose engine is built anew for them.
         """
+        keep_print(self.paths, start.config, start.spec)
         # What was loaded until now stays, so the garbage collector need not look through it.
         gc.freeze()
         with SignalControl() as control, printed_into(self.paths.logs, self.say):
@@ -206,8 +208,7 @@ class _Training:
             return replace(result, head=head, encoder=start.encoder)
 
     def _edited_start(self, words: Sequence[str]) -> Start:
-        """The next start with edits; without them where they are impossible, so that training goes
-        on.
+        """The next start with edits; without impossible ones, so that training goes on.
 
         words: the edits, as --set takes them
         """

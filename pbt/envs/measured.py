@@ -19,6 +19,7 @@ from pbt import __version__
 from pbt.envs.contract import EnvSpec
 from pbt.envs.measuring import Measured, measure
 from pbt.envs.names import is_file_name
+from pbt.envs.places import place_of
 from pbt.files import write_whole
 
 
@@ -61,7 +62,7 @@ def _place(name: str, options: Mapping[str, Any]) -> Path | None:
 
 def own_files(name: str) -> Iterator[Path]:
     """The files of a file game that was loaded: its own, and what it imported from beside it."""
-    path = Path(name.rpartition(":")[0]).expanduser().resolve()
+    path = place_of(Path(name.rpartition(":")[0]).expanduser().resolve())
     top = path.parent
     while (top / "__init__.py").is_file():
         top = top.parent

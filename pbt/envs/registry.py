@@ -17,6 +17,7 @@ from typing import Any
 
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.names import GYMNASIUM, OPENSPIEL, PETTINGZOO, is_file_name, is_id
+from pbt.envs.places import place_of
 from pbt.envs.viewed_game import viewed
 from pbt.errors import EnvError, EnvFileError, EnvNameError
 
@@ -72,7 +73,17 @@ def spec(
         raise EnvNameError(_unknown(name, allow_files))
     if measured is not None:
         found = replace(found, replayable=measured[0], chance=measured[1])
-    return viewed(found if allow_files else _without_files(found))
+    return viewed(_with_places(found) if allow_files else _without_files(found))
+
+
+def _with_places(env: EnvSpec) -> EnvSpec:
+    """The game, whose files among the options are taken from where they lie now."""
+
+    def make(**options: Any) -> Game:
+        places = {name: str(place_of(Path(options[name]))) for name in env.paths(options)}
+        return env.make(**{**options, **places})
+
+    return replace(env, make=make)
 
 
 def _unknown(name: str, allow_files: bool) -> str:

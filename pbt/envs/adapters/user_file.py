@@ -19,6 +19,7 @@ from pbt.envs.adapters.gymnasium_env import GymnasiumGame
 from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
 from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
 from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.places import place_of
 from pbt.envs.voice import aside, quiet
 from pbt.errors import EnvError, EnvNameError
 
@@ -37,11 +38,13 @@ def file_spec(name: str) -> EnvSpec:
             f"env {name!r} names no function; expected './my_game.py:function', with the "
             "function that returns the environment"
         )
-    path = Path(path_text).expanduser().resolve()
+    path = place_of(Path(path_text).expanduser().resolve())
     if not path.is_file():
         raise EnvNameError(
             f"env {name!r}: no file {path}; expected a Python file; a path in a config begins in "
-            f"the config's folder, one that is typed in the working directory, {Path.cwd()}"
+            f"the config's folder, one that is typed in the working directory, {Path.cwd()}. Where "
+            "the file of a population has moved: arena train --resume NAME --set "
+            "env.name=./new/place.py:function"
         )
     with aside():
         function = _function(name, _load(name, path), function_name)
