@@ -7,7 +7,6 @@ the machine.
 import importlib.metadata
 import os
 import platform
-import resource
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -45,16 +44,6 @@ def memory_bytes(
     return min(
         [total(), *(int(limit) for limit in limits if limit.isdigit() and int(limit) < _UNLIMITED)]
     )
-
-
-def use_all_handles() -> None:
-    """Let this process and its children open as many files as the system allows (the hard limit).
-
-    A shell often begins with 1,024, which a few hundred tables of an engine each use up.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def existing_parent(path: Path) -> Path:

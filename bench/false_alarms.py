@@ -46,7 +46,11 @@ env = { name = "ENV" }
 population = { members = 3 }
 model = { hidden = [8] }
 sampling = { environments = 8, rollout_steps = 8 }
-learning = { batch_steps = 128 }
+learning.batch_steps = 128
+learning.minibatches = 1
+learning.epochs = 1
+learning.learning_rate = 1e-3
+learning.normalize_returns = false
 pbt = { period_frames = 400, warmup_frames = 400, min_games = 5, score_games = 40, copy_gap = 0.0 }
 evaluation = { share = 0.2, final_games = 4 }
 snapshots = { every_frames = 250, keep_newest = 4, thinned_every = 3 }
@@ -59,7 +63,11 @@ env = { name = "ENV" }
 population = { members = 4 }
 model = { hidden = [32] }
 sampling = { environments = 32, rollout_steps = 16 }
-learning = { batch_steps = 1024 }
+learning.batch_steps = 1024
+learning.minibatches = 1
+learning.epochs = 1
+learning.learning_rate = 1e-3
+learning.normalize_returns = false
 pbt = { period_frames = 5_000, warmup_frames = 5_000, min_games = 10, copy_gap = 0.0 }
 evaluation = { share = 0.1, final_games = 20 }
 snapshots = { every_frames = 2_500, keep_newest = 10, thinned_every = 4 }

@@ -9,7 +9,8 @@ from scipy.special import chdtrc
 from scipy.stats import spearmanr
 
 from arena.matches.stored import margins_of
-from arena.stats.margin_ratings import MarginResult, fit_margins
+from arena.stats.margin_ratings import fit_margins
+from arena.stats.margin_units import MarginResult
 from arena.stats.score import MatchGame
 from bench.leduc_hands import Floats, Hands, PairLaw
 
@@ -79,7 +80,7 @@ def rated(pairs: Sequence[dict[str, Any]], exact: Floats) -> dict[str, Any]:
     """
     panel = exact.sum(axis=1) / (len(exact) - 1)
     results = [
-        MarginResult(row["a"], row["b"], row["deals"], row["total"], row["squares"])
+        MarginResult(row["a"], row["b"], row["deals"], row["total"], row["squares"], paired=True)
         for row in pairs
     ]
     found = fit_margins(results, None)

@@ -224,7 +224,7 @@ class WiringCertificate:
 class Event:
     """One line of a training's history, stored in the league.
 
-    kind  "copy", "mutate", "edit", "checkpoint", "resume", "warning" and others
+    kind  "copy", "mutate", "edit", "defaults", "checkpoint", "resume", "warning" and others
     """
 
     kind: str

@@ -85,7 +85,7 @@ class EvaluationStatistics(BaseModel):
     elo               the Elo difference, null where it is not finite
     elo_low           lower end of its 95 % interval, null where it is not finite
     elo_high          upper end of its 95 % interval, null where it is not finite
-    los               likelihood of superiority
+    los               likelihood of superiority, null with a sequential test
     wins              games won
     draws             games drawn
     losses            games lost
@@ -99,7 +99,7 @@ class EvaluationStatistics(BaseModel):
     elo: float | None
     elo_low: float | None
     elo_high: float | None
-    los: float
+    los: float | None
     wins: int
     draws: int
     losses: int

@@ -31,7 +31,8 @@ class MatchStatisticsBody(BaseModel):
     """The statistics of the first of two players. docs/schemas/match.json explains the fields.
 
     objective says what decides between the players; margin is null unless margins do. nelo,
-    nelo_low and nelo_high are null below 50 pairs, and in a match with a sequential test.
+    nelo_low and nelo_high are null below 50 pairs, and in a match with a sequential test. los is
+    null in a match with a sequential test.
     """
 
     objective: ObjectiveKind
@@ -47,7 +48,7 @@ class MatchStatisticsBody(BaseModel):
     nelo: float | None
     nelo_low: float | None
     nelo_high: float | None
-    los: float
+    los: float | None
     wins: int
     draws: int
     losses: int

@@ -7,6 +7,7 @@ for torch. The table of commands is `arena.cli.commands`.
 import errno
 import importlib
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -21,7 +22,6 @@ from typer.main import get_command, get_group
 
 from arena.cli.commands import COMMANDS, Command
 from arena.data.paths import data_dir
-from arena.machine import use_all_handles
 from arena.standard_streams import lead_nowhere, secure_streams
 from pbt.errors import PbtError
 
@@ -174,6 +174,16 @@ def _write_traceback(error: Exception) -> Path:
     lines = traceback.format_exception(error)
     path.write_text(f"{' '.join(sys.argv)}\n{''.join(lines)}", encoding="utf-8")
     return path
+
+
+def use_all_handles() -> None:
+    """Let this process and its children open as many files as the system allows (the hard limit).
+
+    A shell often begins with 1,024, which a few hundred tables of an engine each use up.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def main() -> None:

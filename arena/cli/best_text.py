@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from arena.league.best_of_many import BestOfMany, best_of_many
+from arena.league.best_of_many import BestOfMany, best_of_many, best_return_of_many
 from arena.league.database import League
 from arena.league.ratings import RatingTable, Standing, best_standing
-from arena.matches.fresh import fresh_strength
+from arena.league.returns import ReturnTable, best_by_return
+from arena.matches.fresh import FreshStrength, fresh_strength
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 from pbt.objective import ObjectiveKind
 
@@ -28,6 +29,29 @@ def best_lines(league: League, name: str, table: RatingTable, roles: Sequence[st
     ]
 
 
+def return_best_lines(
+    league: League, name: str, table: ReturnTable, roles: Sequence[str]
+) -> list[str]:
+    """As `best_lines`, where returns count."""
+    lines = []
+    for role in roles if len(roles) > 1 else [None]:
+        title = f"{name}@best" if role is None else f"{name}/{role}@best"
+        best = best_by_return(table.rows, role)
+        if best is None:
+            lines.append(
+                f"{title}: none yet; it takes {BEST_MIN_GAMES} evaluation games, and no snapshot "
+                "that has its weights has them: train on"
+            )
+            continue
+        claim = best_return_of_many(league, name, table, role)
+        lines.append(
+            f"{title} is {best.label}: the highest lower end of its {claim.candidates} snapshots "
+            f"that play and have {BEST_MIN_GAMES} games or more"
+        )
+        lines += _claim_lines(claim, "return", best.label, league)
+    return lines
+
+
 def _best_lines(
     name: str, table: RatingTable, claim: BestOfMany, role: str | None, league: League
 ) -> list[str]:
@@ -41,45 +65,44 @@ def _best_lines(
         f"{name} is {label}: the highest lower end, {low}, of its {claim.candidates} snapshots "
         f"that play and have {BEST_MIN_GAMES} games or more"
     )
-    return [chosen, *_claim_lines(claim, table, best, league)]
+    return [chosen, *_claim_lines(claim, table.objective, best.label, league)]
 
 
 def _claim_lines(
-    claim: BestOfMany, table: RatingTable, best: Standing, league: League
+    claim: BestOfMany, objective: ObjectiveKind, best: str, league: League
 ) -> list[str]:
     """What may be claimed of the best although it was chosen among many."""
     lines = []
     if claim.low is not None and claim.own_low is not None:
         among = f"{claim.may_be_best} of {claim.candidates} may be the best"
         random = "; so may random" if claim.may_be_random else ""
-        low, own = (number_text(one, table.objective) for one in (claim.low, claim.own_low))
+        among += ", an untrained one among them" if claim.may_be_untrained else ""
+        low, own = (number_text(one, objective) for one in (claim.low, claim.own_low))
         lines.append(
             f"  chosen among {claim.candidates}: it is at least {own}, the best of them "
             f"({claim.low_of}) is at least {low} (95 %, for all of them at once); {among}{random}"
         )
-    if text := _fresh_text(league, claim.fresh):
+    if (fresh := fresh_strength(league, claim.fresh)) is not None:
         which = f"match {claim.fresh[0]}"
         if len(claim.fresh) > 1:
             numbers = ", ".join(map(str, claim.fresh))
             which = f"all {len(claim.fresh)} fresh matches ({numbers})"
-        lines.append(f"  fresh games, {which} against random: {text}")
+        lines.append(f"  fresh games, {which} {fresh.seated}: {_fresh_text(fresh)}")
     else:
-        lines.append(f"  without fresh games; play them: arena match {best.label} random --fresh")
+        lines.append(f"  without fresh games; play them: arena match {best} random --fresh")
     return lines
 
 
-def _fresh_text(league: League, match_ids: Sequence[int]) -> str:
-    """The strength against `random` in games that chose nothing, "" before the first one."""
-    fresh = fresh_strength(league, match_ids)
-    if fresh is None:
-        return ""
+def _fresh_text(fresh: FreshStrength) -> str:
+    """The strength in games that chose nothing."""
     value, low, high = (
         None if number is None else number_text(number, fresh.objective)
         for number in (fresh.value, fresh.low, fresh.high)
     )
     value = "" if value is None else f"{value} "
-    if fresh.objective == "margin":
-        return f"{value}a game {_ends(low, high)}, {fresh.units} units"
+    if fresh.objective != "win":
+        units = "units" if fresh.objective == "margin" else "seeds"
+        return f"{value}a game {_ends(low, high)}, {fresh.units} {units}"
     return f"Elo {value}{_ends(low, high)}, {fresh.units} games"
 
 
@@ -118,4 +141,6 @@ def why_no_best(table: Sequence[Standing]) -> str:
 def number_text(value: float | None, objective: ObjectiveKind) -> str:
     assert value is not None
     # Rounded to whole numbers first: a float may be printed as "-0".
+    if objective == "return":
+        return f"{value:.4g}"
     return f"{round(value):+d}" if objective == "win" else f"{value:+.3g}"

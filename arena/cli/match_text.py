@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from arena.cli.match_tables import estimate, measure, table_rows
 from arena.cli.output import number_of
 from arena.data.paths import data_text
 from arena.matches.assertions import Assertion
@@ -10,9 +11,7 @@ from arena.matches.match_result import MatchResult
 from arena.matches.report import match_report
 from arena.matches.report_parts import (
     AssertionReport,
-    EstimateReport,
     MarginReport,
-    MeasureReport,
     ReturnsReport,
     SprtReport,
     TallyReport,
@@ -22,7 +21,6 @@ from arena.matches.report_schema import (
     DuelReport,
     PartnerReport,
     PartnersReport,
-    StandingReport,
     TableReport,
 )
 from arena.matches.verdict import side_names
@@ -38,7 +36,7 @@ def match_lines(
     rows = (
         _duel_rows(report, result)
         if isinstance(report, DuelReport)
-        else _table_rows(report, result)
+        else table_rows(report, result)
         if isinstance(report, TableReport)
         else _partner_rows(report, result)
     )
@@ -129,7 +127,7 @@ def _margin(margin: MarginReport, above: str) -> str:
 
 def _los(report: DuelReport | MarginReport) -> str:
     """The likelihood of superiority; none with a sequential test, which it does not allow for."""
-    return "" if report.interval == "sequence" else f"LOS {100 * report.los:.1f} %   "
+    return "" if report.los is None else f"LOS {100 * report.los:.1f} %   "
 
 
 def _elo(report: DuelReport, result: MatchResult) -> str:
@@ -160,7 +158,7 @@ def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[
     lead = (
         f"{returns.mean_lead:+.4g}, on every seed"
         if returns.lead is None
-        else _measure(returns.lead, "+.4g")
+        else measure(returns.lead, "+.4g")
     )
     return [
         (
@@ -171,81 +169,6 @@ def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[
             ),
         ),
         ("Lead", f"{lead}   (of {first}: how much more it returned on the same seed)"),
-    ]
-
-
-def _table_rows(report: TableReport, result: MatchResult) -> list[tuple[str, str]]:
-    names = _row_names(report, result)
-    # Places and ratings would compare the returns of different roles.
-    if report.objective == "return":
-        return _lead_rows(report, names)
-    return [*_place_rows(report, names), *_lead_rows(report, names)]
-
-
-def _place_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, str]]:
-    """The standings by places, then which player came before which."""
-    width = max(len(name) for name in names)
-    rows = [
-        (
-            "Place",
-            (
-                f"{'':{width}}  mean place [95 %]      points [95 %]        first [95 %]         "
-                f"Elo, {report.anchor} = 0    places"
-            ),
-        )
-    ]
-    rows += [
-        (str(place), f"{name:{width}}  {_standing(row)}")
-        for place, (name, row) in enumerate(zip(names, report.standings, strict=True), start=1)
-    ]
-    rows.append(
-        ("", "the intervals of Elo take all games as independent, the others only whole blocks")
-    )
-    heads = [f"{name:>{width}}" for name in names]
-    rows.append(
-        (
-            "Before",
-            f"{'%':{width}}  {'  '.join(heads)}   (how often the row came before the column)",
-        )
-    )
-    for name, scores in zip(names, report.score, strict=True):
-        cells = [
-            f"{'':>{width}}" if score is None else f"{100 * score.value:{width}.1f}"
-            for score in scores
-        ]
-        rows.append(("", f"{name:{width}}  {'  '.join(cells)}".rstrip()))
-    return rows
-
-
-def _row_names(report: TableReport, result: MatchResult) -> list[str]:
-    """The names of the rows; a player against itself is told apart as in `side_names`."""
-    assert result.table is not None
-    sides = [player.label for player in result.plan.players]
-    if result.same_player:
-        sides = list(side_names(result))
-    takers = [sides[row.player.player] for row in result.table.standings.standings]
-    return [
-        name if row.role is None else f"{name} as {row.role}"
-        for name, row in zip(takers, report.standings, strict=True)
-    ]
-
-
-def _lead_rows(report: TableReport, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Mean returns, and leads in the same seats, where copies fill a role's seats."""
-    if report.seating != "roles" and report.objective == "win":
-        return []
-    returns = [
-        ("Return", f"{name} {_estimate(row.mean_return)}   (mean of a seat)")
-        for name, row in zip(names, report.standings, strict=True)
-    ]
-    units = {"places": "places earlier", "return": "more returned"}
-    return returns + [
-        (
-            "Lead",
-            f"{_estimate(one.lead, '+.4g')} {units[one.unit]}   (of {names[one.ahead]} over "
-            f"{names[one.behind]}, in the same seats on the same seeds)",
-        )
-        for one in report.leads
     ]
 
 
@@ -264,8 +187,8 @@ def _partner_rows(report: PartnersReport, result: MatchResult) -> list[tuple[str
     rows = [
         (
             "Return" if place == 0 else "",
-            f"{name:{width}}  self-play {_estimate(one.self_play)}   cross-play "
-            f"{_estimate(one.cross_play)}   gap {_estimate(one.gap, '+.4g')}",
+            f"{name:{width}}  self-play {estimate(one.self_play)}   cross-play "
+            f"{estimate(one.cross_play)}   gap {estimate(one.gap, '+.4g')}",
         )
         for place, (name, one) in enumerate(everyone)
     ]
@@ -276,34 +199,6 @@ def _partner_rows(report: PartnersReport, result: MatchResult) -> list[tuple[str
         cells = "  ".join(f"{mean.value:{width}.4g}" for mean in one.with_each)
         rows.append(("", f"{name:{width}}  {cells}"))
     return rows
-
-
-def _standing(row: StandingReport) -> str:
-    rating = "not known" if row.rating is None else _rating(row.rating)
-    places = " ".join(f"{games:g}" for games in row.places)
-    return (
-        f"{_measure(row.mean_place, '.2f'):21}  {_percent(row.place_points):19}  "
-        f"{_percent(row.first):19}  {rating:20}  {places}"
-    )
-
-
-def _rating(elo: MeasureReport) -> str:
-    """The rating with its interval; the player that is pinned at 0 has none."""
-    return "0" if elo.low == elo.high else _measure(elo, "+.0f")
-
-
-def _percent(measure: MeasureReport) -> str:
-    return f"{100 * measure.value:.1f} % [{100 * measure.low:.1f}, {100 * measure.high:.1f}]"
-
-
-def _estimate(mean: EstimateReport, form: str = ".4g") -> str:
-    """The mean with its interval, which a single block, or equal ones, do not have."""
-    ends = "" if mean.low is None else f" [{mean.low:{form}}, {mean.high:{form}}]"
-    return f"{mean.value:{form}}{ends}"
-
-
-def _measure(measure: MeasureReport, form: str) -> str:
-    return f"{measure.value:{form}} [{measure.low:{form}}, {measure.high:{form}}]"
 
 
 def _games(report: AnyReport) -> str:

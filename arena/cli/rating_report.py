@@ -6,7 +6,7 @@ from typing import Any
 from arena.cli.rating_distances import to_best, to_middle
 from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
 from arena.cli.return_table import returns_report
-from arena.league.best_of_many import BestOfMany, best_of_many
+from arena.league.best_of_many import BestOfMany, best_of_many, best_return_of_many
 from arena.league.circles import circles_of
 from arena.league.database import League
 from arena.league.ratings import (
@@ -19,7 +19,7 @@ from arena.league.ratings import (
     is_provisional,
     population_table,
 )
-from arena.league.returns import return_standings
+from arena.league.returns import return_table
 from arena.league.summaries import roles_of
 from arena.matches.fresh import fresh_strength
 from pbt.records import PlayerRef
@@ -32,8 +32,16 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
     null where members play several roles: each role has its own in "best_by_role".
     """
     table = population_table(league, name, everyone=everyone)
-    if alone := return_standings(league, name) if not table.rows else []:
-        return returns_report(name, alone, everyone, roles_of(league, name))
+    returns = None if table.rows else return_table(league, name)
+    if returns is not None and returns.rows:
+        roles = roles_of(league, name)
+        return {
+            **returns_report(name, returns.rows, everyone, roles),
+            "best_of_many": {
+                role: _claim_report(league, best_return_of_many(league, name, returns, role))
+                for role in roles
+            },
+        }
     own_table = table if not everyone else population_table(league, name)
     own, roles = own_table.rows, roles_of(league, name)
     best, by_role = best_standing(own) if len(roles) < 2 else None, best_of_roles(own)

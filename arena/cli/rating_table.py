@@ -8,7 +8,7 @@ Below the table stand the circles in which players beat each other: no rating ca
 from collections.abc import Sequence
 from itertools import count
 
-from arena.cli.best_text import best_lines, number_text, why_no_best
+from arena.cli.best_text import best_lines, number_text, return_best_lines, why_no_best
 from arena.cli.margin_cells import Margins, margin_text, margins_of, mean_margin
 from arena.cli.output import print_table
 from arena.cli.rating_distances import Distances, distance_lines, to_best, to_middle
@@ -25,7 +25,7 @@ from arena.league.ratings import (
     is_provisional,
     population_table,
 )
-from arena.league.returns import return_standings
+from arena.league.returns import return_table
 from arena.league.summaries import roles_of
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.cycles import CYCLE_LEVEL
@@ -74,8 +74,12 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
     top       print this many rows; 0 prints all
     """
     table = population_table(league, name, everyone=everyone)
-    if alone := return_standings(league, name) if not table.rows else []:
-        print_returns(name, alone, top, roles_of(league, name))
+    returns = None if table.rows else return_table(league, name)
+    if returns is not None and returns.rows:
+        roles = roles_of(league, name)
+        print_returns(name, returns.rows, top, roles)
+        for line in return_best_lines(league, name, returns, roles):
+            print(line)
     elif not table.rows:
         print(f"population {name}: {why_no_best(table.rows)}")
     else:

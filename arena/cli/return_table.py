@@ -40,7 +40,7 @@ def returns_words(table: Sequence[ReturnStanding]) -> str:
 def print_returns(
     name: str, table: Sequence[ReturnStanding], top: int, roles: Sequence[str]
 ) -> None:
-    """Print the table, and below it which player is `@best`, of each role where there are several.
+    """Print the table, one for each role where there are several.
 
     top  print this many rows of each role; 0 prints all
     """
@@ -64,26 +64,12 @@ def print_returns(
     print(f"{returns_words(table)}.")
     if any(rank is None for rank in return_ranks(table)):
         print(f"? = provisional: fewer than {BEST_MIN_GAMES} games.")
-    for role, _ in of_roles:
-        print(_best_text(name if role is None else f"{name}/{role}", best_by_return(table, role)))
 
 
 def return_ranks(table: Sequence[ReturnStanding]) -> list[int | None]:
     """1, 2, ... within each role, over the rows with enough games."""
     counters: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
     return [None if row.games < BEST_MIN_GAMES else next(counters[row.role]) for row in table]
-
-
-def _best_text(name: str, best: ReturnStanding | None) -> str:
-    if best is None:
-        return (
-            f"{name}@best: none yet; it takes {BEST_MIN_GAMES} evaluation games, and no "
-            "snapshot that has its weights has them: train on"
-        )
-    return (
-        f"{name}@best is {best.label}: the highest lower end of those with "
-        f"{BEST_MIN_GAMES} games or more"
-    )
 
 
 def returns_report(

@@ -180,6 +180,7 @@ def _result_json(result: Any) -> dict[str, Any]:
         "stage_seconds": stage_seconds(result.status.processes),
         "rows": asdict(result.status.rows),
         "processes": [asdict(process) for process in result.status.processes],
+        "defaults": result.defaults,
         "weights_sha256": result.weights_sha256,
         "head": result.head,
     }

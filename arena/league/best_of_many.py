@@ -15,12 +15,19 @@ from arena.league.database import League
 from arena.league.fresh_matches import headline_matches
 from arena.league.rating_models import ANCHOR
 from arena.league.ratings import RatingTable, Standing, best_standing, is_provisional
-from arena.league.stored_snapshots import list_snapshots
+from arena.league.returns import ReturnTable, best_by_return
+from arena.league.stored_snapshots import StoredSnapshot, list_snapshots
+from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.curves import shrink_along_curves
-from arena.stats.selection import Floats, may_be_best, simultaneous_lower_end
+from arena.stats.selection import (
+    Floats,
+    may_be_best,
+    means_with_covariance,
+    simultaneous_lower_end,
+)
 from pbt.errors import EngineError
 from pbt.objective import ObjectiveKind
-from pbt.records import SnapshotRecord
+from pbt.records import PlayerRef, SnapshotRecord
 
 FRAMES_PER_DISTANCE = 1e6
 DRAWS = 5_000
@@ -37,8 +44,10 @@ class BestOfMany:
     own_low         the lower end of `@best` itself that holds for all candidates at once; None as
                     `low`
     may_be_best     how many of them may be the best, None as `low`
-    may_be_random   whether `random` may be the best of all, None as `low`
-    fresh           numbers of the fresh matches of the best against `random` that make its headline
+    may_be_untrained  whether an untrained one is among these, None as `low`
+    may_be_random   whether `random` may be the best of all, None as `low`, and where it has no
+                    value in the table, as in tables of returns
+    fresh           numbers of the fresh matches of the best with `random` that make its headline
                     (`arena.league.fresh_matches`), by the objective of the table
     """
 
@@ -47,6 +56,7 @@ class BestOfMany:
     low_of: str | None
     own_low: float | None
     may_be_best: int | None
+    may_be_untrained: bool | None
     may_be_random: bool | None
     fresh: tuple[int, ...]
 
@@ -62,31 +72,85 @@ def best_of_many(
         row for row in table.rows if could_be_best(row) and role in (None, _record(row).role)
     ]
     best = best_standing(candidates)
-    fresh = _fresh_matches(league, best, table.objective)
+    found = None if best is None else best.player
+    fresh = _fresh_matches(league, found, table.objective)
     if table.rated.joint is None or best is None:
-        return BestOfMany(len(candidates), None, None, None, None, None, fresh)
+        return no_claim(len(candidates), fresh)
     joint = table.rated.joint()
     place = {player: at for at, player in enumerate(joint.players)}
-    rows = sorted(candidates, key=lambda row: (_record(row).frames, row.player.name))
-    chosen = [place[row.player] for row in rows]
-    values, covariance = joint.values[chosen], joint.covariance[np.ix_(chosen, chosen)]
+    snapshots = {row.player: row.snapshot for row in candidates if row.snapshot is not None}
+    everyone = [place[player] for player in snapshots]
+    everyone += [place[ANCHOR]] if ANCHOR in place else []
+    estimates = joint.values[everyone], joint.covariance[np.ix_(everyone, everyone)]
+    kept = list(snapshots.values())
+    return claim_of(league, population, kept, estimates, kept.index(snapshots[best.player]), fresh)
+
+
+def best_return_of_many(
+    league: League, population: str, table: ReturnTable, role: str | None = None
+) -> BestOfMany:
+    """What may be claimed of `@best` where returns count. Arguments as of `best_of_many`.
+
+    Raises: PlayerError.
+    """
+    candidates = [
+        row
+        for row in table.rows
+        if row.games >= BEST_MIN_GAMES
+        and not row.snapshot.weights_removed
+        and role in (None, row.role)
+    ]
+    best = best_by_return(candidates, role)
+    if best is None:
+        return no_claim(len(candidates), ())
+    ids = [row.snapshot.record.snapshot_id for row in candidates]
+    fresh = _fresh_matches(league, PlayerRef("snapshot", ids[candidates.index(best)]), "return")
+    estimates = means_with_covariance([table.games[one] for one in ids])
+    kept = [row.snapshot for row in candidates]
+    return claim_of(league, population, kept, estimates, candidates.index(best), fresh)
+
+
+def no_claim(candidates: int, fresh: tuple[int, ...]) -> BestOfMany:
+    """Only how many candidates there are, and the fresh matches, are known."""
+    return BestOfMany(candidates, None, None, None, None, None, None, fresh)
+
+
+def claim_of(
+    league: League,
+    population: str,
+    candidates: Sequence[StoredSnapshot],
+    estimates: tuple[Floats, Floats],
+    best: int,
+    fresh: tuple[int, ...],
+) -> BestOfMany:
+    """What may be claimed of the best of these candidates.
+
+    estimates  ([k] strengths, [k, k] their covariance) of the candidates, and behind them those of
+               `random` where it has any
+    best       index of the candidate that was chosen
+    """
+    number = len(candidates)
+    order = sorted(
+        range(number),
+        key=lambda at: (candidates[at].record.frames, candidates[at].record.snapshot_id),
+    )
     made = list_snapshots(league, population, superseded=True)
     records = {stored.record.snapshot_id: stored.record for stored in made}
-    walk = walks([_record(row) for row in rows], records)
-    values, covariance = _along_curves(values, covariance, *walk)
+    walk = walks([candidates[at].record for at in order], records)
+    values, covariance = estimates
     rng = np.random.default_rng(0)
-    everyone = [*chosen, *([place[ANCHOR]] if ANCHOR in place else [])]
-    inside = may_be_best(
-        joint.values[everyone], joint.covariance[np.ix_(everyone, everyone)], rng, DRAWS
-    )
-    lower = simultaneous_lower_end(values, covariance, rng, DRAWS)
+    inside = may_be_best(values, covariance, rng, DRAWS)
+    curves = _along_curves(values[order], covariance[np.ix_(order, order)], *walk)
+    lower = simultaneous_lower_end(*curves, rng, DRAWS)
+    untrained = [at for at, one in enumerate(candidates) if one.record.frames == 0]
     return BestOfMany(
-        len(candidates),
+        number,
         lower.low,
-        rows[lower.chosen].label,
-        float(lower.lows[rows.index(best)]),
-        int(inside[: len(chosen)].sum()),
-        bool(inside[len(chosen) :].any()),
+        candidates[order[lower.chosen]].label,
+        float(lower.lows[order.index(best)]),
+        int(inside[:number].sum()),
+        bool(inside[untrained].any()),
+        bool(inside[number:].any()) if len(values) > number else None,
         fresh,
     )
 
@@ -104,12 +168,12 @@ def _along_curves(
 
 
 def _fresh_matches(
-    league: League, best: Standing | None, objective: ObjectiveKind
+    league: League, best: PlayerRef | None, objective: ObjectiveKind
 ) -> tuple[int, ...]:
     """As `BestOfMany.fresh`."""
     if best is None:
         return ()
-    return tuple(match.id for match in headline_matches(league, best.player, objective))
+    return tuple(match.id for match in headline_matches(league, best, objective))
 
 
 def could_be_best(row: Standing) -> bool:

@@ -72,8 +72,9 @@ class Totals:
     second   [pairs] numbers of their opponents
     cells    [pairs, 15] units by their outcomes, as `Meetings` of these players orders them:
              first the 9 of seed pairs, then the 6 of single games
-    margins  [pairs, 2] sums over the units of y and y squared, where y is half of what `first`
-             returned more than `second`, in the mean over the unit's games
+    margins  [pairs, 2, 2] sums of y and y squared, first over the seed pairs, then over the single
+             games, where y is half of what `first` returned more than `second`, in the mean over
+             the unit's games
     """
 
     first: NDArray[np.int64]
@@ -167,19 +168,22 @@ class PairTotals:
 
 
 def _read(connection: Connection, ranges: Sequence[Range]) -> Totals:
-    rows = connection.execute(_PAIRS, {"ranges": json.dumps(ranges)}).all() if ranges else ()
-    read = np.fromiter(chain.from_iterable(rows), np.float64, 6 * len(rows)).reshape(-1, 6)
+    found = connection.execute(_PAIRS, {"ranges": json.dumps(ranges)}).all() if ranges else ()
+    read = np.fromiter(chain.from_iterable(found), np.float64, 6 * len(found)).reshape(-1, 6)
     cells = np.zeros((len(read), _CELLS))
-    cells[np.arange(len(read)), read[:, 2].astype(np.intp)] = read[:, 3]
+    rows, cell = np.arange(len(read)), read[:, 2].astype(np.intp)
+    cells[rows, cell] = read[:, 3]
+    margins = np.zeros((len(read), 2, 2))
+    margins[rows, (cell >= _PAIRED).astype(np.intp)] = read[:, 4:]
     first, second = read[:, :2].astype(np.int64).T
-    return _added([Totals(first, second, cells, read[:, 4:])])
+    return _added([Totals(first, second, cells, margins)])
 
 
 def _added(parts: Sequence[Totals]) -> Totals:
     """The sums of these totals. Their order changes no count, and a margin by rounding only."""
     keys = np.concatenate([part.first << 32 | part.second for part in parts])
     pairs, places = np.unique(keys, return_inverse=True)
-    cells, margins = np.zeros((len(pairs), _CELLS)), np.zeros((len(pairs), 2))
+    cells, margins = np.zeros((len(pairs), _CELLS)), np.zeros((len(pairs), 2, 2))
     np.add.at(cells, places, np.concatenate([part.cells for part in parts]))
     np.add.at(margins, places, np.concatenate([part.margins for part in parts]))
     return Totals(pairs >> 32, pairs & 0xFFFFFFFF, cells, margins)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from arena.league.results import Results
 from arena.stats.bradley_terry import ELO_PER_NAT
-from arena.stats.margin_ratings import MarginRatings, MarginResult, fit_margins
-from arena.stats.plackett_luce import fit_rankings
+from arena.stats.margin_ratings import MarginRatings, fit_margins
+from arena.stats.margin_units import MarginResult
+from arena.stats.plackett_luce import fit_jointly
 from arena.stats.rating_fit import RatingFit, fit_meetings
 from arena.stats.seat_advantage import SeatWorth
 from pbt.objective import ObjectiveKind
@@ -83,9 +84,10 @@ def rate(results: Results, objective: ObjectiveKind) -> Rated:
     if objective == "return":
         return Rated((), "a game", "returns", (), {}, None, None)
     if results.rankings:
-        ratings = fit_rankings(results.rankings, anchor)
-        players = [RatedPlayer(one.player, one.elo, one.low, one.high) for one in ratings]
-        return Rated(players, "Elo", "Plackett-Luce", (), {}, None, _logistic)
+        places = fit_jointly(results.rankings, anchor)
+        players = [RatedPlayer(one.player, one.elo, one.low, one.high) for one in places.ratings]
+        joint = JointRatings(places.players, places.values, places.covariance)
+        return Rated(players, "Elo", "Plackett-Luce", (), {}, lambda: joint, _logistic)
     if objective == "margin":
         return _by_margins(results.margins, anchor)
     fit = fit_meetings(results.matrix.players, results.meetings, anchor)
@@ -189,7 +191,7 @@ def _by_margins(margins: Sequence[MarginResult[PlayerRef]], anchor: PlayerRef | 
             "explained": fit.explained,
             "misfit": None if fit.misfit is None else asdict(fit.misfit),
             "tau": fit.tau,
-            "deviation": fit.deviation,
+            "deviations": {"pair": fit.deviations[0], "game": fit.deviations[1]},
             "ranked_by": fit.ranked_by,
         },
         None

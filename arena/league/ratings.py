@@ -15,7 +15,7 @@ from arena.league.rating_models import ANCHOR, Rated, RatedPlayer, rate
 from arena.league.results import Results, game_results, match_results, population_results
 from arena.league.stored_snapshots import StoredSnapshot, named_snapshots
 from arena.stats.bradley_terry import BEST_MIN_GAMES
-from arena.stats.margin_ratings import MarginResult
+from arena.stats.margin_units import MarginResult
 from arena.stats.score import Tally
 from arena.stats.win_matrix import WinMatrix, WinRow
 from pbt.objective import ObjectiveKind

@@ -31,7 +31,7 @@ from arena.league.schema import (
     snapshots,
 )
 from arena.stats.bradley_terry import PairResult
-from arena.stats.margin_ratings import MarginResult
+from arena.stats.margin_units import MarginResult
 from arena.stats.meetings import Meetings
 from arena.stats.plackett_luce import Ranking
 from arena.stats.win_matrix import WinMatrix, meetings_of, win_matrix
@@ -50,7 +50,8 @@ class Results:
 
     matrix    each player against each opponent, one comparison per opponent and game
     meetings  games of two seats by players (as the matrix orders them), seats and seed pairs
-    margins   how much players won against each opponent, in games of two seats
+    margins   how much players won against each opponent, in games of two seats: of every two
+              players first their seed pairs, then their single games, where they have such
     rankings  results of games of more than two players; empty where games have two seats
     """
 
@@ -205,11 +206,14 @@ def _of_two_seats(totals: Totals, player_of: Mapping[int, PlayerRef]) -> Results
     wins, draws = np.zeros((2, len(ids), len(ids)))
     wins[first, second], draws[first, second], wins[second, first] = meetings.outcomes.T
     draws[second, first] = draws[first, second]
+    numbers = np.stack([totals.paired.sum((1, 2)), totals.single.sum((1, 2))], axis=1)
     margins = [
-        MarginResult(players[a], players[b], int(units), total, squares)
-        for a, b, units, (total, squares) in zip(
-            first, second, totals.cells.sum(1), totals.margins.tolist(), strict=True
+        MarginResult(players[a], players[b], int(units), total, squares, paired=kind == 0)
+        for a, b, own, sums in zip(
+            first, second, numbers.tolist(), totals.margins.tolist(), strict=True
         )
+        for kind, (units, (total, squares)) in enumerate(zip(own, sums, strict=True))
+        if units
     ]
     return Results(WinMatrix(players, wins, draws), meetings, margins, ())
 

@@ -6,7 +6,7 @@ copies of itself in all seats (self-play) and beside other players (cross-play).
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from arena.stats.intervals import mean_interval
 
 # A player in several seats of a game counts with the mean over them.
 _RETURNS = text("""
-SELECT p.name, AVG(s.returns) AS returns,
+SELECT g.id, p.name, AVG(s.returns) AS returns,
     EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.player_id <> s.player_id)
         AS crossed
 FROM games g INDEXED BY ix_games_evaluation
@@ -74,15 +74,36 @@ class ReturnStanding:
         return self.snapshot.label
 
 
+ByGame = Mapping[int, float]
+"""Key of a game -> the mean return of a player's seats in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnTable:
+    """The standings with the games behind them.
+
+    rows   the standings, highest lower end first
+    games  by id of a snapshot, its games of the kind that ranks
+    """
+
+    rows: list[ReturnStanding]
+    games: Mapping[str, ByGame]
+
+
 def return_standings(league: League, population: str) -> list[ReturnStanding]:
-    """The standings, highest lower end first. Raises: PlayerError."""
-    alone: dict[str, list[float]] = defaultdict(list)
-    crossed: dict[str, list[float]] = defaultdict(list)
+    """The rows of `return_table`."""
+    return return_table(league, population).rows
+
+
+def return_table(league: League, population: str) -> ReturnTable:
+    """The standings of a population. Raises: PlayerError."""
+    alone: dict[str, dict[int, float]] = defaultdict(dict)
+    crossed: dict[str, dict[int, float]] = defaultdict(dict)
     with league.read() as connection:
-        for name, value, others in connection.execute(
+        for game, name, value, others in connection.execute(
             _RETURNS, {"population_id": find_population(connection, population).id}
         ):
-            (crossed if others else alone)[name].append(value)
+            (crossed if others else alone)[name][game] = value
         names = list({**alone, **crossed})
         snapshots = snapshots_of(connection, names)
     # Equal weights may stand in several populations; that of the requested population is taken.
@@ -91,12 +112,21 @@ def return_standings(league: League, population: str) -> list[ReturnStanding]:
         for snapshot in sorted(snapshots, key=lambda snapshot: snapshot.population == population)
     }
     by_self = ranked_by_self_play([(len(alone[name]), len(crossed[name])) for name in names])
+    ranked = alone if by_self else crossed
     table = [
-        _standing(kept[name], alone[name], crossed[name], by_self=by_self)
+        _standing(
+            kept[name],
+            list(alone[name].values()),
+            list(crossed[name].values()),
+            by_self=by_self,
+        )
         for name in names
-        if name in kept and (alone if by_self else crossed)[name]
+        if name in kept and ranked[name]
     ]
-    return sorted(table, key=lambda row: (-_lower_end(row), row.label))
+    return ReturnTable(
+        sorted(table, key=lambda row: (-_lower_end(row), row.label)),
+        {name: games for name, games in ranked.items() if games},
+    )
 
 
 def best_by_return(

@@ -54,6 +54,11 @@ def read_assertions(texts: Sequence[str], *, tested: bool) -> tuple[Assertion, .
             assertions.append(Assertion(text, SPRT_WORD))
         elif form is None or form[1] not in QUANTITIES:
             problems.append(f'"{text}": {_EXPECTED}')
+        elif form[1] == "los" and tested:
+            problems.append(
+                f'"{text}": los is for a fixed number of games, and the match has a sequential '
+                f'test; assert "{SPRT_WORD}" or "low>0.5"'
+            )
         elif form[1] != "elo" and not 0.0 <= float(form[3]) <= 1.0:
             problems.append(
                 f'"{text}": {form[1]} is a fraction of 1; expected a number from 0 to 1, '

@@ -5,19 +5,20 @@ players meet (`arena.matches.compare_finals`). After an interruption the same ca
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from arena.data.paths import check_population_name, population_paths
+from arena.matches.seating import Entrant, arrange
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, declared_objective
 from pbt.envs.measuring import as_played
-from pbt.errors import ConfigError, PbtError
+from pbt.errors import ConfigError, PbtError, PlayerError
 from pbt.files import write_whole
 from pbt.objective import chosen_objective
 
@@ -25,7 +26,8 @@ Say = Callable[[str], None]
 Side = Literal["a", "b"]
 SIDES: tuple[Side, Side] = ("a", "b")
 FOLDER = "comparisons"
-SEATS = 2
+# A match of a comparison has two players, each of which plays one role.
+MOST_ROLES = 2
 
 
 class Interrupted(Exception):
@@ -139,13 +141,10 @@ def check(comparison: Comparison) -> EnvSpec:
         )
     spec = registry.spec(a.env.name, allow_files=True, options=a.env.game_options)
     game = spec.make(**a.env.game_options)
-    seats, declared = len(game.seat_roles), declared_objective(spec, game)
+    roles = [game.roles[role].name for role in game.seat_roles]
+    seats, declared = len(roles), declared_objective(spec, game)
     game.close()
-    if seats > SEATS:
-        raise comparison.refused(
-            f"env.name: {a.env.name} has {seats} seats; comparisons are of games of one or two "
-            "seats"
-        )
+    _check_seats(comparison, a.env.name, roles)
     own, other = (chosen_objective(one.env.objective, declared, seats) for one in (a, b))
     if own != other and seats > 1:
         raise comparison.refused(
@@ -153,6 +152,27 @@ def check(comparison: Comparison) -> EnvSpec:
             f"--set env.objective={own}"
         )
     return as_played(spec, a.env.game_options)
+
+
+def _check_seats(comparison: Comparison, game: str, roles: Sequence[str]) -> None:
+    """Check that a player of A and one of B can fill a table. roles: of the seats.
+
+    Raises: ConfigError that says what to do where they cannot.
+    """
+    different = list(dict.fromkeys(roles))
+    if len(different) > MOST_ROLES:
+        of_each = " ".join(f"{comparison.population('a', 1)}/{role}@best" for role in different)
+        raise comparison.refused(
+            f"env.name: {game} has the roles {', '.join(different)}, and a player of A and one of "
+            f"B fill two at most; train both by `arena train`, and then compare the players of one "
+            f"role among the same others by `arena match`, such as {of_each} and B's of one role"
+        )
+    if len(different) == 1 and len(roles) > 1:
+        for objective in ("win", "return"):
+            try:
+                arrange(game, roles, [Entrant("A", None), Entrant("B", None)], objective)
+            except PlayerError as error:
+                raise comparison.refused(f"env.name: {error}") from error
 
 
 def read_kept(comparison: Comparison) -> Kept:

@@ -155,12 +155,12 @@ def _members(comparison: Comparison, side: Side, seed: int) -> list[ResolvedPlay
 def _meet(roles: Sequence[str], a: ResolvedPlayer, b: ResolvedPlayer) -> bool:
     """Whether two players can meet. roles: of the seats.
 
-    They take the two seats in either order; a game of one seat is played by any two.
+    They fill the seats with copies of themselves; a game of one seat is played by any two.
     """
     if len(roles) == 1:
         return True
-    first, second = roles
-    return (a.plays(first) and b.plays(second)) or (a.plays(second) and b.plays(first))
+    filled = all(a.plays(role) or b.plays(role) for role in roles)
+    return filled and all(any(map(one.plays, roles)) for one in (a, b))
 
 
 def _key(pair: Pair) -> str:

@@ -1,15 +1,18 @@
 """What a match between a run of A and a run of B is worth, in the objective of the comparison.
 
-Wins count as the score of A. Otherwise it is the lead of A over B, and its unit of evidence is a
-block of games, which share a seed:
+Wins count as the score of A: at larger tables, how often a seat of A came before one of B.
+Otherwise it is the lead of A over B, and its unit of evidence is a block of games, which share a
+seed:
 
-margin  what A wins of B a game
+margin  what A wins of B a game; at larger tables, how much more a seat of A gets than one of B
 return  how much more A gets than B a game; players that can take every seat are compared in games
         with copies of themselves
 """
 
 from statistics import fmean, variance
 from typing import Any
+
+import numpy as np
 
 from arena.matches.match_result import MatchResult
 from arena.matches.results import duel_games, partner_returns, seat_returns
@@ -26,13 +29,22 @@ def meeting_value(result: MatchResult, objective: ObjectiveKind) -> dict[str, An
 
     The variance is 0 where there is one block of games: what it leaves open is not known then.
     """
+    duel = result.plan.seating.duel
     if objective == "win":
-        return {VALUE_KEY["win"]: result.duel.score}
-    leads = _margins(result) if objective == "margin" else _return_leads(result)
+        return {VALUE_KEY["win"]: result.duel.score if duel else _score_at_table(result)}
+    leads = _margins(result) if objective == "margin" and duel else _return_leads(result)
     return {
         VALUE_KEY[objective]: fmean(leads),
         "variance": variance(leads) / len(leads) if len(leads) > 1 else 0.0,
     }
+
+
+def _score_at_table(result: MatchResult) -> float:
+    """How often a seat of A came before one of B in the same game; a tie is half."""
+    assert result.table is not None
+    standings = result.table.standings
+    players = np.array([row.player.player for row in standings.standings])
+    return float(np.nanmean(standings.score[np.ix_(players == 0, players == 1)]))
 
 
 def _margins(result: MatchResult) -> list[float]:

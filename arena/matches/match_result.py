@@ -36,8 +36,8 @@ class TableResult:
 
     Players are counted by (player, role of the seat), where the game has several roles.
 
-    standings  mean places, wins, and scores of every two
-    ratings    by Plackett-Luce; `random` is 0, or else the first player
+    standings  mean places, wins, and scores of every two; role by role
+    ratings    by Plackett-Luce; in each role `random` is 0, or else its first player
     returns    the mean return of a seat of each
     leads      of every two that held the same seats on the same seeds, without meeting there: how
                much earlier the first came (in places), or how much more it returned where that is
@@ -161,33 +161,42 @@ def _table(plan: MatchPlan, results: PlayedGames) -> TableResult:
     by_block = block_means(seat_returns(plan, counted))
     returns = {taken: mean_of(blocks) for taken, blocks in by_block.items()}
     return TableResult(
-        _by_returns(plan, standings, returns) if plan.objective == "return" else standings,
-        tuple(sorted(fit_rankings(rankings, anchor(plan)), key=lambda rating: rating.player)),
+        _role_by_role(plan, standings, returns),
+        tuple(
+            rating
+            for role in roles_of(plan)
+            for rating in fit_rankings(rankings, anchor(plan, role))
+            if rating.player.role == role
+        ),
         returns,
         _leads(plan, results) if plan.seating.kind == "roles" else {},
     )
 
 
-def _by_returns(
+def _role_by_role(
     plan: MatchPlan, table: FreeForAll[SeatHolder], returns: Mapping[SeatHolder, Mean]
 ) -> FreeForAll[SeatHolder]:
-    """The standings role by role, the highest mean return first.
+    """The standings role by role, the best mean place first, or the highest mean return.
 
-    A place compares the returns of different roles, which have interests of their own.
+    A place, or a return, of one role does not compare with that of another.
     """
-    roles = list(dict.fromkeys((None, *plan.seating.seat_roles)))
-    return table.in_order(
-        sorted(
-            (row.player for row in table.standings),
-            key=lambda taken: (roles.index(taken.role), -returns[taken].value),
-        )
-    )
+    roles = roles_of(plan)
+    order = [row.player for row in table.standings]
+    if plan.objective == "return":
+        order.sort(key=lambda taken: -returns[taken].value)
+    return table.in_order(sorted(order, key=lambda taken: roles.index(taken.role)))
 
 
-def anchor(plan: MatchPlan) -> SeatHolder:
-    """What has the rating 0: the first seats that `random` took, else those of the first player."""
+def roles_of(plan: MatchPlan) -> list[str | None]:
+    """The roles of the seats by which results are counted; None alone in games with one role."""
+    return list(dict.fromkeys(taken.role for taken in plan.seating.taken(0)))
+
+
+def anchor(plan: MatchPlan, role: str | None) -> SeatHolder:
+    """What has the rating 0 in a role: `random` if it took its seats, else its first player."""
     block = range(len(plan.seating.sittings))
-    taken = sorted({one for index in block for one in plan.seating.taken(index)})
+    seated = {one for index in block for one in plan.seating.taken(index)}
+    taken = sorted(one for one in seated if one.role == role)
     random = (one for one in taken if plan.players[one.player].ref.name == RANDOM)
     return next(random, taken[0])
 

@@ -15,7 +15,7 @@ from pbt.envs.contract import Game, SeatTurn, env_error
 from pbt.envs.measuring import as_played
 from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError, PlayerError
-from pbt.sampling.table import unpack_actions
+from pbt.sampling.table import opening_action, unpack_actions
 
 TRAJECTORY_BYTES = 8
 
@@ -112,6 +112,7 @@ class _Replayer:
         self._decisions = 0
         # The seats whose action is missing where a forfeited game ends.
         self._owing: set[int] = set()
+        self._opened_wrongly: list[str] = []
 
     @property
     def _forfeited(self) -> bool:
@@ -134,6 +135,7 @@ class _Replayer:
             problems += self._differences()
         except _Mismatch as mismatch:
             problems.append(str(mismatch))
+        problems += self._opened_wrongly
         board = self._board
         return Replay(
             self._game.seat_names,
@@ -170,6 +172,8 @@ class _Replayer:
                 )
             self._check_legal(step + 1, due, chosen)
             opening = step < self._record.opening_plies
+            if opening and not self._opened_wrongly:
+                self._opened_wrongly = self._wrong_opening(step, due, chosen)
             at, step, names = at + len(due), step + 1, self._named_by(chosen)
             turns = self._call("step", lambda chosen=chosen: self._game.step(chosen))
             self._note(step, chosen, names, turns, opening)
@@ -196,6 +200,21 @@ class _Replayer:
                 raise _Mismatch(
                     f"step {step}: action {list(action)} of seat {seat} is not legal there"
                 )
+
+    def _wrong_opening(
+        self, ply: int, due: Mapping[int, SeatTurn], chosen: Mapping[int, tuple[int, ...]]
+    ) -> list[str]:
+        """How an opening ply differs from what the game's seed draws; [] where it does not."""
+        drawn = {
+            seat: opening_action(self._record.seed, ply, due[seat], self._codecs[seat].head_sizes)
+            for seat in chosen
+        }
+        return [
+            f"opening: step {ply + 1} of seat {seat} stored as {list(action)}, the seed draws "
+            f"{list(drawn[seat])}"
+            for seat, action in chosen.items()
+            if action != drawn[seat]
+        ]
 
     def _named_by(self, chosen: Mapping[int, tuple[int, ...]]) -> dict[int, str | None]:
         if self._board is None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, FORFEIT_PREFIX, PREFIX, printable
 from arena.matches.assertions import Assertion, holds
-from arena.matches.match_result import MatchResult, TableResult, anchor
+from arena.matches.match_result import MatchResult, TableResult, anchor, roles_of
 from arena.matches.report_parts import (
     AssertionReport,
     EstimateReport,
@@ -39,6 +39,11 @@ from arena.stats.free_for_all import FreeForAll, PlayerPlaces
 from arena.stats.intervals import mean_interval
 from arena.stats.seat_means import Mean
 from arena.stats.sprt import SequentialTest
+
+NO_LOS = (
+    "likelihood of superiority is for a fixed number of games, and a sequential test may stop this "
+    "match"
+)
 
 
 def match_report(result: MatchResult, asserted: Sequence[Assertion] = ()) -> AnyReport:
@@ -138,6 +143,7 @@ def _duel(result: MatchResult, asserted: Sequence[Assertion]) -> DuelReport:
         **asdict(stats.total),
         a=player_report(result.a),
         b=player_report(result.b),
+        no_los=NO_LOS if stats.los is None else None,
         biased=test is not None and test.state != "continue",
         points=stats.total.wins + stats.total.draws / 2,
         first_against_second=TallyReport(**asdict(stats.first_against_second)),
@@ -187,10 +193,14 @@ def _sprt(test: SequentialTest) -> SprtReport:
 def _table(result: MatchResult, table: TableResult) -> TableReport:
     places, players = table.standings, result.plan.players
     ratings = {rating.player: rating for rating in table.ratings}
+    anchors = {
+        role: players[anchor(result.plan, role).player].label for role in roles_of(result.plan)
+    }
     return TableReport(
         **_common(result),
         blocks=places.blocks,
-        anchor=players[anchor(result.plan).player].label,
+        anchor=anchors.get(None),
+        anchor_by_role={role: label for role, label in anchors.items() if role is not None},
         standings=tuple(
             _standing(row, players, ratings[row.player], table.returns[row.player])
             for row in places.standings

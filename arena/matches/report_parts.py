@@ -89,7 +89,8 @@ class MarginReport(ReportPart):
                bound
     high       upper end of the interval, null as low
     interval   what the interval is: "skewed t" for a fixed number of units, "sequence" for any stop
-    los        likelihood of superiority: the probability that `a` wins more than `b`
+    los        likelihood of superiority: the probability that `a` wins more than `b`; null in a
+               match with a sequential test
     """
 
     units: Count
@@ -98,7 +99,7 @@ class MarginReport(ReportPart):
     low: float | None
     high: float | None
     interval: Literal["skewed t", "sequence"]
-    los: Share
+    los: Share | None
 
 
 class SprtReport(ReportPart):

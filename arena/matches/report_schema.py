@@ -93,7 +93,9 @@ class DuelReport(_MatchReport):
                           where all pairs are alike, and in a match with a sequential test
     nelo_low              lower end of its 95 % interval; null as nelo, or where it has no bound
     nelo_high             upper end of its 95 % interval; null as nelo, or where it has no bound
-    los                   likelihood of superiority: the probability that `a` is the stronger one
+    los                   likelihood of superiority: the probability that `a` is the stronger one;
+                          null in a match with a sequential test
+    no_los                why los is null; null where it is not
     biased                a sequential test chose when to stop, so score and Elo lean its way
                           (their intervals hold all the same)
     wins                  number of games that `a` won
@@ -127,7 +129,8 @@ class DuelReport(_MatchReport):
     nelo: float | None
     nelo_low: float | None
     nelo_high: float | None
-    los: Share
+    los: Share | None
+    no_los: str | None
     biased: bool
     wins: Count
     draws: Count
@@ -159,7 +162,7 @@ class StandingReport(ReportPart):
     places        number of games by place; a tie counts in equal parts for each place it covers
     mean_return   mean return of a seat
     rating        Elo by Plackett-Luce, with its 95 % interval; null where no games connect the
-                  player to the anchor
+                  player to the anchor of its role
     """
 
     player: PlayerReport
@@ -190,18 +193,21 @@ class LeadReport(ReportPart):
 class TableReport(_MatchReport):
     """The report of a match at larger tables, or of more than two players.
 
-    blocks     number of blocks, the unit of evidence: games of one seed that seat every player in
-               each seat that it can take
-    anchor     name of the player whose rating is 0
-    standings  best player first; where returns count, role by role, the highest mean return first
-    score      [player][opponent] in the order of the standings: how often the player came before
-               the opponent; null on the diagonal, and where they never met
-    leads      of players of one role, where copies of one player fill all seats of a role
+    blocks          number of blocks, the unit of evidence: games of one seed that seat every player
+                    in each seat that it can take
+    anchor          name of the player whose rating is 0; null where seats have several roles
+    anchor_by_role  role -> the same in that role; empty where seats have one role
+    standings       role by role, the best mean place first, or where returns count the highest mean
+                    return; ratings, too, compare players of one role
+    score           [player][opponent] in the order of the standings: how often the player came
+                    before the opponent; null on the diagonal, and where they never met
+    leads           of players of one role, where copies of one player fill all seats of a role
     """
 
     kind: Literal["table"] = "table"
     blocks: Count
-    anchor: str
+    anchor: str | None
+    anchor_by_role: dict[str, str]
     standings: tuple[StandingReport, ...]
     score: tuple[tuple[MeasureReport | None, ...], ...]
     leads: tuple[LeadReport, ...]

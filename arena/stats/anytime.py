@@ -28,8 +28,8 @@ def duel_statistics(games: Sequence[MatchGame], test: Sprt | None) -> MatchStati
     """The statistics of a match of two, with intervals that hold whatever stops it.
 
     test  the sequential test that may stop the match; None where its length is fixed. With a test,
-          the interval of score and Elo is a confidence sequence, and normalised Elo, for which
-          there is none, is left out
+          the interval of score and Elo is a confidence sequence. Normalised Elo and the
+          likelihood of superiority, which hold for a fixed number of games only, are left out
     Raises: EngineError without games.
     """
     fixed = match_statistics(games)
@@ -47,6 +47,7 @@ def duel_statistics(games: Sequence[MatchGame], test: Sprt | None) -> MatchStati
         nelo=None,
         nelo_low=None,
         nelo_high=None,
+        los=None,
     )
 
 

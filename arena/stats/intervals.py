@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import betaincinv, stdtrit
 
 from arena.stats.bradley_terry import NORMAL_975
 
@@ -43,6 +43,20 @@ def wilson_interval(score: float, games: float) -> tuple[float, float]:
     return (0.0 if score == 0.0 else max(0.0, middle - half)), (
         1.0 if score == 1.0 else min(1.0, middle + half)
     )
+
+
+def jeffreys_interval(score: float, games: float) -> tuple[float, float]:
+    """(low, high), 95 %, with equal tails: quantiles of Beta(won + 1/2, lost + 1/2).
+
+    Its misses lie below and above as often, also where games are hardly ever lost; those of
+    Wilson's interval then lie above (Brown, Cai & DasGupta 2001). A score of 0 or 1 has the bound
+    that no games could take away.
+
+    games  as in `wilson_interval`
+    """
+    won, lost = score * games, (1 - score) * games
+    low, high = (float(betaincinv(won + 0.5, lost + 0.5, end)) for end in (0.025, 0.975))
+    return 0.0 if won == 0 else low, 1.0 if lost == 0 else high
 
 
 def with_interval(value: float, low: float, high: float) -> str:

@@ -30,7 +30,8 @@ class MarginStatistics:
                a sequence has no bound
     high       upper end, None as `low`
     interval   "skewed t": for a fixed number of units; "sequence": holds at any stop
-    los        likelihood of superiority: the probability that A is stronger, by Student's t
+    los        likelihood of superiority: the probability that A is stronger, by Student's t; None
+               where the interval is a sequence, since it is for a fixed number of units
     """
 
     units: int
@@ -39,7 +40,7 @@ class MarginStatistics:
     low: float | None
     high: float | None
     interval: Literal["skewed t", "sequence"]
-    los: float
+    los: float | None
 
     @property
     def verdict(self) -> str:
@@ -68,7 +69,7 @@ def margin_statistics(
         raise EngineError(f"margins {margins}: expected at least one, and finite ones")
     mean = float(values.mean())
     if number == 1 or float(np.ptp(values)) == 0.0:
-        los = 0.5 if number == 1 or mean == 0 else float(mean > 0)
+        los = None if test is not None else 0.5 if number == 1 or mean == 0 else float(mean > 0)
         interval: Literal["skewed t", "sequence"] = "skewed t" if test is None else "sequence"
         deviation = None if number == 1 else 0.0
         return MarginStatistics(number, mean, deviation, None, None, interval, los)
@@ -86,7 +87,9 @@ def margin_statistics(
         low=ends[0],
         high=ends[1],
         interval="skewed t" if test is None else "sequence",
-        los=float(stdtr(number - 1, mean / deviation * math.sqrt(number))),
+        los=None
+        if test is not None
+        else float(stdtr(number - 1, mean / deviation * math.sqrt(number))),
     )
 
 

@@ -13,8 +13,7 @@ from scipy.special import stdtr, stdtrit
 
 from arena.stats.bradley_terry import P
 from arena.stats.cycles import CYCLE_LEVEL, Cycle, corrected, cycles_among
-from arena.stats.margin_ratings import MarginResult
-from arena.stats.margin_variance import Met, unit_noise
+from arena.stats.margin_units import MarginResult, mean_margins, summed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +22,10 @@ class PairMargin(Generic[P]):
 
     a      a player
     b      its opponent
-    units  number of units, as in `arena.stats.margin_ratings`
-    mean   mean margin of a unit, from a's side
-    low    lower end of its 95 % interval, by Student's t with the shrunk variance of
-           `arena.stats.margin_variance`; None where no margins vary
+    units  number of units, as in `arena.stats.margin_units`
+    mean   mean margin, from a's side
+    low    lower end of its 95 % interval, by Student's t with the shrunk variances of
+           `arena.stats.margin_units`; None where no margins vary
     high   upper end of the interval, None as `low`
     ps     probabilities of a mean of this size or more: if a is not stronger; the same for b
     """
@@ -47,29 +46,27 @@ class PairMargin(Generic[P]):
 
 
 def pair_margins(results: Sequence[MarginResult[P]]) -> list[PairMargin[P]]:
-    """The margins of these pairs. results: each pair of players once."""
-    number = np.array([one.units for one in results], dtype=np.float64)
-    total = np.array([one.total for one in results])
-    squares = np.array([one.squares for one in results], dtype=np.float64)
-    own = squares - total**2 / number
-    # A difference of two large sums below their rounding is 0.
-    own = np.where(own > 1e-12 * squares, own, 0.0)
-    nowhere = np.zeros(len(results), dtype=np.intp)
-    met = Met(nowhere, nowhere, number, total / number, own, 0)
-    noise = unit_noise(met)
+    """The margins of every two players that met. Raises: EngineError as `summed`."""
+    sums = summed(results)
+    margins = mean_margins(sums.pairs, sums.singles)
+    numbers = np.stack([sums.pairs.number, sums.singles.number])
+    weights = np.array([[noise.weight] for noise in margins.kinds])
+    known = np.minimum(np.maximum(numbers - 1, 0.0) + weights, margins.freedom[:, None])
     found = []
-    for at, one in enumerate(results):
-        mean = float(met.mean[at])
-        error = math.sqrt(float(noise.variance[at]) / one.units)
+    for at, (a, b) in enumerate(sums.couples):
+        mean, units = float(margins.mean[at]), int(margins.number[at])
+        error = math.sqrt(float(margins.error[at]))
         if error == 0.0:
             # Nothing says how much margins vary: units are even or not, as tosses of a coin.
-            ps = tuple(0.5**one.units if side * mean > 0 else 1.0 for side in (1, -1))
-            found.append(PairMargin(one.a, one.b, one.units, mean, None, None, ps))
+            ps = tuple(0.5**units if side * mean > 0 else 1.0 for side in (1, -1))
+            found.append(PairMargin(a, b, units, mean, None, None, ps))
             continue
-        freedom = min(one.units - 1 + noise.weight, noise.freedom)
+        # Satterthwaite's degrees of freedom, of both kinds of units together.
+        share = margins.parts[:, at] / margins.error[at]
+        freedom = 1 / float(np.sum(share**2 / known[:, at]))
         half = float(stdtrit(freedom, 0.975)) * error
         ps = tuple(float(stdtr(freedom, side * mean / error)) for side in (-1, 1))
-        found.append(PairMargin(one.a, one.b, one.units, mean, mean - half, mean + half, ps))
+        found.append(PairMargin(a, b, units, mean, mean - half, mean + half, ps))
     return found
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from arena.stats.margin_variance import Floats, Met, Noise, pseudo_inverse, strengths
+from arena.stats.margin_units import Floats
+from arena.stats.margin_variance import Met, pseudo_inverse, strengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +32,18 @@ class Fit:
         return float(stdtrit(self.freedom[i], 0.975)) * math.sqrt(self.covariance[i, i])
 
 
-def fit_strengths(met: Met, noise: Noise, tau2: float, anchor: int | None) -> Fit:
+def fit_strengths(met: Met, tau2: float, anchor: int | None) -> Fit:
     """Weighted least squares, with Satterthwaite's degrees of freedom.
 
-    The variance V of a strength depends on tau^2 and the pooled variance m. freedom =
-    2 V^2 / ((dV / dtau^2)^2 Var tau^2 + (dV / dm)^2 Var m), Var m = 2 m^2 / its degrees of freedom,
-    Var tau^2 from the restricted information 1/2 tr PP (Harville 1977). It counts also where tau^2
-    is estimated as 0: that the games do not show a misfit does not show that there is none.
+    The variance V of a strength depends on tau^2 and on the variances m of both kinds of units.
+    freedom = 2 V^2 / ((dV / dtau^2)^2 Var tau^2 + sum (dV / dm)^2 Var m), Var m = 2 m^2 / its
+    degrees of freedom, Var tau^2 from the restricted information 1/2 tr PP (Harville 1977). It
+    counts also where tau^2 is estimated as 0: that the games do not show a misfit does not show
+    that there is none.
     """
-    error = noise.variance / met.number
+    error = met.margins.error
     known = bool(np.all(error + tau2 > 0))
-    weight = 1 / (error + tau2) if known else met.number
+    weight = 1 / (error + tau2) if known else met.margins.number
     values, covariance = strengths(met, weight), pseudo_inverse(met, weight)
     move = np.eye(met.players)
     if anchor is not None:
@@ -53,9 +55,10 @@ def fit_strengths(met: Met, noise: Noise, tau2: float, anchor: int | None) -> Fi
         return Fit(values, np.zeros_like(anchored), weight, np.full(met.players, math.inf))
 
     doubt = np.zeros(met.players)
-    if noise.pooled:
-        by_noise = _moved(spread, met.laplacian(weight**2 * error))
-        doubt += 2 * by_noise**2 / noise.freedom
+    for part, freedom_of_kind in zip(met.margins.parts, met.margins.freedom, strict=True):
+        if part.any():
+            by_noise = _moved(spread, met.laplacian(weight**2 * part))
+            doubt += 2 * by_noise**2 / freedom_of_kind
     if met.freedom:
         squared = covariance @ met.laplacian(weight**2)
         cubed = covariance @ met.laplacian(weight**3)

@@ -1,14 +1,14 @@
 """Ratings of a game whose objective is the margin: the zero-sum return of a player.
 
-A unit is the mean margin of a seed pair: two games of one deal with the seats swapped. A game
-outside a pair is a unit of its own. The mean margin of a pair of players is
+A unit is the mean margin of a seed pair, or the margin of a game outside a pair
+(`arena.stats.margin_units`). The mean margin of a pair of players is
 mean_ij = theta_i - theta_j + u_ij + e_ij (`arena.stats.margin_variance`), theta by weighted least
-squares with w = 1 / (tau^2 + s_ij^2 / n_ij), as in network meta-analysis with random effects
-(DerSimonian & Laird 1986; Rücker 2012). Ratings are in units of the margin; the anchor's is 0.
+squares with w = 1 / (tau^2 + Var e_ij), as in network meta-analysis with random effects
+(DerSimonian & Laird 1986; Rücker 2012). 1 / Var e_ij sums n_ij / s_ij^2 over both kinds of units.
+Ratings are in units of the margin; the anchor's is 0.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal
@@ -20,31 +20,21 @@ from scipy.special import chdtrc, stdtrit
 
 from arena.stats.bradley_terry import P
 from arena.stats.margin_fit import Fit, explained_share, fit_strengths
-from arena.stats.margin_variance import Floats, Met, Noise, misfit_variance, strengths, unit_noise
-from pbt.errors import EngineError
+from arena.stats.margin_units import (
+    Floats,
+    MarginResult,
+    Noise,
+    Summed,
+    Units,
+    mean_margins,
+    summed,
+)
+from arena.stats.margin_variance import Met, misfit_variance, strengths
 
 # Below this share, one number per player does not describe the margins.
 LEAST_EXPLAINED = 0.8
 # Of the misfit test; chance alone often makes a small share of small margins.
 MISFIT_LEVEL = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class MarginResult(Generic[P]):
-    """The units of one player against another.
-
-    a        a player
-    b        its opponent
-    units    number of units
-    total    sum of the margins of `a`
-    squares  sum of their squares
-    """
-
-    a: P
-    b: P
-    units: int
-    total: float
-    squares: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +97,8 @@ class MarginRatings(Generic[P]):
     players     [k] the rated players
     values      [k] their ratings
     covariance  [k, k] covariance of `values`; zeros in row and column of the anchor
-    deviation   standard deviation of a unit, pooled over all pairs; 0 where margins never vary
-    weight      degrees of freedom that the pooled variance counts for in each pair
+    deviations  standard deviations of a seed pair and of a single game, pooled over all pairs of
+                players; None for a kind without units, 0 where margins never vary
     tau         standard deviation of u: what a true mean margin has beyond its players' difference
     explained   R^2: share of the mean square of true mean margins that differences of ratings
                 explain, S / (S + tau^2), S = mean of (fit^2 - Var fit) over the pairs that met.
@@ -124,8 +114,7 @@ class MarginRatings(Generic[P]):
     players: tuple[P, ...]
     values: Floats
     covariance: Floats
-    deviation: float
-    weight: float
+    deviations: tuple[float | None, float | None]
     tau: float
     explained: float | None
     misfit: Misfit | None
@@ -139,27 +128,26 @@ def fit_margins(results: Iterable[MarginResult[P]], anchor: P | None) -> MarginR
             rated, and its mean is 0
     Raises: EngineError on a player against itself, and on numbers that no units have.
     """
-    merged, units = _merged(results)
-    players, met = _connected(merged, list(units), anchor)
+    sums = summed(results)
+    units = sums.units
+    players, met = _connected(sums, anchor)
     if not players:
         return _without_ratings(units)
-    noise = unit_noise(met)
-    tau2 = misfit_variance(met, noise)
-    fit = fit_strengths(met, noise, tau2, None if anchor is None else players.index(anchor))
-    misfit = _misfit(met, noise)
+    tau2 = misfit_variance(met)
+    fit = fit_strengths(met, tau2, None if anchor is None else players.index(anchor))
+    misfit = _misfit(met)
     # Without noise, whatever ratings do not explain is misfit.
     shown = tau2 > 0 and (misfit is None or misfit.p < MISFIT_LEVEL)
     explained = explained_share(met, fit, tau2, misfit=shown)
     little = shown and explained is not None and explained < LEAST_EXPLAINED
     ranked_by: Literal["rating", "panel"] = "panel" if little else "rating"
-    panels = [_panel(met, noise, tau2, fit, i) for i in range(len(players))]
+    panels = [_panel(met, tau2, fit, i) for i in range(len(players))]
     return MarginRatings(
         ratings=_in_order(players, units, fit, panels, ranked_by),
         players=tuple(players),
         values=fit.values,
         covariance=fit.covariance,
-        deviation=math.sqrt(noise.pooled),
-        weight=noise.weight,
+        deviations=_deviations(sums, met.margins.kinds),
         tau=math.sqrt(tau2),
         explained=explained,
         misfit=misfit,
@@ -172,73 +160,53 @@ def _without_ratings(units: dict[P, int]) -> MarginRatings[P]:
     unrated = tuple(MarginRating(one, None, None, None, units[one], None) for one in units)
     none = np.zeros(0)
     return MarginRatings(
-        unrated, (), none, np.zeros((0, 0)), 0.0, math.inf, 0.0, None, None, "rating"
+        unrated, (), none, np.zeros((0, 0)), (None, None), 0.0, None, None, "rating"
     )
 
 
-def _merged(
-    results: Iterable[MarginResult[P]],
-) -> tuple[dict[tuple[P, P], tuple[int, float, float]], dict[P, int]]:
-    """(units, total and squares by pair of players, units by player). Raises: as `fit_margins`."""
-    merged: dict[tuple[P, P], tuple[int, float, float]] = {}
-    units: defaultdict[P, int] = defaultdict(int)
-    for one in results:
-        most = one.units * one.squares * (1 + 1e-9)
-        if one.a == one.b or one.units < 1 or not one.total**2 <= most < math.inf:
-            raise EngineError(
-                f"result {one}: expected two players, at least one unit, and finite sums with "
-                "total^2 of at most units * squares"
-            )
-        key, sign = (
-            ((one.a, one.b), 1.0) if (one.b, one.a) not in merged else ((one.b, one.a), -1.0)
-        )
-        number, total, squares = merged.get(key, (0, 0.0, 0.0))
-        merged[key] = number + one.units, total + sign * one.total, squares + one.squares
-        units[one.a] += one.units
-        units[one.b] += one.units
-    return merged, dict(units)
+def _deviations(sums: Summed[P], kinds: tuple[Noise, Noise]) -> tuple[float | None, float | None]:
+    """As `MarginRatings.deviations`."""
+    pair, single = (
+        math.sqrt(noise.pooled) if units.number.any() else None
+        for units, noise in zip((sums.pairs, sums.singles), kinds, strict=True)
+    )
+    return pair, single
 
 
-def _connected(
-    merged: dict[tuple[P, P], tuple[int, float, float]], players: list[P], anchor: P | None
-) -> tuple[list[P], Met]:
+def _connected(sums: Summed[P], anchor: P | None) -> tuple[list[P], Met]:
     """(rated players, their pairs by index in them)."""
+    players = list(sums.units)
     place = {player: i for i, player in enumerate(players)}
-    first = np.array([place[a] for a, _ in merged], dtype=np.intp)
-    second = np.array([place[b] for _, b in merged], dtype=np.intp)
-    number, total, squares = np.array(list(merged.values()), dtype=np.float64).reshape(-1, 3).T
+    first = np.array([place[a] for a, _ in sums.couples], dtype=np.intp)
+    second = np.array([place[b] for _, b in sums.couples], dtype=np.intp)
     inside = np.zeros(len(players), dtype=bool)
     if players and (anchor is None or anchor in place):
-        graph = coo_array((number, (first, second)), shape=(len(players),) * 2)
+        graph = coo_array((np.ones(len(first)), (first, second)), shape=(len(players),) * 2)
         labels = connected_components(graph, directed=False)[1]
         inside = labels == (
             np.argmax(np.bincount(labels)) if anchor is None else labels[place[anchor]]
         )
     kept = inside[first]
     index = np.cumsum(inside) - 1
-    # A difference of two large sums below their rounding is 0.
-    own = squares - total**2 / number
-    own = np.where(own > 1e-12 * squares, own, 0.0)
+    pairs, singles = (
+        Units(units.number[kept], units.mean[kept], units.squares[kept])
+        for units in (sums.pairs, sums.singles)
+    )
     met = Met(
-        index[first[kept]],
-        index[second[kept]],
-        number[kept],
-        (total / number)[kept],
-        own[kept],
-        int(inside.sum()),
+        index[first[kept]], index[second[kept]], mean_margins(pairs, singles), int(inside.sum())
     )
     return [player for player in players if inside[place[player]]], met
 
 
-def _misfit(met: Met, noise: Noise) -> Misfit | None:
-    if not met.freedom or noise.pooled == 0.0:
+def _misfit(met: Met) -> Misfit | None:
+    if not met.freedom or not met.margins.error.any():
         return None
-    weight = met.number / noise.variance
+    weight = 1 / met.margins.error
     q = float(weight @ (met.mean - met.differences(strengths(met, weight))) ** 2)
     return Misfit(q, met.freedom, float(chdtrc(met.freedom, q)))
 
 
-def _panel(met: Met, noise: Noise, tau2: float, fit: Fit, i: int) -> PanelMargin:
+def _panel(met: Met, tau2: float, fit: Fit, i: int) -> PanelMargin:
     """The mean margin of player i against the panel.
 
     The estimate is linear in the mean margins of the pairs: its coefficients are those of the
@@ -255,11 +223,15 @@ def _panel(met: Met, noise: Noise, tau2: float, fit: Fit, i: int) -> PanelMargin
     by_rating = fit.weight * met.differences(fit.covariance @ wanted) / size
     direct = np.where(played, sign, 0.0) / size
     value = float(direct @ met.mean + wanted @ fit.values / size)
-    variance = float((by_rating + direct) ** 2 @ (noise.variance / met.number))
-    variance += tau2 * (float(by_rating @ by_rating) + float(unmet.sum()) / size**2)
+    # By kind of unit; with how well the variances of the kinds are known.
+    parts = met.margins.parts @ (by_rating + direct) ** 2
+    of_games = float(parts.sum())
+    variance = of_games + tau2 * (float(by_rating @ by_rating) + float(unmet.sum()) / size**2)
     if variance <= 0.0:
         return PanelMargin(value, None, None, int(played.sum()))
-    freedom = noise.freedom or met.freedom
+    freedom = (
+        of_games**2 / float(np.sum(parts**2 / met.margins.freedom)) if of_games else met.freedom
+    )
     half = float(stdtrit(freedom, 0.975)) * math.sqrt(variance)
     return PanelMargin(value, value - half, value + half, int(played.sum()))
 

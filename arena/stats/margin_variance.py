@@ -1,8 +1,7 @@
-"""The variances behind mean margins: of the units of each pair of players, and of what the
-difference of two ratings cannot explain.
+"""The variance of mean margins that the difference of two ratings cannot explain.
 
 A pair of players i, j has the mean margin mean_ij = theta_i - theta_j + u_ij + e_ij. e_ij is noise
-of the games, Var e_ij = s_ij^2 / n_ij. u_ij is how the two suit each other, u ~ N(0, tau^2).
+of the games (`arena.stats.margin_units`). u_ij is how the two suit each other, u ~ N(0, tau^2).
 """
 
 import math
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize_scalar
 
-Floats = NDArray[np.float64]
+from arena.stats.margin_units import Floats, MeanMargins
+
 _GRID, _ROUNDING = 12, 1e-12
 # Of log-likelihoods; the search for a maximum at 0 ends a little above it, by rounding.
 _LEAST_GAIN = 1e-6
@@ -25,18 +25,19 @@ class Met:
 
     first    [pairs] indices of players
     second   [pairs] indices of their opponents
-    number   [pairs] units, at least 1
-    mean     [pairs] mean margin of a unit, from the first's side
-    squares  [pairs] sum of the squared deviations of units from their mean
+    margins  [pairs] their mean margins, from the first's side
     players  number of players; each is in a pair, and the pairs connect all of them
     """
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
-    number: Floats
-    mean: Floats
-    squares: Floats
+    margins: MeanMargins
     players: int
+
+    @property
+    def mean(self) -> Floats:
+        """[pairs] the mean margins."""
+        return self.margins.mean
 
     @property
     def freedom(self) -> int:
@@ -66,50 +67,7 @@ class Met:
         return difference
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """The variance of a unit.
-
-    variance  [pairs] of each pair, shrunk to `pooled`
-    pooled    within pairs, by degrees of freedom; 0 where no pair has two different units
-    weight    degrees of freedom that `pooled` counts for in each pair; inf where the variances of
-              pairs differ no more than chance makes them
-    freedom   degrees of freedom of `pooled`
-    """
-
-    variance: Floats
-    pooled: float
-    weight: float
-    freedom: float
-
-
-def unit_noise(met: Met) -> Noise:
-    """The variance of units, shrunk by linear empirical Bayes (Bühlmann & Straub 1970).
-
-    With s^2 and d = n - 1 of a pair, the shrunk variance is (w pooled + d s^2) / (w + d). The
-    weight is w = 2 (pooled^2 + v) / v: the expected sampling variance of s^2, times d, over the
-    variance v of the true variances, for units that are normal. v is found by moments:
-    E sum d (s^2 - pooled)^2 = v (D - sum d^2 / D) + 2 (pairs - 1) (pooled^2 + v), D = sum d. The
-    posterior mean under Smyth's prior (2004, limma) has the same form; the moments of s^2 itself
-    also exist where a pair's units are all alike, so that log s^2 does not.
-    """
-    freedom = met.number - 1
-    total = float(freedom.sum())
-    pooled = float(met.squares.sum()) / total if total else 0.0
-    if pooled == 0.0:
-        return Noise(np.zeros(len(freedom)), 0.0, math.inf, total)
-    own = met.squares / np.maximum(freedom, 1.0)
-    pairs = int(np.count_nonzero(freedom))
-    spread = float(freedom @ (own - pooled) ** 2) - 2 * (pairs - 1) * pooled**2
-    scale = total - float(freedom @ freedom) / total + 2 * (pairs - 1)
-    between = spread / scale if pairs > 1 else 0.0
-    if between <= 0.0:
-        return Noise(np.full(len(freedom), pooled), pooled, math.inf, total)
-    weight = 2 * (pooled**2 + between) / between
-    return Noise((weight * pooled + met.squares) / (weight + freedom), pooled, weight, total)
-
-
-def misfit_variance(met: Met, noise: Noise) -> float:
+def misfit_variance(met: Met) -> float:
     """tau^2 by restricted maximum likelihood (Patterson & Thompson 1971), at least 0.
 
     Without more pairs than a tree of the players has, nothing tells u from theta, and it is 0.
@@ -118,8 +76,8 @@ def misfit_variance(met: Met, noise: Noise) -> float:
     most = math.sqrt(float(residual @ residual) / met.freedom) if met.freedom else 0.0
     if most <= _ROUNDING * float(np.max(np.abs(met.mean))):
         return 0.0
-    error = noise.variance / met.number
-    if noise.pooled == 0.0:
+    error = met.margins.error
+    if not error.any():
         return most**2
 
     def lost(tau: float) -> float:

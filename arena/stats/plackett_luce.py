@@ -54,10 +54,33 @@ class Ranking(Generic[P]):
     games: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class RankingFit(Generic[P]):
+    """Ratings with their joint uncertainty, as if all games were independent.
+
+    ratings     of all players with games, best first, players without a rating last
+    players     [k] the rated players
+    values      [k] their Elo
+    covariance  [k, k] of `values`; zeros in row and column of the anchor
+    """
+
+    ratings: list[Rating[P]]
+    players: tuple[P, ...]
+    values: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+
+
 def fit_rankings(
     rankings: Iterable[Ranking[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS
 ) -> list[Rating[P]]:
-    """Ratings of all players with games, best first, players without a rating last.
+    """The ratings of `fit_jointly`."""
+    return fit_jointly(rankings, anchor, prior_draws).ratings
+
+
+def fit_jointly(
+    rankings: Iterable[Ranking[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS
+) -> RankingFit[P]:
+    """Ratings of all players with games.
 
     rankings     results of games
     anchor       the player whose rating is 0. None: the largest group of players that games
@@ -71,14 +94,14 @@ def fit_rankings(
     played, met, chosen, sets = _terms(rankings)
     players = list(played)
     elo, error = np.full(len(players), np.nan), np.full(len(players), np.nan)
+    near, covariance = np.arange(0), np.zeros((0, 0))
     if players and (anchor is None or anchor in played):
         _add_prior(met, len(players), prior_draws, chosen, sets)
         counts = np.array(list(sets.values()))
         members = _membership(sets, len(players))
         labels = connected_components(members.T @ members, directed=False)[1]
-        near = np.flatnonzero(
-            rated_group(labels, None if anchor is None else players.index(anchor))
-        )
+        place = None if anchor is None else players.index(anchor)
+        near = np.flatnonzero(rated_group(labels, place))
         # A set holds players of one component only.
         own = (
             np.flatnonzero(np.isin(labels, labels[near[0]])[members.indices[members.indptr[:-1]]])
@@ -86,9 +109,11 @@ def fit_rankings(
             else np.arange(0)
         )
         gains = np.array([chosen[int(i)] for i in near])
-        pinned = None if anchor is None else int(np.searchsorted(near, players.index(anchor)))
-        elo[near], error[near] = _fit(members[own][:, near], counts[own], gains, pinned)
-    return _ratings(players, elo, error, list(played.values()))
+        pinned = None if place is None else int(np.searchsorted(near, place))
+        elo[near], covariance = _fit(members[own][:, near], counts[own], gains, pinned)
+        error[near] = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    ratings = _ratings(players, elo, error, list(played.values()))
+    return RankingFit(ratings, tuple(players[i] for i in near), elo[near], covariance)
 
 
 def _terms(
@@ -173,7 +198,7 @@ class _Point:
 def _fit(
     members: csr_array, counts: NDArray[np.float64], chosen: NDArray[np.float64], anchor: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(elo, standard error), [players] each; without an anchor the mean is 0."""
+    """(elo [players], its covariance [players, players]); without an anchor the mean is 0."""
     players = members.shape[1]
     free = np.flatnonzero(np.arange(players) != (anchor or 0))
 
@@ -193,13 +218,13 @@ def _fit(
         )
 
     best = maximum(at, np.zeros(len(free)), needed="another player above and below it")
-    return _elo_and_error(best, free, players, centred=anchor is None)
+    return _elo_with_covariance(best, free, players, centred=anchor is None)
 
 
-def _elo_and_error(
+def _elo_with_covariance(
     best: _Point, free: NDArray[np.intp], players: int, *, centred: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(elo, standard error), [players] each.
+    """(elo [players], its covariance [players, players]).
 
     free     [free] indices of the players that are not pinned
     centred  whether the mean is 0, instead of the pinned player
@@ -210,7 +235,7 @@ def _elo_and_error(
     if centred:
         strength = strength - strength.mean()
         covariance -= covariance.mean(axis=0) + covariance.mean(axis=1)[:, None] - covariance.mean()
-    return strength * ELO_PER_NAT, np.sqrt(np.maximum(np.diag(covariance), 0.0)) * ELO_PER_NAT
+    return strength * ELO_PER_NAT, covariance * ELO_PER_NAT**2
 
 
 def _ratings(

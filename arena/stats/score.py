@@ -84,7 +84,8 @@ class MatchStatistics:
     nelo_low     lower end of its 95 % interval, None as `nelo`, or where it has no bound
     nelo_high    upper end of its 95 % interval, None as `nelo`, or where it has no bound
     los          likelihood of superiority: the probability that A is stronger, by the normal
-                 approximation
+                 approximation; None where the interval is a sequence, since it is for a fixed
+                 number of games
     pair_counts  pairs by A's points in them: 0, 0.5, 1, 1.5, 2; None without pairs
     even_pairs   of the pairs worth 1: (each side won once, both games drawn)
     as_first     A's games in seat 0
@@ -104,7 +105,7 @@ class MatchStatistics:
     nelo: float | None
     nelo_low: float | None
     nelo_high: float | None
-    los: float
+    los: float | None
     pair_counts: tuple[int, int, int, int, int] | None
     even_pairs: tuple[int, int] | None
     as_first: Tally

@@ -7,12 +7,15 @@ best.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.sparse import csr_array
+from scipy.special import ndtri, stdtrit
 
+from arena.stats.intervals import jeffreys_interval
 from arena.stats.score import MatchStatistics, effective_games, effective_pairs, elo_of_score
 
 Floats = NDArray[np.float64]
@@ -40,10 +43,11 @@ class Headline:
 def fresh_headline(fresh: MatchStatistics) -> Headline:
     """The headline from a match that was played after the choice, with seeds of its own.
 
-    Choice and games are independent, so an ordinary interval covers as often as it says. Elo is
-    that of a score to which half a won and half a lost game are added, in games of equal
+    Choice and games are independent, so the interval of such games covers as often as it says. Elo
+    is that of a score to which half a won and half a lost game are added, in games of equal
     certainty: log odds found from n games are too far from 0 by 1 / (2 n) of their slope, which
-    this takes out (Firth 1993; Haldane 1956).
+    this takes out (Firth 1993; Haldane 1956). That is the mean under Jeffreys' prior, which gives
+    the interval, too: the best player of a league hardly ever loses to `random`.
     """
     if fresh.elo is None:
         return Headline(None, fresh.elo_low, fresh.elo_high, fresh.total.games)
@@ -51,7 +55,35 @@ def fresh_headline(fresh: MatchStatistics) -> Headline:
         effective_pairs(fresh.pair_counts) if fresh.pair_counts else effective_games(fresh.total)
     )
     score = (fresh.score * number + 0.5) / (number + 1)
-    return Headline(elo_of_score(score), fresh.elo_low, fresh.elo_high, fresh.total.games)
+    low, high = fresh.elo_low, fresh.elo_high
+    # Pairs that are few, or all alike, do not say how certain they are.
+    if fresh.interval == "pairs" or not fresh.pair_counts:
+        low, high = map(elo_of_score, jeffreys_interval(fresh.score, number))
+    return Headline(elo_of_score(score), low, high, fresh.total.games)
+
+
+def means_with_covariance(values: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
+    """([k] means, [k, k] their covariance) of candidates that were measured in games.
+
+    values  of each candidate, what it got by game, in two games or more. Two that sat in one game
+            are correlated by it; candidates without common games are independent
+
+    The variance of a candidate with few games is known badly, so its standard error is too small by
+    the ratio of Student's and the normal quantile. It is multiplied by that ratio at the level at
+    which k independent comparisons hold with 95 % (Šidák 1967).
+    """
+    number = np.array([len(one) for one in values], dtype=np.float64)
+    means = np.array([np.mean(list(one.values())) for one in values])
+    places = {game: at for at, game in enumerate(sorted({game for one in values for game in one}))}
+    level = LEVEL ** (1 / max(1, len(values)))
+    scale = stdtrit(number - 1, level) / ndtri(level) / np.sqrt(number * (number - 1))
+    column = np.repeat(np.arange(len(values)), number.astype(np.intp))
+    row = np.array([places[game] for one in values for game in one], dtype=np.intp)
+    got = np.array([value for one in values for value in one.values()])
+    off = csr_array(
+        ((got - means[column]) * scale[column], (row, column)), shape=(len(places), len(values))
+    )
+    return means, np.asarray((off.T @ off).toarray(), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

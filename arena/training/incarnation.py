@@ -16,6 +16,7 @@ from arena.league.superseding import NOTHING_KNOWN, CheckpointRows
 from arena.machine import versions
 from arena.training.sink import TrainingSink
 from arena.training.start import Start
+from pbt.config.defaults import defaults_line
 from pbt.config.resume import HYPERPARAMETERS, OBJECTIVE
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_roles
@@ -78,6 +79,8 @@ def begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSi
     edits = [note for note in start.notes if note.startswith("edited")]
     if start.checkpoint is None:
         engine.controller.start()
+        if start.defaults:
+            sink.event(Event("defaults", None, 0, defaults_line(start.defaults)))
         for note in edits:
             sink.event(Event("edit", None, 0, note))
         if start.encoder:

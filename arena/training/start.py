@@ -16,6 +16,7 @@ from arena.training.game_check import CheckedGame, checked_game, judged_objectiv
 from arena.training.membership import Membership, change_members, settled
 from arena.training.moved_files import take_moves
 from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_newest
+from pbt.config.defaults import defaults_line, left_to_defaults
 from pbt.config.load import config_from_table
 from pbt.config.resume import (
     OBJECTIVE,
@@ -50,6 +51,8 @@ class Start:
     edited       the values that --set changed, by key
     membership   members that join or leave with this start
     last_rounds  member -> its last round that the checkpoint knows
+    defaults     key -> value of what decides how fast a game is learned and the config of a new
+                 population did not name
     """
 
     config: RunConfig
@@ -60,10 +63,12 @@ class Start:
     edited: Mapping[str, Any] = field(default_factory=dict)
     membership: Membership = field(default_factory=Membership)
     last_rounds: Mapping[str, int] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 def first_start(config: RunConfig, name: str) -> Start:
     """The start of a new population. Raises: ConfigError when the config does not fit its game."""
+    defaults = left_to_defaults(config)
     config, source = with_tables(config), f"config of {name!r}"
     if takers := _takers(config):
         raise ConfigError(
@@ -81,13 +86,13 @@ def first_start(config: RunConfig, name: str) -> Start:
     judged = judged_objective(config, checked)
     if judged.problem:
         raise ConfigError(source, [f'{judged.problem}; make it "{judged.better}"'])
-    notes = []
+    notes = [defaults_line(defaults)] if defaults else []
     if judged.hint and judged.better:
         number = OBJECTIVE_WORDS[judged.better].number
-        notes = [f'{judged.hint}; objective = "{judged.better}" would rank by the {number}']
+        notes.append(f'{judged.hint}; objective = "{judged.better}" would rank by the {number}')
     notes += [f"warning: {warning}" for warning in number_warnings(config, checked)]
     encoder = encoder_words(config.model, checked.layouts)
-    return Start(config, checked.spec, notes=notes, encoder=encoder)
+    return Start(config, checked.spec, notes=notes, encoder=encoder, defaults=defaults)
 
 
 def with_networks(config: RunConfig, checked: CheckedGame, source: str) -> RunConfig:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from arena.league.returns import ranked_by_self_play
 from arena.stats.intervals import spread_interval
-from arena.stats.margin_ratings import MarginResult, fit_margins
+from arena.stats.margin_ratings import fit_margins
+from arena.stats.margin_units import MarginResult
 from arena.stats.meetings import seated_games
 from arena.stats.rating_fit import fit_meetings
 from pbt.matchmaking.seats import RANDOM

@@ -6,10 +6,11 @@ This is the composition root: everything that a training needs is put together h
 import gc
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from arena.data.config_file import write_config
 from arena.data.lock import PopulationLock
@@ -65,6 +66,7 @@ class Result:
     earlier_fault   `wiring` of the incarnations before the last one
     head            of the population's chain, which stands for all its rows
     encoder         a line that says what becomes of the images that are seen; "" without images
+    defaults        key -> value, as in `Start`
     """
 
     name: str
@@ -75,6 +77,7 @@ class Result:
     earlier_fault: str | None = None
     head: str = ""
     encoder: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def wiring(self) -> str | None:
@@ -87,9 +90,18 @@ class Result:
         return failures(self.status.members)
 
     def refuse_faults(self) -> None:
-        """Raises: PbtError when the parts did not agree, or when every member failed."""
+        """Raises: PbtError when the parts did not agree, or when members could not learn."""
         if len(self.failures) == len(self.status.members):
             raise PbtError(f"every member failed; {self.failures[0]}")
+        if unlearned := [
+            row for row in self.status.members if row.refused_updates > 0 == row.updates
+        ]:
+            counts = ", ".join(f"{row.name} ({row.refused_updates} updates)" for row in unlearned)
+            raise PbtError(
+                f"nothing was learned by {counts}: every update was refused, because a loss or a "
+                "gradient was not finite; look at the game's rewards and observations with `arena "
+                "env check`, and at learning.reward_scale and learning.learning_rate"
+            )
         if self.wiring is not None:
             raise PbtError(
                 f"wiring fault: {self.wiring}; the training went on and everything is stored, but "
@@ -129,7 +141,8 @@ def start_training(
         # The file comes first: a start that is killed before its row is there can then be resumed
         # or deleted by name.
         write_config(paths, start.config)
-        return _Training(name, paths, league, observe, say).train(start)
+        result = _Training(name, paths, league, observe, say).train(start)
+        return replace(result, defaults=start.defaults)
 
 
 def resume_training(

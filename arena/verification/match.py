@@ -12,10 +12,12 @@ from arena.league.database import League, count_rows, open_league
 from arena.league.game_rows import StoredGame, games_between
 from arena.league.matches import PERSON_KEY, Match, MatchError, find_match
 from arena.league.schema import games, keys_of_match
+from arena.matches.stored import stored_test
 from arena.verification.games import play_games
 from arena.verification.match_reports import wrong_reports
 from arena.verification.report import Observer, VerifyReport, VerifyRequest, head_difference
 from pbt.records import GameRecord, is_voided
+from pbt.seeding import integer
 
 
 def verify_match(
@@ -77,7 +79,7 @@ def check_match(
         observe,
     )
     reports = wrong_reports(league, data, match, allow_files=request.allow_files)
-    differences += [*_wrong_seats(match, stored), *reports]
+    differences += [*_wrong_seats(match, stored), *_off_plan(match, stored), *reports]
     return VerifyReport(
         "match",
         f"match:{match_id}",
@@ -86,6 +88,37 @@ def check_match(
         {"games": len(stored)},
         replays,
     )
+
+
+def _off_plan(match: Match, stored: list[StoredGame]) -> Iterator[Difference]:
+    """Games that the stored plan of their match does not have: seed, pair, openings, greediness.
+
+    Games of a person have no plan, nor have matches of versions that stored none.
+    """
+    settings = match.settings
+    if PERSON_KEY in settings or "batch" not in settings:
+        return
+    planned = stored_test(match)[0]
+    for record in (one.record for one in stored):
+        index = record.count % planned
+        block = index // int(settings.get("block", max(2, len(record.seats))))
+        paired = bool(settings["paired"])
+        expected = {
+            "seed": integer(match.seed, "match", block if paired else index, bits=31),
+            "pair": block if paired else None,
+            "opening plies": int(settings["opening_plies"]),
+            "greedy": bool(settings["greedy"]),
+        }
+        found = {
+            "seed": record.seed,
+            "pair": record.pair,
+            "opening plies": record.opening_plies,
+            "greedy": record.greedy,
+        }
+        for name, wanted in expected.items():
+            if found[name] != wanted:
+                where = f"game match:{match.id}:{record.number}, {name}"
+                yield Difference(where, f"{found[name]}", f"{wanted}, as planned")
 
 
 def _wrong_seats(match: Match, stored: list[StoredGame]) -> Iterator[Difference]:

@@ -51,7 +51,7 @@ def _key_lines(
         line = (
             f"# {toml_key(name)}: decided when training starts"
             if value is None
-            else f"{toml_key(name)} = {_value(value)}"
+            else f"{toml_key(name)} = {toml_value(value)}"
         )
         lines.append(
             line if origins is None else f"{line}  # {_origin('.'.join((*path, name)), origins)}"
@@ -68,20 +68,21 @@ def _origin(key: str, origins: Mapping[str, str]) -> str:
     return " and ".join(sorted(origins_here)) or "default"
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it."""
     if isinstance(value, str):
         return toml_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
         inner = ", ".join(
-            f"{toml_key(name)} = {_value(entry)}"
+            f"{toml_key(name)} = {toml_value(entry)}"
             for name, entry in value.items()
             if entry is not None
         )
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
-        entries = [_value(entry) for entry in value]
+        entries = [toml_value(entry) for entry in value]
         if sum(map(len, entries)) > WIDE:
             return "[\n" + "".join(f"    {entry},\n" for entry in entries) + "]"
         return f"[{', '.join(entries)}]"

@@ -1,10 +1,12 @@
 """What one member computes and learns from: the sections [model], [sampling] and [learning].
 
-Every default stands here, and every name carries its unit. The defaults suit light board games;
-Doom's (Petrenko et al. 2020, tables A.4 and A.5) stand in config files of their own.
+Every default stands here, and every name carries its unit. The defaults are for games without
+values of their own; `python -m bench.defaults` measures how well they learn some. Tuned values, and
+Doom's (Petrenko et al. 2020, tables A.4 and A.5), stand in config files.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -77,24 +79,42 @@ class SamplingConfig(Section):
     environments   tables that play at the same time. "auto": 128 for every rollout worker; the
                    number is written into the stored config when a population starts, since seeds
                    belong to tables
-    rollout_steps  T, the rows of a slot
+    rollout_steps  T, the rows of a slot. By default a batch is one slot of each table
     opening_plies  a training game begins with 0 to this many uniformly random decisions; the number
                    is drawn for each game, and no member learns from them
     seat_block     this many neighbouring tables draw the same players for games of the same count,
                    which makes the batches of inference larger
     """
 
-    environments: Tables | Literal["auto"] = 64
-    rollout_steps: Annotated[int, Field(ge=2, le=100_000)] = 16
+    environments: Tables | Literal["auto"] = 16
+    rollout_steps: Annotated[int, Field(ge=2, le=100_000)] = 128
     opening_plies: Plies = 0
     seat_block: Tables = 1
+
+
+# Steps of a minibatch by default.
+_PART_STEPS = 256
+
+
+def minibatches_by_size(values: Mapping[str, Any]) -> int:
+    """The default of `minibatches`: parts of 256 steps, a power of two of them.
+
+    The parts are whole multiples of 256 steps, so that slots of 2, 4, ..., 256 rows divide them.
+
+    values  the section's keys that were read before
+    """
+    batch, parts = values.get("batch_steps", 1), 1
+    while batch % (2 * parts * _PART_STEPS) == 0:
+        parts *= 2
+    return parts
 
 
 class LearningConfig(Section):
     """The update, APPO: PPO's clip and V-trace, each with a switch.
 
     batch_steps           steps of one member in a batch
-    minibatches           parts into which a batch is split; each gives one step of the optimiser
+    minibatches           parts into which a batch is split; each gives one step of the optimiser.
+                          By default as many as have 256 steps or more each: 8 of 2048
     epochs                passes over a batch
     learning_rate         Adam's step size; PBT mutates it
     adam_beta1            Adam's decay of the first moment; PBT mutates it
@@ -115,6 +135,8 @@ class LearningConfig(Section):
                           0 to this fraction at stop_at_frames; PBT mutates the full values. 1:
                           constant
     normalize_advantages  scale advantages to mean 0 and deviation 1
+    normalize_returns     divide rewards by the size of the returns so far: value targets are then
+                          around 1 whatever a game pays
     max_lag               slots with a row that was acted by weights more than this many versions
                           (batches) old are dropped; None: V-trace corrects all that come
     timeout_s             for one update. A longer one counts as hung, and its process is restarted;
@@ -124,9 +146,9 @@ class LearningConfig(Section):
     """
 
     batch_steps: Annotated[int, Field(ge=1, le=100_000_000)] = 2048
-    minibatches: PositiveInt = 1
-    epochs: PositiveInt = 1
-    learning_rate: Annotated[float, Field(ge=0.0)] = 1e-3
+    minibatches: PositiveInt = Field(default_factory=minibatches_by_size)
+    epochs: PositiveInt = 4
+    learning_rate: Annotated[float, Field(ge=0.0)] = 5e-4
     adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
     adam_beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999
     adam_eps: PositiveFloat = 1e-6
@@ -143,6 +165,7 @@ class LearningConfig(Section):
     reward_scale: PositiveFloat = 1.0
     anneal_to: Probability = 1.0
     normalize_advantages: bool = True
+    normalize_returns: bool = True
     max_lag: PositiveInt | None = None
     timeout_s: PositiveFloat = 300.0
     shaping: dict[str, float] = {}

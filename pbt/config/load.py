@@ -24,12 +24,13 @@ from pbt.errors import ConfigError
 
 Table = dict[str, Any]
 SUFFIX = ".toml"
-# (section, key, value) of each rule that became a choice with another default.
+# (section, key, value) of each rule that became a choice, or came later, with another default.
 HELD_BEFORE = (
     ("pbt", "opponents", "all"),
     ("pbt", "spread_start", 1.0),
     ("pbt", "copy_ratio", 0.0),
     ("pbt", "copy_significance_per", "comparison"),
+    ("learning", "normalize_returns", False),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")

@@ -110,3 +110,17 @@ def zeroed_observations(batch: Batch) -> dict[str, Tensor]:
     for leaf in batch.observations.values():
         leaf.detach()[-1, absent] = 0
     return batch.observations
+
+
+def observed_places(valid: Tensor, rows: int | None, turn: int) -> tuple[Tensor, Tensor]:
+    """(steps, slots) of the valid rows to add to the observation statistics.
+
+    They are spread over the slots, because rows of one slot follow each other and are alike.
+
+    valid  [T, B] bool
+    rows   about how many rows to take, None = all
+    turn   a number of the update, so that other rows are taken each time
+    """
+    slots, steps = valid.t().nonzero(as_tuple=True)
+    stride = 1 if rows is None else max(1, len(slots) // rows)
+    return steps[turn % stride :: stride], slots[turn % stride :: stride]

@@ -15,13 +15,14 @@ from pbt.config.learning import LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning import losses
-from pbt.learning.batch import Batch, zeroed_observations
+from pbt.learning.batch import Batch, observed_places, zeroed_observations
 from pbt.learning.divergence import advice
 from pbt.learning.optimizer import FlatAdam
 from pbt.learning.reducer import Reducer, SingleReducer
-from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, update_stats
+from pbt.learning.return_scale import ReturnScale
+from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, target_sums, update_stats
 from pbt.learning.vtrace import Targets, gae, vtrace
-from pbt.learning.weight_copy import ADAM_PREFIX, copy_weights
+from pbt.learning.weight_copy import ADAM_PREFIX, RETURNS, copy_weights
 from pbt.models.distributions import joint_entropy, joint_log_prob, log_probabilities
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX, check_shapes
@@ -65,6 +66,7 @@ class Learner:
         self._stop_at_frames = stop_at_frames
         self._key: tuple[int, tuple[Key, ...]] = (key[0], key[1:])
         self._adam = FlatAdam(model, beta2=config.adam_beta2, eps=config.adam_eps)
+        self._returns = ReturnScale(self.device) if config.normalize_returns else None
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
         self._entropy_coef = 0.0
@@ -122,6 +124,9 @@ class Learner:
         lags = lag_sums(batch, self.version)
         sums, norms, skipped_before = StepSums.zeros(), [], self.skipped
         self._adam.last_step, self._batch = None, batch
+        if self._returns is not None:
+            steps = self._rewards(batch), self._discounts(batch), batch.valid
+            self._returns.begin(*steps, self.config.gae_lambda, reducer)
         for part in self._parts(batch):
             gradient_and_weight, step_sums = self._gradients(part, reducer)
             total = reducer.sum(gradient_and_weight)
@@ -140,7 +145,7 @@ class Learner:
         self._batch = None
         facts = reducer.sum(torch.cat([lags.vector, sums.vector]))
         self.frames += int(facts[0])
-        self._observe(batch, reducer)
+        self._observe(batch, reducer, facts)
         return update_stats(
             facts,
             norms,
@@ -221,10 +226,9 @@ class Learner:
         A row that only carries a final observation gets its own value as its target, so nothing is
         carried through it to other rows.
         """
-        config, valid, rows = self.config, batch.valid, batch.valid.shape[0]
-        shaped = torch.where(valid.unsqueeze(-1), batch.rewards, 0.0) @ self._shaping
-        rewards = torch.where(valid, shaped, values[:rows])
-        discounts = torch.where(valid & ~batch.terminated, config.gamma, 0.0)
+        config, rows = self.config, batch.valid.shape[0]
+        rewards = torch.where(batch.valid, self._rewards(batch), values[:rows])
+        discounts = self._discounts(batch)
         if config.vtrace:
             clips = {"rho_clip": config.vtrace_rho, "c_clip": config.vtrace_c}
             return vtrace(
@@ -237,6 +241,17 @@ class Learner:
                 **clips,
             )
         return gae(discounts, rewards, values[:rows], values[rows], lam=config.gae_lambda)
+
+    def _rewards(self, batch: Batch) -> Tensor:
+        """The weighted rewards in the unit of the value head, [T, B]; 0 where not valid."""
+        return torch.where(batch.valid.unsqueeze(-1), batch.rewards, 0.0) @ self._reward_weights()
+
+    def _reward_weights(self) -> Tensor:
+        return self._shaping if self._returns is None else self._shaping / self._returns.scale
+
+    def _discounts(self, batch: Batch) -> Tensor:
+        """[T, B]; 0 where nothing follows, and where not valid."""
+        return torch.where(batch.valid & ~batch.terminated, self.config.gamma, 0.0)
 
     def _advantages(
         self, targets: Targets, log_rhos: Tensor, valid: Tensor, reducer: Reducer
@@ -267,7 +282,8 @@ class Learner:
             self.skipped += 1
             self._skips_in_a_row += 1
             if self._skips_in_a_row >= MAX_SKIPS_IN_A_ROW:
-                raise EngineError(self._diverged())
+                refused = f"{self._skips_in_a_row} updates in a row without a finite gradient"
+                raise EngineError(f"learner of {self.member}: {refused} {self._values()}")
             return norm
         self._skips_in_a_row = 0
         scale = min(1.0, self.config.max_grad_norm / (norm + 1e-6))
@@ -278,18 +294,14 @@ class Learner:
         )
         return norm
 
-    def _diverged(self) -> str:
-        refused = f"{self._skips_in_a_row} updates in a row without a finite gradient"
-        return f"learner of {self.member}: {refused} {self._values()}"
-
     def _values(self) -> str:
         """The end of a message: the version, the hyperparameters, and what to change."""
         values = (f"{name} = {value:g}" for name, value in self.hyperparams.flat().items())
-        todo = advice(self._batch, self.model, self._shaping)
+        todo = advice(self._batch, self.model, self._reward_weights())
         return f"at version {self.version} ({', '.join(values)}); {todo}"
 
-    def _observe(self, batch: Batch, reducer: Reducer) -> None:
-        """Add the batch to the observation statistics.
+    def _observe(self, batch: Batch, reducer: Reducer, facts: Tensor) -> None:
+        """Add the batch to the statistics of observations and returns. facts: of `update_stats`.
 
         This comes after the last step, since the ratios compare policies with equal statistics.
         """
@@ -297,6 +309,8 @@ class Learner:
             steps, slots = observed_places(batch.valid, part.observed_rows, self.version)
             observed = batch.observations[name][steps, slots]
             statistics.merge(reducer.sum(statistics.sums(part.numbers(observed))))
+        if self._returns is not None:
+            self._returns.follow(*target_sums(facts), self.model)
 
     def state(self) -> dict[str, Tensor]:
         """A copy, on the CPU, of all that a learner needs to go on bit for bit.
@@ -318,6 +332,7 @@ class Learner:
         return {
             **model,
             **{ADAM_PREFIX + name: tensor for name, tensor in self._adam.tensors().items()},
+            **({} if self._returns is None else {RETURNS: self._returns.sums}),
             _CLOCKS: clocks,
         }
 
@@ -331,19 +346,5 @@ class Learner:
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
         """Take another member's weights (`pbt.learning.weight_copy`); the clocks stay its own."""
         check_shapes(self.tensors(), state, f"state for the learner of {self.member}")
-        copy_weights(self.model, self._adam, state)
+        copy_weights(self.model, self._adam, self._returns, state)
         self._skips_in_a_row = 0
-
-
-def observed_places(valid: Tensor, rows: int | None, turn: int) -> tuple[Tensor, Tensor]:
-    """(steps, slots) of the valid rows to add to the observation statistics.
-
-    They are spread over the slots, because rows of one slot follow each other and are alike.
-
-    valid  [T, B] bool
-    rows   about how many rows to take, None = all
-    turn   a number of the update, so that other rows are taken each time
-    """
-    slots, steps = valid.t().nonzero(as_tuple=True)
-    stride = 1 if rows is None else max(1, len(slots) // rows)
-    return steps[turn % stride :: stride], slots[turn % stride :: stride]

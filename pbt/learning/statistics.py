@@ -130,6 +130,11 @@ class StepSums:
         return cls(torch.stack([part.to(torch.float64) for part in parts]).cpu())
 
 
+def target_sums(facts: Tensor) -> tuple[float, float]:
+    """(number, sum of squares) of the value targets, from the `facts` of `update_stats`."""
+    return float(facts[3]), float(facts[11])
+
+
 def update_stats(
     facts: Tensor, norms: Sequence[float], lag_max: int, *, version: int, skipped_steps: int
 ) -> UpdateStats:

@@ -9,20 +9,29 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from pbt.learning.optimizer import FlatAdam
+from pbt.learning.return_scale import ReturnScale
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX
 
-# Names of the optimiser's tensors in a learner's state.
+# Names in a learner's state: of the optimiser's tensors, and of the sums of the returns' scale.
 ADAM_PREFIX = "adam."
+RETURNS = "returns.sums"
 
 
-def copy_weights(model: PolicyModel, adam: FlatAdam, state: Mapping[str, Tensor]) -> None:
+def copy_weights(
+    model: PolicyModel, adam: FlatAdam, returns: ReturnScale | None, state: Mapping[str, Tensor]
+) -> None:
     """Put weights, normaliser statistics and optimiser moments of a learner's state in place.
 
+    The scale of returns goes with them, since the value head predicts in its unit.
+
+    returns  None where returns are not normalised
     state  the donor's, with the shapes of this model; its clocks are left out
     """
     model.load_state_dict(_part(state, MODEL_PREFIX))
     adam.load_state(_part(state, ADAM_PREFIX))
+    if returns is not None:
+        returns.load(state[RETURNS])
 
 
 def _part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

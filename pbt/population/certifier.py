@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pbt.errors import SnapshotError
 from pbt.learning.attesting import Attestation
-from pbt.learning.weight_copy import ADAM_PREFIX
+from pbt.learning.weight_copy import ADAM_PREFIX, RETURNS
 from pbt.models.digests import ActingForms, digest, scripted_digest
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.certificates import CheckCounts, sample_problem, values_problem
@@ -172,7 +172,10 @@ class Certifier:
             donor = self._store.load(snapshot_id)
         except SnapshotError:
             return
-        for what, prefix in (("weights", MODEL_PREFIX), ("optimiser moments", ADAM_PREFIX)):
+        parts = {"weights": MODEL_PREFIX, "optimiser moments": ADAM_PREFIX}
+        if RETURNS in state:
+            parts["scale of returns"] = RETURNS
+        for what, prefix in parts.items():
             mine, theirs = (digest(_part(tensors, prefix)) for tensors in (state, donor))
             problem = f"its {what} after the copy are not those of snapshot {snapshot_id[:12]}"
             self._add(name, "copy", problem if mine != theirs else None)

@@ -12,7 +12,8 @@ CONNECT_FOUR: dict[str, Any] = {
     "population": {"members": 2},
     "model": {"hidden": [16]},
     "sampling": {"environments": 8, "rollout_steps": 8},
-    "learning": {"batch_steps": 256},
+    # One pass, because no test of these populations depends on how much they learn.
+    "learning": {"batch_steps": 256, "epochs": 1, "normalize_returns": False},
     "snapshots": {"every_frames": 500},
     "evaluation": {"final_games": 40},
     "pbt": {"enabled": False},

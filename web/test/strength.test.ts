@@ -132,7 +132,7 @@ describe("the best of many", () => {
   });
   it("is told with its fresh games, of each role", () => {
     const strength = { objective: "win" as const, value: 90.2, low: 40, high: null, units: 400 };
-    const measured = { ...strength, matches: 1 };
+    const measured = { ...strength, matches: 1, seated: "against random" };
     const fresh = { ...claim, low: null, may_be_best: null, fresh: [7], fresh_strength: measured };
     const [prey, predator] = bestTexts({
       ...report,
@@ -147,7 +147,20 @@ describe("the best of many", () => {
     });
     expect(predator!.text).toMatch(/^demo\/predator@best: none yet/);
   });
-  it("of returns claims no more than the choice", () => {
+  it("of returns is told with its fresh games with itself", () => {
+    const strength = { objective: "return" as const, value: 4.5, low: 4, high: 5, units: 200 };
+    const fresh = { ...strength, matches: 1, seated: "with itself in all seats" };
+    const own = { ...claim, may_be_untrained: true, may_be_random: null, fresh_strength: fresh };
+    const [best] = bestTexts({
+      ...head,
+      objective: "return",
+      players: [returned({})],
+      best_of_many: { player: own },
+    });
+    expect(best!.text).toContain("3 of 9 may be the best, an untrained one among them. Fresh");
+    expect(best!.text).toMatch(/games with itself in all seats: return 4.5.* a game, 200 seeds\.$/);
+  });
+  it("of returns of earlier versions claims no more than the choice", () => {
     const text = "demo@best is demo/m0@1k: the highest lower end of those with 30 games or more.";
     expect(bestTexts({ ...head, objective: "return", players: [returned({})] })).toEqual([
       { text, match: null },

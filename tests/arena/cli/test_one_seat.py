@@ -18,7 +18,12 @@ CARTPOLE = {
     "env": {"name": "cartpole"},
     "stop_at_frames": 600,
     # Large steps, so that it acts otherwise than at random after few of them.
-    "learning": {"batch_steps": 128, "learning_rate": 0.03},
+    "learning": {
+        "batch_steps": 128,
+        "epochs": 1,
+        "learning_rate": 0.03,
+        "normalize_returns": False,
+    },
     "evaluation": {"share": 0.0, "final_games": 40},
 }
 

@@ -166,7 +166,7 @@ def test_margins_are_means_over_the_two_games_of_a_seed(started: Started) -> Non
             writer.game(game(number, players, places, "evaluation", returns=returns, pair=pair))
     results = population_results(league, "pot")
     (margin,) = results.margins
-    assert (margin.units, margin.total, margin.squares) == (2, 2.0, 4.0)
+    assert (margin.units, margin.total, margin.squares, margin.paired) == (2, 2.0, 4.0, True)
     # First pair: a won in the first seat and lost in the second; second pair: the other way.
     paired = results.meetings.paired[0]
     assert paired[0, 2] == 1 and paired[2, 0] == 1 and paired.sum() == 2
@@ -181,6 +181,7 @@ def test_a_pair_with_one_game_left_counts_as_a_game(started: Started) -> None:
     with LeagueWriter(league, match) as writer:
         writer.game(game(0, (A, B), (0, 1), "evaluation", returns=[3.0, -3.0], pair=0))
     results = population_results(league, "pot")
+    assert [(one.units, one.total, one.paired) for one in results.margins] == [(1, 3.0, False)]
     assert results.meetings.single[0, 0].tolist() == [1, 0, 0]
     assert results.meetings.paired.sum() == 0
 

@@ -1,8 +1,8 @@
-"""Small games of several seats in which places say little: one that is cooperative, one with roles.
+"""Small games in which places say little: one that is cooperative, one with roles, one of one seat.
 
 In the first all seats name a number at once, and all get a point if it is the same. In the second
 two hunters and a prey name a number: each hunter that names the prey's gets a point, and the prey
-loses one.
+loses one. In the third a lone seat names a number, and gets a point for a 0.
 """
 
 from collections.abc import Mapping
@@ -60,6 +60,15 @@ class Agreeing(_AtOnce):
         return (float(len(set(named)) == 1),) * len(named)
 
 
+class Guessing(_AtOnce):
+    roles = Agreeing.roles
+    seat_names = ("guesser",)
+    seat_roles = (0,)
+
+    def _scored(self, named: list[int]) -> tuple[float, ...]:
+        return (float(named[0] == 0),)
+
+
 class Hunting(_AtOnce):
     roles = (
         Role("hunter", spaces.Discrete(2), spaces.Discrete(NUMBERS)),
@@ -80,6 +89,9 @@ SCRIPTED = {
 }
 AGREEING = EnvSpec(
     "agreeing", Agreeing, chance=True, replayable=True, winners="everybody", scripted=SCRIPTED
+)
+GUESSING = EnvSpec(
+    "guessing", Guessing, chance=True, replayable=True, winners="no seat", scripted=SCRIPTED
 )
 HUNTING = EnvSpec(
     "hunting", Hunting, chance=True, replayable=True, winners="scores", scripted=SCRIPTED

@@ -54,6 +54,11 @@ WRONG = [
 ]
 
 
+def test_superiority_is_not_asserted_of_a_match_that_a_test_may_stop() -> None:
+    with pytest.raises(MatchError, match="los is for a fixed number of games"):
+        read_assertions(["sprt", "los>0.95"], tested=True)
+
+
 @pytest.mark.parametrize("text", WRONG)
 def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
     with pytest.raises(MatchError, match="--assert") as found:

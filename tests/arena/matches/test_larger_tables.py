@@ -158,6 +158,26 @@ def test_where_returns_count_players_stand_by_role_and_return() -> None:
     assert not {"Place", "Before"} & set(words)
 
 
+def test_each_role_has_a_table_with_a_zero_of_its_own() -> None:
+    """The two hunters catch a prey in each game, so no rating compares them with preys."""
+    hunter, prey = player("zero", "hunting", "hunter"), player("mostly zero", "hunting", "prey")
+    result = play_match(hunter, prey, player("random", "hunting"), games=200, env=HUNTING)
+    report = match_report(result)
+    assert isinstance(report, TableReport)
+    assert (report.objective, report.anchor) == ("win", None)
+    assert report.anchor_by_role == {"hunter": "random", "prey": "random"}
+    assert [row.role for row in report.standings] == ["hunter"] * 2 + ["prey"] * 2
+    zeros = {row.role: row.rating for row in report.standings if row.player.name == "random"}
+    assert all(one is not None and one.low == one.value == one.high == 0 for one in zeros.values())
+    lines = match_lines(result)
+    heads = [at for at, line in enumerate(lines) if line.startswith("Place")]
+    assert [lines[at].split()[2] for at in heads] == ["hunter", "prey"]
+    for at, role in zip(heads, ("hunter", "prey"), strict=True):
+        assert [line[0] for line in lines[at + 1 : at + 3]] == ["1", "2"]
+        assert all(f"as {role}" in line for line in lines[at + 1 : at + 3])
+    assert sum(line.startswith("Before") for line in lines) == 2
+
+
 def test_one_player_for_each_role_leaves_nothing_to_compare() -> None:
     hunter, prey = player("zero", "hunting", "hunter"), player("one", "hunting", "prey")
     result = play_match(prey, hunter, games=10, env=HUNTING)

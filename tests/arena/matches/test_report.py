@@ -147,6 +147,8 @@ def test_a_test_is_told_with_its_bounds_and_that_the_estimate_is_biased() -> Non
     assert "] at any stop   won" in lines[1]
     assert "at any stop   nElo not available   (oneply above random)" in lines[2]
     assert "LOS" not in lines[2]
+    assert report.los is None
+    assert report.no_los is not None and "for a fixed number of games" in report.no_los
     assert lines[-1] == "Verdict  oneply is stronger (sequential test, normalised Elo)"
 
 

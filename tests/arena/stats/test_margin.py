@@ -86,6 +86,7 @@ def test_with_a_test_the_interval_is_a_confidence_sequence() -> None:
     assert (found.low, found.high) == ends
     assert found.interval == "sequence"
     assert found.low is not None and fixed.low is not None and found.low < fixed.low
+    assert found.los is None and fixed.los is not None
     few = margin_statistics([1.0, 2.0], test)
     assert (few.low, few.high, few.interval, few.verdict) == (None, None, "sequence", "not decided")
 

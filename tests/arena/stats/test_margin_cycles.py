@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import t, ttest_1samp
 
 from arena.stats.margin_cycles import PairMargin, margin_cycles, pair_margins
-from arena.stats.margin_ratings import MarginResult
+from arena.stats.margin_units import MarginResult
 
 CIRCLE = (("a", "b"), ("b", "c"), ("c", "a"))
 

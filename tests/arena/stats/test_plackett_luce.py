@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arena.stats.bradley_terry import ELO_PER_NAT, PairResult, Rating
-from arena.stats.plackett_luce import MAX_TIED, Ranking, fit_rankings
+from arena.stats.bradley_terry import ELO_PER_NAT, NORMAL_975, PairResult, Rating
+from arena.stats.plackett_luce import MAX_TIED, Ranking, fit_jointly, fit_rankings
 from arena.stats.rating_fit import RatingFit
 from pbt.errors import EngineError
 from tests.arena.stats.test_bradley_terry import plain
@@ -100,6 +100,18 @@ def test_for_two_players_without_ties_and_prior_it_is_bradley_terry() -> None:
         rankings.append(Ranking((a, b), (1 + (not won), 1 + won)))
         results.append(PairResult(a, b, float(won), 0.0, float(not won)))
     assert_elo_equal(fit_rankings(rankings, "random", 0), plain(results, "random"))
+
+
+def test_the_covariance_gives_the_intervals_against_any_anchor() -> None:
+    games = simulated(np.random.default_rng(8), 200, 3, np.arange(len(NAMES)) * 60.0)
+    fit, other = fit_jointly(games, "random"), by_player(fit_rankings(games, "c"))
+    at, c = fit.players.index("a"), fit.players.index("c")
+    covariance = fit.covariance
+    assert not covariance[fit.players.index("random")].any()
+    error = np.sqrt(covariance[at, at] + covariance[c, c] - 2 * covariance[at, c])
+    value, low, high = other["a"]
+    assert fit.values[at] - fit.values[c] == pytest.approx(value, abs=1e-6)
+    assert high - low == pytest.approx(2 * NORMAL_975 * error)
 
 
 def test_a_tie_is_every_order_of_the_tied_with_an_equal_share() -> None:

@@ -18,7 +18,7 @@ from arena.stats.margin_ratings import fit_margins
 from arena.stats.meetings import Meetings
 from arena.stats.plackett_luce import fit_rankings
 from bench.simulated_leagues import Cell, drawn
-from tests.arena.stats.test_margin_ratings import design, shrunk, some_league
+from tests.arena.stats.margin_leagues import design, shrunk, some_league
 from tests.arena.stats.test_plackett_luce import NAMES, simulated
 from tests.arena.stats.test_rating_fit import LADDER, fitted
 

@@ -152,9 +152,10 @@ def test_refused_updates_are_counted_apart_and_warned_of_everywhere(
     warning = (
         "WARNING: m0: 8 of 8 updates were refused, because a loss or a gradient was not finite"
     )
-    assert train("learning.reward_scale=1e30") == 0
+    assert train("learning.reward_scale=1e30") == 1
     told = capsys.readouterr().err
     assert told.count(f"\n{warning}") == 1, told
+    assert "error: nothing was learned by m0 (8 updates): every update was refused" in told
     assert "updates: 0 taken, 8 refused" in told
     assert run(["status", "count"]) == 0
     told = capsys.readouterr().out
@@ -167,8 +168,9 @@ def test_refused_updates_are_counted_apart_and_warned_of_everywhere(
 
 
 def train_json(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, int]:
-    assert run(["train", "count.toml", "--json", *more]) == 0
+    code = run(["train", "count.toml", "--json", *more])
     (member,) = json.loads(capsys.readouterr().out)["members"]
+    assert code == (0 if member["updates"] else 1)
     return member["updates"], member["refused_updates"]
 
 

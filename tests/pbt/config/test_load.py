@@ -102,7 +102,7 @@ MALFORMED = {
     "not a number": (
         f"{ENV}[learning]\nlearning_rate = nan",
         ["learning.learning_rate = nan"],
-        ["the default is 0.001"],
+        ["the default is 0.0005"],
     ),
     "infinite": (
         f"{ENV}[learning]\nmax_grad_norm = inf",
@@ -370,6 +370,27 @@ def test_shipped_configs_load_and_describe_themselves() -> None:
     assert {"demo", "connect_four"} <= shipped_configs().keys()
     for name in shipped_configs():
         assert load_config(name).description, name
+
+
+def test_a_stored_config_without_normalised_returns_goes_on_without_them() -> None:
+    """What was trained by values of another unit would be thrown away at a resume."""
+    config = RunConfig(env=EnvConfig(name="connect_four"))
+    assert config.learning.normalize_returns
+    stored = config.model_dump(mode="json")
+    del stored["learning"]["normalize_returns"]
+    assert not config_from_table(stored, "stored").learning.normalize_returns
+    assert config_from_table({"env": {"name": "x"}}, "new").learning.normalize_returns
+
+
+@pytest.mark.parametrize(
+    ("batch", "parts"), [(40, 1), (256, 1), (512, 2), (768, 1), (1024, 4), (2048, 8), (4096, 16)]
+)
+def test_by_default_a_minibatch_has_256_steps_or_more(batch: int, parts: int) -> None:
+    table = {"env": {"name": "x"}, "learning": {"batch_steps": batch}}
+    table["sampling"] = {"rollout_steps": 8}
+    assert config_from_table(table, "test").learning.minibatches == parts
+    table["learning"]["minibatches"] = 1
+    assert config_from_table(table, "test").learning.minibatches == 1
 
 
 def test_a_stored_config_of_an_earlier_version_goes_on_by_its_rules() -> None:

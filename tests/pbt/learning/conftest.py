@@ -17,6 +17,7 @@ from pbt.learning.batch import Batch
 from pbt.learning.learner import Learner
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.slab import RoleLayout, role_layout
+from tests.pbt.learning.one_pass import one_pass
 
 NAN = float("nan")
 
@@ -35,7 +36,7 @@ class Bench:
     cut    probability that a step truncates the episode
     """
 
-    config: LearningConfig = field(default_factory=lambda: LearningConfig(learning_rate=1e-2))
+    config: LearningConfig = field(default_factory=lambda: one_pass(learning_rate=1e-2))
     model_config: ModelConfig = field(
         default_factory=lambda: ModelConfig(hidden=(16,), core="gru", gru_size=8)
     )

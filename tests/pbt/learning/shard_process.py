@@ -8,12 +8,13 @@ from pathlib import Path
 
 import torch
 
-from pbt.config.learning import LearningConfig, ModelConfig
+from pbt.config.learning import ModelConfig
 from pbt.files import write_whole
 from pbt.learning.shared_reducer import SharedReducer
 from pbt.models.weights import to_bytes
 from pbt.transport.memory import Region
 from tests.pbt.learning.conftest import Bench
+from tests.pbt.learning.one_pass import one_pass
 
 UPDATES, SLOTS, ROUNDS = 3, 8, 300
 
@@ -24,7 +25,7 @@ def bench() -> Bench:
     These are gradients, moments of advantages, statistics and sums of the normaliser.
     """
     return Bench(
-        config=LearningConfig(learning_rate=1e-2, epochs=2, normalize_advantages=True),
+        config=one_pass(learning_rate=1e-2, epochs=2, normalize_advantages=True),
         model_config=ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True),
     )
 

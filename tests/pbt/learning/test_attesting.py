@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from pbt.config.learning import LearningConfig, ModelConfig
+from pbt.config.learning import ModelConfig
 from pbt.learning.attesting import PATIENCE, Attestor, rows_acted_by
 from pbt.learning.batch import Batch
 from tests.pbt.learning.conftest import Bench
+from tests.pbt.learning.one_pass import one_pass
 
 FLAT = ModelConfig(hidden=(16,))
 
@@ -19,7 +20,7 @@ def of_version(batch: Batch, version: int) -> Batch:
 
 @pytest.mark.parametrize("minibatches", [1, 3])
 def test_what_it_says_of_an_update(minibatches: int) -> None:
-    bench = Bench(config=LearningConfig(learning_rate=1e-2, minibatches=minibatches, epochs=2))
+    bench = Bench(config=one_pass(learning_rate=1e-2, minibatches=minibatches, epochs=2))
     learner = bench.learner()
     attestor = Attestor(learner)
     first = attestor.begin(2)
@@ -47,7 +48,7 @@ def test_what_it_says_of_an_update(minibatches: int) -> None:
 
 
 def test_it_changes_nothing() -> None:
-    bench = Bench(config=LearningConfig(learning_rate=1e-2, minibatches=2, epochs=2))
+    bench = Bench(config=one_pass(learning_rate=1e-2, minibatches=2, epochs=2))
     watched, alone = bench.learner(), bench.learner()
     attestor = Attestor(watched)
     for turn in range(6):
@@ -106,7 +107,7 @@ def test_rows_are_not_compared_after_an_update_that_took_no_step() -> None:
 
 
 def test_altered_log_probabilities_and_rows_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(config=LearningConfig(minibatches=2))
+    bench = Bench(config=one_pass(minibatches=2))
     for alter in ("stored", "mask", "learner"):
         learner = bench.learner()
         attestor = Attestor(learner)
@@ -135,7 +136,7 @@ def test_altered_log_probabilities_and_rows_show(monkeypatch: pytest.MonkeyPatch
 
 def test_slots_with_the_same_numbers_are_told_apart() -> None:
     """A first policy is uniform in all states, so slots differ in actions and observations only."""
-    config = LearningConfig(learning_rate=1e-2, minibatches=2)
+    config = one_pass(learning_rate=1e-2, minibatches=2)
     bench = Bench(model_config=FLAT, config=config, steps=1)
     learner = bench.learner()
     uniform = bench.model()

@@ -11,11 +11,12 @@ from safetensors.torch import load
 from torch import Tensor
 from torch.distributions import Categorical
 
-from pbt.config.learning import LearningConfig, ModelConfig
+from pbt.config.learning import ModelConfig
 from pbt.errors import EngineError, SnapshotError
 from pbt.learning.batch import zeroed_observations
 from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner
 from pbt.models.weights import to_bytes
+from tests.pbt.learning.one_pass import one_pass
 
 Make = Callable[..., Any]
 Weights = Callable[[Learner], Tensor]
@@ -28,7 +29,7 @@ def equal_states(one: dict[str, Tensor], two: dict[str, Tensor]) -> bool:
 def test_learning_rate_zero_leaves_every_bit_of_the_weights(
     make_bench: Make, weights_of: Weights
 ) -> None:
-    bench = make_bench(config=LearningConfig(learning_rate=0.0, epochs=2))
+    bench = make_bench(config=one_pass(learning_rate=0.0, epochs=2))
     learner = bench.learner()
     before = weights_of(learner)
     stats = learner.update(bench.batch(learner.model))
@@ -41,7 +42,7 @@ def test_learning_rate_zero_leaves_every_bit_of_the_weights(
 
 @pytest.mark.parametrize("epochs", [1, 3])
 def test_clocks_and_lag(make_bench: Make, epochs: int) -> None:
-    bench = make_bench(config=LearningConfig(epochs=epochs, minibatches=2))
+    bench = make_bench(config=one_pass(epochs=epochs, minibatches=2))
     learner = bench.learner()
     batch = bench.batch(learner.model)
     first = learner.update(batch)
@@ -61,7 +62,7 @@ def test_clocks_and_lag(make_bench: Make, epochs: int) -> None:
 def test_saved_loaded_continued_is_bit_identical(make_bench: Make) -> None:
     model_config = ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True)
     bench = make_bench(
-        config=LearningConfig(learning_rate=1e-2, epochs=2, minibatches=2),
+        config=one_pass(learning_rate=1e-2, epochs=2, minibatches=2),
         model_config=model_config,
     )
     one = bench.learner()
@@ -152,7 +153,7 @@ def test_a_broken_gradient_is_skipped_counted_and_at_last_named(
 def test_what_is_too_large_is_named_in_place_of_the_rate(
     make_bench: Make, observations: float, rewards: float, words: str
 ) -> None:
-    bench = make_bench(config=LearningConfig(learning_rate=0.01, normalize_advantages=False))
+    bench = make_bench(config=one_pass(learning_rate=0.01, normalize_advantages=False))
     learner = bench.learner()
     batch = bench.batch(learner.model)
     large = replace(
@@ -169,7 +170,7 @@ def test_what_is_too_large_is_named_in_place_of_the_rate(
 
 
 def test_updates_that_were_taken_and_refused_are_counted_apart(make_bench: Make) -> None:
-    bench = make_bench(config=LearningConfig(epochs=3))
+    bench = make_bench(config=one_pass(epochs=3))
     learner = bench.learner()
     good = bench.batch(learner.model)
     stats = learner.update(good)
@@ -182,7 +183,7 @@ def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(
     make_bench: Make, weights_of: Weights
 ) -> None:
     """Squares overflow before their slopes do."""
-    bench = make_bench(config=LearningConfig(value_coef=1e-12))
+    bench = make_bench(config=one_pass(value_coef=1e-12))
     learner = bench.learner()
     batch = bench.batch(learner.model)
     huge = replace(batch, rewards=batch.rewards * 1e19)
@@ -200,7 +201,7 @@ def test_each_part_of_the_loss_has_its_coefficient_and_sign(
     found = []
     for value in (0.0, 2.0):
         learner = make_bench(
-            config=LearningConfig(**{"value_coef": 0.5, "entropy_coef": 0.1, coefficient: value})
+            config=one_pass(**{"value_coef": 0.5, "entropy_coef": 0.1, coefficient: value})
         ).learner()
         batch = make_bench().batch(learner.model)
         found.append(learner.gradients(batch)[0])
@@ -230,7 +231,7 @@ def test_a_batch_without_one_valid_step_changes_nothing(make_bench: Make) -> Non
 
 
 def test_clipping_bounds_the_step_and_the_norm_is_reported_unclipped(make_bench: Make) -> None:
-    bench = make_bench(config=LearningConfig(max_grad_norm=1e-3))
+    bench = make_bench(config=one_pass(max_grad_norm=1e-3))
     learner = bench.learner()
     batch = bench.batch(learner.model)
     gradient, weight = learner.gradients(batch)
@@ -244,7 +245,7 @@ def test_clipping_bounds_the_step_and_the_norm_is_reported_unclipped(make_bench:
 
 
 def test_steps_equal_plain_adam_on_a_plain_model(make_bench: Make, weights_of: Weights) -> None:
-    bench = make_bench(config=LearningConfig(max_grad_norm=1e9, learning_rate=1e-2))
+    bench = make_bench(config=one_pass(max_grad_norm=1e9, learning_rate=1e-2))
     learner, model = bench.learner(), bench.model()
     adam = torch.optim.Adam(model.parameters(), lr=1e-2, betas=(0.9, 0.999), eps=1e-6)
     for seed, beta1 in enumerate((0.9, 0.9, 0.8, 0.5)):
@@ -268,7 +269,7 @@ def test_steps_equal_plain_adam_on_a_plain_model(make_bench: Make, weights_of: W
 
 
 def test_minibatches_depend_on_seed_member_and_version_alone(make_bench: Make) -> None:
-    bench = make_bench(config=LearningConfig(minibatches=4, epochs=2))
+    bench = make_bench(config=one_pass(minibatches=4, epochs=2))
 
     def parts(learner: Learner) -> list[list[float]]:
         return [
@@ -293,7 +294,7 @@ def test_minibatches_depend_on_seed_member_and_version_alone(make_bench: Make) -
 
 
 def test_explained_variance_and_value_statistics(make_bench: Make) -> None:
-    bench = make_bench(config=LearningConfig(learning_rate=0.0, gamma=0.0), terms=("r",))
+    bench = make_bench(config=one_pass(learning_rate=0.0, gamma=0.0), terms=("r",))
     learner = bench.learner(
         hyperparams=replace(bench.hyperparams(), shaping={"r": 1.0}, learning_rate=0.0)
     )
@@ -319,7 +320,7 @@ def test_a_reward_term_without_weight_is_refused(make_bench: Make) -> None:
 def test_annealing_shrinks_learning_rate_and_entropy_linearly_with_the_members_clock(
     make_bench: Make,
 ) -> None:
-    bench = make_bench(config=LearningConfig(anneal_to=0.1))
+    bench = make_bench(config=one_pass(anneal_to=0.1))
     learner = Learner(
         bench.model(0),
         bench.config,
@@ -334,7 +335,7 @@ def test_annealing_shrinks_learning_rate_and_entropy_linearly_with_the_members_c
 
 
 def test_annealed_to_nothing_the_weights_stand_still(make_bench: Make, weights_of: Weights) -> None:
-    bench = make_bench(config=LearningConfig(anneal_to=0.0))
+    bench = make_bench(config=one_pass(anneal_to=0.0))
     learner = Learner(
         bench.model(0),
         bench.config,
@@ -352,7 +353,7 @@ def test_annealed_to_nothing_the_weights_stand_still(make_bench: Make, weights_o
 def test_weights_that_are_no_numbers_any_more_are_refused_before_anybody_acts_by_them(
     make_bench: Make,
 ) -> None:
-    learner = (bench := make_bench(config=LearningConfig(learning_rate=1e38))).learner()
+    learner = (bench := make_bench(config=one_pass(learning_rate=1e38))).learner()
 
     def learn() -> None:
         for _ in range(20):

@@ -16,6 +16,7 @@ from pbt.learning.batch import Batch
 from pbt.learning.learner import Learner
 from pbt.models.policy_model import build_model
 from pbt.transport.slab import role_layout
+from tests.pbt.learning.one_pass import one_pass
 
 SLOTS, STEPS, DELAY = 64, 8, 3
 
@@ -147,7 +148,7 @@ def train(
 
 
 def config(**options: Any) -> LearningConfig:
-    return LearningConfig(
+    return one_pass(
         batch_steps=SLOTS * STEPS,
         **{"learning_rate": 5e-3, "entropy_coef": 0.003, "epochs": 2, **options},
     )

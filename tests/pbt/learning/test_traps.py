@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from pbt.config.learning import LearningConfig, ModelConfig
+from pbt.config.learning import ModelConfig
 from pbt.hyperparams import Hyperparams
 from pbt.learning.batch import Batch
 from pbt.learning.learner import Learner
 from pbt.models.weights import to_bytes
+from tests.pbt.learning.one_pass import one_pass
 from tests.pbt.learning.thread_group import ThreadGroup
 
 Make = Callable[..., Any]
@@ -37,7 +38,7 @@ def test_trap_terminated_stops_and_truncated_bootstraps_from_the_final_observati
     make_bench: Make, vtrace: bool
 ) -> None:
     bench = make_bench(
-        config=LearningConfig(vtrace=vtrace, gamma=0.9, gae_lambda=1.0),
+        config=one_pass(vtrace=vtrace, gamma=0.9, gae_lambda=1.0),
         terms=("r",),
         end=0.25,
         cut=0.25,
@@ -111,7 +112,7 @@ def test_trap_at_lag_zero_the_ratio_is_one(
     bench = make_bench(
         heads=heads,
         model_config=ModelConfig(hidden=(16,), core=core, gru_size=8),
-        config=LearningConfig(learning_rate=0.0),
+        config=one_pass(learning_rate=0.0),
     )
     learner = bench.learner()
     for seed in range(5):
@@ -123,7 +124,7 @@ def test_trap_at_lag_zero_the_ratio_is_one(
 @pytest.mark.parametrize("lost", ["mask", "episode_start", "initial_state"])
 def test_trap_the_act_time_mask_and_state_are_used_again(make_bench: Make, lost: str) -> None:
     """The counterpart of the ratio test: without one of the stored columns the ratio is not one."""
-    bench = make_bench(config=LearningConfig(learning_rate=0.0))
+    bench = make_bench(config=one_pass(learning_rate=0.0))
     learner = bench.learner()
     batch = bench.batch(learner.model, slots=16)
     blank = {
@@ -136,7 +137,7 @@ def test_trap_the_act_time_mask_and_state_are_used_again(make_bench: Make, lost:
 
 def test_trap_one_ratio_for_all_heads_jointly(make_bench: Make) -> None:
     """Two heads off by 1.15 each: their product leaves a clip of 1.2, though neither does alone."""
-    bench = make_bench(config=LearningConfig(learning_rate=0.0, ratio_clip=1.2), end=0.0, cut=0.0)
+    bench = make_bench(config=one_pass(learning_rate=0.0, ratio_clip=1.2), end=0.0, cut=0.0)
     learner = bench.learner()
     batch = bench.batch(learner.model)
     assert (
@@ -167,8 +168,8 @@ def test_trap_reward_terms_are_weighted_by_the_learner(make_bench: Make) -> None
 
     A change by PBT takes effect at once.
     """
-    bench = make_bench(config=LearningConfig(reward_scale=2.0))
-    plain = make_bench(config=LearningConfig(), terms=("only",))
+    bench = make_bench(config=one_pass(reward_scale=2.0))
+    plain = make_bench(config=one_pass(), terms=("only",))
     shaped, single = (
         bench.learner(),
         plain.learner(hyperparams=Hyperparams(1e-3, 0.01, 0.9, {"only": 1.0})),
@@ -198,6 +199,7 @@ def shards_of(batch: Batch, cuts: list[int]) -> list[Batch]:
         {"vtrace": False},
         {"max_grad_norm": 1e-3},
         {"normalize_advantages": False},
+        {"normalize_returns": True},
     ],
     ids=str,
 )
@@ -213,7 +215,7 @@ def test_trap_shards_through_the_reducer_equal_one_learner(
     """
     model_config = ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True)
     bench = make_bench(
-        config=LearningConfig(learning_rate=1e-3, epochs=2, **options), model_config=model_config
+        config=one_pass(learning_rate=1e-3, epochs=2, **options), model_config=model_config
     )
     behaviour = bench.model(seed=7)
     batch = bench.batch(behaviour, slots=16)
@@ -248,7 +250,7 @@ def test_trap_the_normaliser_moves_only_behind_the_last_step(make_bench: Make) -
     """
     bench = make_bench(
         model_config=ModelConfig(hidden=(16,), normalize_observations=True),
-        config=LearningConfig(learning_rate=0.0),
+        config=one_pass(learning_rate=0.0),
     )
     learner = bench.learner()
     batch = bench.batch(learner.model)

@@ -23,7 +23,14 @@ CONFIG: dict[str, Any] = {
     "population": {"members": 3},
     "sampling": {"environments": 8, "rollout_steps": 5, "opening_plies": 2},
     "model": {"core": "gru", "gru_size": 8, "hidden": [16]},
-    "learning": {"batch_steps": 40, "epochs": 2, "minibatches": 2, "learning_rate": 0.0},
+    # A scale of returns would change the value head.
+    "learning": {
+        "batch_steps": 40,
+        "epochs": 2,
+        "minibatches": 2,
+        "learning_rate": 0.0,
+        "normalize_returns": False,
+    },
     # Mutation would make the learning rate more than zero; a copy only moves weights.
     "pbt": {
         "period_frames": 100,

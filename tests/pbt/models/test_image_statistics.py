@@ -6,13 +6,14 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from pbt.config.learning import ConvLayer, LearningConfig, ModelConfig
+from pbt.config.learning import ConvLayer, ModelConfig
 from pbt.envs.contract import Role
-from pbt.learning.learner import observed_places
+from pbt.learning.batch import observed_places
 from pbt.models.encoders import ConvEncoder
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.slab import role_layout
 from tests.pbt.learning.conftest import Bench
+from tests.pbt.learning.one_pass import one_pass
 
 CONV = (ConvLayer(channels=4, kernel=3, stride=2),)
 CONFIG = ModelConfig(conv=CONV, hidden=(16,), normalize_observations=True)
@@ -109,7 +110,7 @@ def test_models_that_only_act_see_alike_to_the_bit() -> None:
 
 def test_a_learner_observes_a_few_rows_of_every_batch() -> None:
     bench = Bench(
-        config=LearningConfig(learning_rate=1e-3),
+        config=one_pass(),
         model_config=CONFIG,
         observation=spaces.Box(0, 255, (HEIGHT, WIDTH, CHANNELS), np.uint8),
         steps=20,

@@ -157,6 +157,7 @@ def test_trap_workers_write_unweighted_reward_terms() -> None:
         "learning_rate": 0.0,
         "gamma": 0.0,
         "reward_scale": 0.5,
+        "normalize_returns": False,
         "shaping": {"goal": 10.0, "style": -2.0},
     }
     changes = {

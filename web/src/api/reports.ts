@@ -62,6 +62,7 @@ export interface BestOfMany {
   low_of: string | null;
   own_low: number | null;
   may_be_best: number | null;
+  may_be_untrained?: boolean | null;
   may_be_random: boolean | null;
   /** The numbers of the matches whose games count in no rating. */
   fresh: number[];
@@ -75,6 +76,8 @@ export interface FreshStrength {
   high: number | null;
   units: number;
   matches: number;
+  /** "against random", "with itself in all seats" or "beside random" */
+  seated: string;
 }
 
 interface ReportHead {
@@ -98,6 +101,7 @@ export interface RatedReport extends ReportHead {
 export interface ReturnReport extends ReportHead {
   objective: "return";
   players: ReturnRow[];
+  best_of_many?: Record<string, BestOfMany>;
 }
 
 export type RatingReport = RatedReport | ReturnReport;
@@ -167,7 +171,7 @@ export interface Margin {
   low: number | null;
   high: number | null;
   interval: string;
-  los: number;
+  los: number | null;
 }
 
 export interface Tally {
@@ -195,7 +199,7 @@ export interface Duel extends Tally {
   nelo: number | null;
   nelo_low: number | null;
   nelo_high: number | null;
-  los: number;
+  los: number | null;
   pair_counts: readonly number[] | null;
   as_first: Tally;
   as_second: Tally;

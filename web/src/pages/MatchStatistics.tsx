@@ -53,7 +53,9 @@ export function MatchStatistics({
           />{" "}
           <small class="number">{interval(of.nelo_low, of.nelo_high, elo)}</small>
         </Fact>
-        <Fact name="likely the stronger">{percent((of.margin ?? of).los)}</Fact>
+        <Fact name="likely the stronger">
+          <Value of={(of.margin ?? of).los} format={percent} why="a sequential test" />
+        </Fact>
         <Fact name="in the first seat">
           <Won of={of.as_first} />
         </Fact>

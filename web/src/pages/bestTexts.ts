@@ -18,7 +18,8 @@ export function bestTexts(report: RatingReport): BestText[] {
       const needed = `it takes ${MIN_GAMES} evaluation games and weights that are still there`;
       return { text: `${name}: none yet; ${needed}.`, match: null };
     }
-    const claim = report.objective === "return" ? undefined : report.best_of_many[role];
+    // Reports of returns that were made by earlier versions have none.
+    const claim = report.best_of_many?.[role];
     const among = claim
       ? `its ${claim.candidates} snapshots that play and have ${MIN_GAMES} games or more`
       : `those with ${MIN_GAMES} games or more`;
@@ -37,14 +38,15 @@ function manyText(claim: BestOfMany, objective: Objective): string {
   const best = `the best of them (${claim.low_of}) at least ${amount(format(claim.low))}`;
   const least = `${own}${best} (95 %, for all of them at once)`;
   const may = `${claim.may_be_best} of ${claim.candidates} may be the best`;
+  const untrained = claim.may_be_untrained ? ", an untrained one among them" : "";
   const random = claim.may_be_random ? "; so may random" : "";
-  return `Chosen among ${claim.candidates}: ${least}; ${may}${random}.`;
+  return `Chosen among ${claim.candidates}: ${least}; ${may}${untrained}${random}.`;
 }
 
 function freshText({ fresh_strength: found }: BestOfMany, label: string): string {
   if (!found) return `Without fresh games; play them: arena match ${label} random --fresh`;
   const of = found.matches > 1 ? ` of all ${found.matches} fresh matches` : "";
-  return `Fresh games${of} against random: ${strengthText(found)}.`;
+  return `Fresh games${of} ${found.seated}: ${strengthText(found)}.`;
 }
 
 function strengthText({ objective, value, low, high, units }: FreshStrength): string {
@@ -52,5 +54,6 @@ function strengthText({ objective, value, low, high, units }: FreshStrength): st
   const ends = interval(low, high, format) || "without bounds";
   const closed = low !== null && high !== null;
   const number = value !== null && closed ? `${format(value)} ${ends}` : ends;
-  return `${amount(number)}, ${units} ${objective === "margin" ? "units" : "games"}`;
+  const counted = { win: "games", margin: "units", return: "seeds" }[objective];
+  return `${amount(number)}, ${units} ${counted}`;
 }

@@ -1,0 +1,44 @@
+"""The values that a config leaves to the defaults, of those that decide how fast a game is learned.
+
+They suit games without values of their own, and a training says what it took.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pbt.config.dump import toml_value
+from pbt.config.schema import RunConfig
+
+_DECIDING = {
+    "model": ("hidden",),
+    "sampling": ("environments", "rollout_steps"),
+    "learning": (
+        "batch_steps",
+        "epochs",
+        "minibatches",
+        "learning_rate",
+        "entropy_coef",
+        "gamma",
+        "gae_lambda",
+        "normalize_returns",
+    ),
+}
+
+
+def left_to_defaults(config: RunConfig) -> dict[str, Any]:
+    """Dotted key -> value of those that neither the file nor --set names.
+
+    config  as it was read; a stored config names every value
+    """
+    return {
+        f"{section}.{key}": getattr(values, key)
+        for section, keys in _DECIDING.items()
+        for key in keys
+        if key not in (values := getattr(config, section)).model_fields_set
+    }
+
+
+def defaults_line(chosen: Mapping[str, Any]) -> str:
+    """One sentence on what was left to the defaults, and what changes it."""
+    values = ", ".join(f"{key} = {toml_value(value)}" for key, value in chosen.items())
+    return f"by default {values}; a key in the config file, or --set, changes each"
