@@ -53,7 +53,8 @@ def train(
     Ctrl-C saves and stops; Ctrl-C twice stops at once.
     """
     from arena.cli.display import Display
-    from arena.training.train import Result, resume_training, start_training
+    from arena.training.result import Result
+    from arena.training.train import resume_training, start_training
 
     if (config is None) == (resume is None):
         raise ConfigError(

@@ -6,11 +6,10 @@ This is the composition root: everything that a training needs is put together h
 import gc
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from arena.data.config_file import write_config
 from arena.data.lock import PopulationLock
@@ -18,7 +17,6 @@ from arena.data.logs import log_to
 from arena.data.metrics import MetricsWriter
 from arena.data.output import printed_into
 from arena.data.paths import PopulationPaths, league_path, population_names, population_paths
-from arena.data.status import RunStatus, failures
 from arena.data.telemetry import TelemetryWriter
 from arena.league.database import League, open_league
 from arena.league.populations import Incarnation, population_head, set_state
@@ -30,11 +28,12 @@ from arena.training.incarnation import begin, ensure_population, load_history, n
 from arena.training.live_edits import LiveEdits
 from arena.training.moved_files import keep_print
 from arena.training.progress import Progress, ProgressMeter
+from arena.training.result import Result
 from arena.training.sink import TrainingSink
 from arena.training.start import Start, first_start, next_start, resolved
 from arena.training.status_reporter import StatusReporter
 from pbt.config.schema import RunConfig
-from pbt.errors import ConfigError, PbtError, PlayerError, SnapshotError
+from pbt.errors import ConfigError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.population.idleness import why_idle
 from pbt.runtime.build import build_engine
@@ -50,64 +49,6 @@ log = logging.getLogger("arena.training.train")
 
 Observer = Callable[[Progress], None]
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of a training.
-
-    name            of the population
-    finished        every member reached its stop; otherwise the training was asked to stop, and can
-                    be resumed
-    progress        at the end
-    status          the last status of its processes and rows
-    weights_sha256  hash over the weights of all members; with the placement "serial" equal configs
-                    and seeds give equal hashes, however often the run was interrupted
-    earlier_fault   `wiring` of the incarnations before the last one
-    head            of the population's chain, which stands for all its rows
-    encoder         a line that says what becomes of the images that are seen; "" without images
-    defaults        key -> value, as in `Start`
-    """
-
-    name: str
-    finished: bool
-    progress: Progress
-    status: RunStatus
-    weights_sha256: str
-    earlier_fault: str | None = None
-    head: str = ""
-    encoder: str = ""
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def wiring(self) -> str | None:
-        """What the parts of the training did not agree on, in words; None when all agreed."""
-        return self.earlier_fault or self.progress.wiring
-
-    @property
-    def failures(self) -> list[str]:
-        """A line for each member that failed, with the reason."""
-        return failures(self.status.members)
-
-    def refuse_faults(self) -> None:
-        """Raises: PbtError when the parts did not agree, or when members could not learn."""
-        if len(self.failures) == len(self.status.members):
-            raise PbtError(f"every member failed; {self.failures[0]}")
-        if unlearned := [
-            row for row in self.status.members if row.refused_updates > 0 == row.updates
-        ]:
-            counts = ", ".join(f"{row.name} ({row.refused_updates} updates)" for row in unlearned)
-            raise PbtError(
-                f"nothing was learned by {counts}: every update was refused, because a loss or a "
-                "gradient was not finite; look at the game's rewards and observations with `arena "
-                "env check`, and at learning.reward_scale and learning.learning_rate"
-            )
-        if self.wiring is not None:
-            raise PbtError(
-                f"wiring fault: {self.wiring}; the training went on and everything is stored, but "
-                f"do not rely on it; `arena rounds wiring {self.name}` lists what was compared: "
-                "please report it"
-            )
 
 
 def start_training(

@@ -15,7 +15,8 @@ from arena.league.game_rows import GameFilter, population_games
 from arena.league.stored_history import list_events, list_rounds
 from arena.league.stored_snapshots import list_snapshots
 from arena.training.progress import Progress
-from arena.training.train import Result, start_training
+from arena.training.result import Result
+from arena.training.train import start_training
 from pbt.checkpoint.files import read_newest
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, takes_live, with_live

@@ -19,7 +19,8 @@ from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_members
 from arena.league.verify import verify_rounds
 from arena.training.progress import Progress
-from arena.training.train import Result, resume_training, start_training
+from arena.training.result import Result
+from arena.training.train import resume_training, start_training
 from pbt.checkpoint.files import read_newest
 from pbt.config.load import config_from_table
 from pbt.errors import ConfigError
