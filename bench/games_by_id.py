@@ -39,7 +39,7 @@ class Entry:
 GAMES = (
     Entry("gymnasium:CartPole-v1"),
     Entry("gymnasium:FrozenLake-v1", ("env.options.is_slippery=false",)),
-    Entry("gymnasium:Taxi-v3"),
+    Entry("gymnasium:Taxi-v4"),
     Entry("pettingzoo:classic/rps_v2"),
     Entry("pettingzoo:classic/tictactoe_v3"),
     Entry("pettingzoo:classic/connect_four_v3"),

@@ -1,4 +1,4 @@
-"""Games by the ids of Gymnasium and PettingZoo: "gymnasium:Taxi-v3", "pettingzoo:classic/go_v5".
+"""Games by the ids of Gymnasium and PettingZoo: "gymnasium:Taxi-v4", "pettingzoo:classic/go_v5".
 
 An id is looked up among those that the installed packages register, or in the table below. Its text
 is never imported.
