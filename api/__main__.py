@@ -29,6 +29,7 @@ from arena.data.service_state import (
 )
 from arena.standard_streams import secure_streams
 from pbt import __version__
+from pbt.envs.registry import ALLOWED_VARIABLE
 from pbt.errors import HeldError, PbtError
 
 CANCEL_S = 3
@@ -100,7 +101,10 @@ def main() -> int:
     """Read the settings, run the service and return its exit code."""
     secure_streams()
     try:
-        serve(Settings.model_validate(json.loads(sys.argv[1])))
+        settings = Settings.model_validate(json.loads(sys.argv[1]))
+        # The programs that the service starts make the games, and read this.
+        os.environ[ALLOWED_VARIABLE] = " ".join(settings.allowed_games)
+        serve(settings)
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             print(

@@ -4,9 +4,11 @@ A stream may be missing from the start (`arena ... >&-`), or lose its reader (`a
 What is written to it then is dropped, and the program goes on to its end and its own exit code.
 """
 
+import fcntl
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Any, TextIO
 
 _STREAMS = ("stdin", "stdout", "stderr")
@@ -31,6 +33,9 @@ def secure_streams() -> None:
 
     A missing one leads nowhere. Otherwise the next file that is opened, a database even, would take
     its number, and what a library prints would be written into that file.
+
+    `sys.stdout` gets a descriptor of its own, for results. What else writes to the usual one, a
+    game's library or a process that is started, writes to standard error (`pbt.envs.voice`).
     """
     for number, name in enumerate(_STREAMS):
         try:
@@ -41,7 +46,11 @@ def secure_streams() -> None:
     sys.stdin = sys.stdin or io.TextIOWrapper(io.FileIO(0, closefd=False))
     # Where a caller has put streams of its own in place, these stay.
     if sys.stdout in (None, sys.__stdout__):
-        sys.stdout = _secured(sys.stdout, 1)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        results = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
+        os.dup2(2, 1)
+        sys.stdout = _secured(sys.stdout, results)
     if sys.stderr in (None, sys.__stderr__):
         sys.stderr = _secured(sys.stderr, 2)
 
@@ -57,6 +66,13 @@ def _secured(stream: TextIO | None, number: int) -> TextIO:
         line_buffering=number == 2 or pipe.isatty(),
         write_through=number == 2,
     )
+
+
+def hand_on_stdout() -> None:
+    """Give standard output its usual descriptor again, before this process becomes another one."""
+    sys.stdout.flush()
+    with suppress(OSError):  # it has none where a test holds it
+        os.dup2(sys.stdout.fileno(), 1)
 
 
 def unread(stream: TextIO) -> bool:

@@ -7,6 +7,7 @@ PbtError
 ├── PlayerError          a player name that cannot be resolved
 ├── EnvError             a game broke its contract, or raised
 │   ├── EnvNameError     a name that names no game
+│   ├── EnvFileError     a file of the user's where none may be run
 │   ├── EnvOptionsError  env.options that the game does not take
 │   ├── EnvViewError     env.resize, env.grey or env.stack that the game does not take
 │   ├── NumberError      a number of a game that cannot be learned from
@@ -64,6 +65,10 @@ class EnvNameError(EnvError):
     """A name that names no game: it is not registered, or there is no such file or function."""
 
     exit_code = 2
+
+
+class EnvFileError(EnvError):
+    """A game is a file of the user's, and here no code of the user's may be run."""
 
 
 class EnvOptionsError(EnvError):

@@ -44,6 +44,9 @@ def repository() -> Path:
 def _own_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test writes into a person's arena-data."""
     monkeypatch.setenv("ARENA_DATA", str(tmp_path / "arena-data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configs"))
+    # What was measured of a game before must not hide what a test measures.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
 
 
 def _skips_fail() -> bool:

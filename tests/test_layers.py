@@ -33,7 +33,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "config": {"errors", "objective"},
         "hyperparams": {"config", "seeding"},
         "processes": set(),
-        "envs": {"config", "errors", "native", "objective", "processes", "seeding"},
+        "envs": {"config", "errors", "files", "native", "objective", "processes", "seeding"},
         "transport": {"envs", "errors", "processes", "records"},
         "models": {"config", "envs", "errors", "native", "transport"},
         "film": {"envs", "errors", "transport"},

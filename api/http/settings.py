@@ -22,6 +22,7 @@ class Settings(BaseModel):
     port             the port to listen on; 0 takes any free one
     allowed_hosts    names by which others may call it, besides the loopback names and `host`
     tokens_set       the token files exist; needed to listen to other machines
+    allowed_games    patterns of ids of Gymnasium and PettingZoo that may be trained and played
     max_running      populations that train at the same time; others wait
     max_evaluations  matches that are played at the same time; others wait
     max_plays        games that people play by hand at the same time
@@ -52,6 +53,7 @@ class Settings(BaseModel):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = DEFAULT_PORT
     allowed_hosts: tuple[str, ...] = ()
+    allowed_games: tuple[Annotated[str, Field(pattern=r"^[^\s]+$")], ...] = ()
     tokens_set: bool = False
     max_running: Annotated[int, Field(ge=1)] = 2
     max_evaluations: Annotated[int, Field(ge=1)] = 1

@@ -198,5 +198,5 @@ def main() -> None:
         sys.stdout.flush()
     except OSError as error:
         code = code or _report_place(error)
-        lead_nowhere(1)  # what is left in the buffer has no other place
+        lead_nowhere(sys.stdout.fileno())  # what is left in the buffer has no other place
     sys.exit(code)

@@ -151,5 +151,6 @@ COMMANDS = (
         "show connect_four",
         "config:app",
     ),
+    Command("upgrade", SET_UP, "Upgrade a league of an earlier version."),
     Command("doctor", SET_UP, "Check whether this machine is fit for training."),
 )

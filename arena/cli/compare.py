@@ -9,7 +9,7 @@ import typer
 
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import exit_spoiled, progress_bar
-from arena.cli.output import DataOption, JsonOption, assignments, print_json, say
+from arena.cli.output import DataOption, JsonOption, assignments, number_of, print_json, say
 from arena.cli.train import load_named
 from arena.data.paths import check_population_name, data_dir
 from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted
@@ -134,7 +134,7 @@ def command(
 def _exit(outcome: ComparisonResult) -> None:
     planned = outcome.games * len(outcome.values) ** 2
     if is_spoiled(outcome.errors, planned):
-        exit_spoiled(outcome.errors, f"{planned} games")
+        exit_spoiled(outcome.errors, number_of(planned, "game"))
     raise typer.Exit(EXIT_CODES[outcome.total.verdict])
 
 
@@ -165,7 +165,7 @@ def outcome_lines(outcome: ComparisonResult) -> list[str]:
     env = comparison.contestants["a"].config.env.name
     size = (
         f"{seeds} seed{'s' * (seeds != 1)} each, {comparison.frames} frames per member, "
-        f"{outcome.games} games for each pair of runs"
+        f"{number_of(outcome.games, 'game')} for each pair of runs"
     )
     lines = [
         f"{comparison.name}   {env}, {size}",

@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from arena.cli.going_on import GoingOn
 from arena.data.status import refusals
 from arena.training.progress import MemberProgress, Progress
 from arena.training.strengths import Strength
@@ -37,18 +38,23 @@ class Display:
         )
         self._lined, self._stage = -LINE_EVERY_S, (False, False)
         self._copies: dict[str, int] = {}
+        self._warned = 0
+        self._starting = GoingOn(lambda: f"{name} is starting")
 
     def __enter__(self) -> Self:
+        self._starting.__enter__()
         if self._live is not None:
             self._live.start()
         return self
 
     def __exit__(self, *failure: object) -> None:
+        self._starting.end()
         if self._live is not None:
             self._live.stop()
 
     def __call__(self, progress: Progress) -> None:
         """Show it. When the reader of stderr has gone, nothing more is shown; training goes on."""
+        self._starting.end()
         try:
             self._show(progress)
         except (OSError, SystemExit):  # rich leaves the program when its output is a broken pipe
@@ -58,6 +64,9 @@ class Display:
         if not self._quiet:
             for line in self._new_copies(progress):
                 self._console.print(line, highlight=False, soft_wrap=True)
+            for text in progress.warnings[self._warned :]:
+                self._console.print(Text(f"WARNING: {text}", style="yellow"), soft_wrap=True)
+            self._warned = len(progress.warnings)
         if self._live is not None:
             self._live.update(Group(*self._picture(progress)))
         elif not self._quiet and (

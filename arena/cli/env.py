@@ -1,13 +1,17 @@
-"""`arena env`: the list of games, and a check whether a game keeps the contract."""
+"""`arena env`: the list of games, a check of one, and a game that went wrong played again."""
 
+import traceback
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from arena.cli.output import JsonOption, assignments, print_json, print_table, say
+from arena.cli.going_on import GoingOn
+from arena.cli.output import JsonOption, assignments, number_of, print_json, print_table, say
 from pbt.envs.contract import EnvSpec
+from pbt.envs.names import is_file_name, is_id
 from pbt.envs.registry import names, spec
 from pbt.envs.testing.check import CheckReport, check_game
 from pbt.errors import EnvError
@@ -80,18 +84,76 @@ def check(
     """Play a game, replay it, and check it against the contract; exit 1 if it breaks a rule."""
     from pbt.config.load import options_from
 
-    game, chosen = spec(name, allow_files=True), options_from(options or ())
+    chosen = options_from(options or ())
+    # The check itself measures what others' games do not say.
+    measured = (True, True) if is_file_name(name) or is_id(name) else None
+    game = spec(name, allow_files=True, measured=measured, options=chosen)
     # Whether content of the user's own can be replayed is found here, and no promise of the game's.
     promised = game.replayable and not game.paths(chosen)
-    report = check_game(
-        replace(game, make=partial(game.make, **chosen), replayable=promised), seeds
-    )
+    made, doing = replace(game, make=partial(game.make, **chosen), replayable=promised), ["a table"]
+    with GoingOn(lambda: f"checking {name}: {doing[-1]}"):
+        report = check_game(made, seeds, told=doing.append)
     if as_json:
         print_json({"ok": report.ok, **asdict(report)})
     else:
         print("\n".join(report_lines(report)))
     if not report.ok:
         raise typer.Exit(1)
+
+
+@app.command("replay")
+def replay(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A game that went wrong: populations/NAME/logs/game-error-SEED.json.",
+        ),
+    ],
+    env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="./FILE.py:FUNCTION", help="The game where it lies here.", show_default=False
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Play a game that went wrong in a training again, from its seed and actions.
+
+    The exit code is 1 if it goes wrong again.
+    """
+    from pbt.envs.testing.reproduction import play_again, read_reproduction
+
+    kept = read_reproduction(file)
+    name = env or kept.env
+    game = spec(name, allow_files=True, measured=(True, True)).make(**kept.options)
+    try:
+        replayed = play_again(game, kept)
+    finally:
+        game.close()
+    if replayed.error is not None:
+        say("".join(traceback.format_exception(replayed.error)).rstrip())
+    _print_replayed(name, kept, replayed, as_json)
+    if replayed.end == "error":
+        raise typer.Exit(1)
+
+
+# No types of their own: the module of these would be loaded for every other command.
+def _print_replayed(name: str, kept: Any, replayed: Any, as_json: bool) -> None:
+    actions, steps, problem = len(kept.actions), number_of(replayed.steps, "step"), replayed.problem
+    if as_json:
+        seen = {"steps": replayed.steps, "end": replayed.end, "problem": problem or None}
+        known = {"env": name, "seed": kept.seed, "actions": actions}
+        print_json({**known, **seen, "in_the_training": kept.error})
+        return
+    now = {
+        "error": problem,
+        "over": f"it came to its end after {steps}, and nothing went wrong",
+        "open": f"all actions were played in {steps}, and nothing went wrong",
+        "other": f"another game after {steps}: {problem}; it cannot be replayed",
+    }[replayed.end]
+    print(f"{name}, seed {kept.seed}, {number_of(actions, 'action')}")
+    print(f"in the training: {kept.error}\nnow:             {now}")
 
 
 def opponents(game: EnvSpec) -> list[str]:

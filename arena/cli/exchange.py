@@ -19,6 +19,37 @@ from arena.league.snapshot_names import find_snapshot
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.errors import EngineError, PlayerError
 
+WeightsArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Weights that `arena export` wrote; their card must lie beside them, FILE.json.",
+    ),
+]
+ImportedName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The snapshot plays as imported/NAME. Default: the name of the file.",
+        show_default=False,
+    ),
+]
+AllowFiles = Annotated[
+    bool,
+    typer.Option(
+        "--allow-files",
+        help="The game may be a file of your own; its code is run to check the weights.",
+    ),
+]
+PlaceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="./FILE.py:FUNCTION",
+        help="The game where it lies here. Default: where it lay when it was exported.",
+        show_default=False,
+    ),
+]
 _UNFIT = re.compile(r"[^a-z0-9_.-]+")
 
 
@@ -61,21 +92,10 @@ def export(
 
 
 def import_(
-    weights: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Weights that `arena export` wrote; their card must lie beside them, FILE.json.",
-        ),
-    ],
-    name: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The snapshot plays as imported/NAME. Default: the name of the file.",
-            show_default=False,
-        ),
-    ] = None,
+    weights: WeightsArgument,
+    name: ImportedName = None,
+    allow_files: AllowFiles = False,
+    env: PlaceOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -90,7 +110,7 @@ def import_(
         if name is not None
         else _UNFIT.sub("-", weights.name.removesuffix(".safetensors").lower()).strip("-._")[:64]
     )
-    card = import_snapshot(weights, data_dir(data), chosen)
+    card = import_snapshot(weights, data_dir(data), chosen, env, allow_files=allow_files)
     with open_league(league_path(data_dir(data))) as league:
         head = record_import(league, chosen, card.snapshot_id)
     player = f"{IMPORTED}/{chosen}"

@@ -27,7 +27,7 @@ from arena.cli.match_resume import (
     title_of,
 )
 from arena.cli.match_text import match_lines
-from arena.cli.output import DataOption, JsonOption, print_json
+from arena.cli.output import DataOption, JsonOption, number_of, print_json
 from arena.data.paths import data_dir, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
@@ -216,7 +216,7 @@ def _exit(result: MatchResult, assertions: Sequence[Assertion]) -> None:
     if result.interim:
         raise typer.Exit(INTERRUPTED)
     if result.spoiled:
-        exit_spoiled(len(result.errors), f"{len(result.records)} games")
+        exit_spoiled(len(result.errors), number_of(len(result.records), "game"))
     judged = [holds(assertion, result.duel, result.test) for assertion in assertions]
     if False in judged:
         raise typer.Exit(FAILED)

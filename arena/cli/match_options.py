@@ -9,7 +9,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from arena.cli.output import assignments, say
+from arena.cli.going_on import GoingOn
+from arena.cli.output import assignments, number_of, say
 from arena.matches.game_list import Progress
 from arena.matches.plan import check_objective
 from arena.players.resolve import ResolvedPlayer, resolve_players
@@ -114,10 +115,16 @@ def exit_spoiled(errors: int, of: str) -> NoReturn:
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[Progress | None]:
-    """Show a progress bar on stderr; yields None where stderr is no terminal."""
+def progress_bar(title: str) -> Iterator[Progress]:
+    """Show a progress bar on stderr, and where that is no terminal a line now and then."""
     if not sys.stderr.isatty():
-        yield None
+        told = ["no game over yet"]
+
+        def note(done: int, planned: int) -> None:
+            told[0] = f"{done} of {number_of(planned, 'game')}"
+
+        with GoingOn(lambda: f"{title}: {told[0]}"):
+            yield note
         return
     from rich.console import Console
     from rich.markup import escape

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from arena.cli.match_options import progress_bar
-from arena.cli.output import say
+from arena.cli.output import number_of, say
 from arena.data.paths import data_dir, data_text, league_path
 from arena.league.database import League, open_league
 from arena.league.matches import (
@@ -205,7 +205,8 @@ def telling_how_to_resume(
 
     def begins(begun: Match) -> None:
         commands.append(f"{resume_command(begun.id, players)}{data_text(data)}")
-        say(f"match {begun.id}: {begun.games} games; to resume it later: {commands[0]}")
+        games = number_of(begun.games, "game")
+        say(f"match {begun.id}: {games}; to resume it later: {commands[0]}")
 
     try:
         yield begins

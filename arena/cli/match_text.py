@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arena.cli.match_tables import estimate, measure, table_rows
+from arena.cli.output import number_of
 from arena.data.paths import data_text
 from arena.matches.assertions import Assertion
 from arena.matches.match_result import MatchResult
@@ -62,15 +63,16 @@ def match_lines(
 def _headline(result: MatchResult) -> str:
     plan, played = result.plan, len(result.records)
     together = plan.seating.block
-    games = f"{plan.games} games" if played == plan.games else f"{played} of {plan.games} games"
+    games = number_of(plan.games, "game")
+    games = games if played == plan.games else f"{played} of {games}"
     if plan.seating.alone:
-        games += f" on {plan.games // 2} seeds" if plan.seating.paired else ""
+        games += f" on {number_of(plan.games // 2, 'seed')}" if plan.seating.paired else ""
     elif plan.seating.paired:
-        games += f" in {plan.games // together} " + (
-            "seed pairs" if together == 2 else f"blocks of {together}"
-        )
+        blocks = number_of(plan.games // together, "seed pair" if together == 2 else "block")
+        games += f" in {blocks}" + (f" of {together}" if together != 2 else "")
     actions = "greedy actions" if plan.greedy else "sampled actions"
-    openings = f", {plan.opening_plies} random plies to open" if plan.opening_plies else ""
+    plies = "ply" if plan.opening_plies == 1 else "plies"
+    openings = f", {plan.opening_plies} random {plies} to open" if plan.opening_plies else ""
     names = " vs ".join(player.label for player in plan.players)
     return f"{names}   {result.a.env_name}, {games}, {actions}{openings}, seed {plan.seed}"
 
@@ -214,14 +216,14 @@ def _games(report: AnyReport) -> str:
 
 
 def _sprt(sprt: SprtReport, *, paired: bool) -> str:
-    units = "pairs" if paired else "games"
+    looked_at = number_of(sprt.looked_at, "pair" if paired else "game")
     unit = UNITS[sprt.model].replace("normalised Elo", "nElo")
     state = {"continue": "not decided", "accept H0": "H0 accepted", "accept H1": "H1 accepted"}[
         sprt.state
     ]
     bounds = f"[{sprt.lower:.2f}, {sprt.upper:.2f}]"
     return (
-        f"{state} after {sprt.looked_at} {units}: LLR {sprt.llr:.2f} in {bounds}, {unit} "
+        f"{state} after {looked_at}: LLR {sprt.llr:.2f} in {bounds}, {unit} "
         f"{sprt.elo0:g} against {sprt.elo1:g}"
     )
 

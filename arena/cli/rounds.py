@@ -7,7 +7,14 @@ from typing import Any
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table
+from arena.cli.output import (
+    DataOption,
+    JsonOption,
+    NameArgument,
+    number_of,
+    print_json,
+    print_table,
+)
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.frames import frames_text
@@ -55,7 +62,8 @@ def list_stored(name: NameArgument, data: DataOption = None, as_json: JsonOption
             )
             for r, one in zip(rounds, found, strict=True)
         ]
-        print_table((">round", "member", ">frames", "did", "wiring", "why"), rows)
+        columns = (">round", "member", ">frames", "did", "wiring", "why")
+        print_table(columns, rows, spare=("wiring",))
     else:
         print(
             f"population {name}: no PBT round yet; the first comes at pbt.warmup_frames of a "
@@ -114,7 +122,8 @@ def wiring_lines(name: str, certificates: Sequence[StoredCertificate]) -> list[s
         for check, count in compared.items()
     ]
     verdict = f"{differing} differ" if differing else "all agree"
-    return [*lines, f"population {name}: {len(certificates)} certificates: {verdict}", *counts]
+    number = number_of(len(certificates), "certificate")
+    return [*lines, f"population {name}: {number}: {verdict}", *counts]
 
 
 def action(stored: StoredRound) -> str:

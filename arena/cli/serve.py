@@ -15,6 +15,7 @@ from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.service_client import Client
 from arena.data.paths import data_dir
 from arena.data.service_state import service_folder
+from arena.standard_streams import hand_on_stdout
 from pbt.errors import ConfigError
 
 DEFAULT_PORT = 8642
@@ -37,6 +38,17 @@ AllowedHostOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="A name by which other machines call this one; may be repeated.",
+        show_default=False,
+    ),
+]
+AllowGamesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATTERN",
+        help=(
+            "Ids of other packages that requests may train and play, such as 'gymnasium:*'; may be "
+            "repeated. Default: built-in games only."
+        ),
         show_default=False,
     ),
 ]
@@ -67,6 +79,7 @@ def serve(
     host: HostOption = "127.0.0.1",
     port: PortOption = DEFAULT_PORT,
     allowed_host: AllowedHostOption = None,
+    allow_games: AllowGamesOption = None,
     max_running: MaxRunningOption = 2,
     max_plays: MaxPlaysOption = 4,
     soft_disk_gb: SoftDiskOption = 5.0,
@@ -83,20 +96,14 @@ def serve(
     if log_format not in ("console", "json"):
         raise ConfigError("arena serve", [f"--log-format {log_format}: expected console or json"])
     if soft_disk_gb < hard_disk_gb:
-        raise ConfigError(
-            "arena serve",
-            [
-                (
-                    f"--soft-disk-gb {soft_disk_gb:g}: smaller than --hard-disk-gb "
-                    f"{hard_disk_gb:g}; expected at least that much"
-                )
-            ],
-        )
+        least = f"smaller than --hard-disk-gb {hard_disk_gb:g}; expected at least that much"
+        raise ConfigError("arena serve", [f"--soft-disk-gb {soft_disk_gb:g}: {least}"])
     settings = {
         "data": str(folder),
         "host": host,
         "port": port,
         "allowed_hosts": allowed_host or [],
+        "allowed_games": allow_games or [],
         "max_running": max_running,
         "log_format": log_format,
         "max_plays": max_plays,
@@ -105,7 +112,7 @@ def serve(
         "tokens_set": (service_folder(folder) / "admin.token").exists(),
     }
     program = "api.http.make_tokens" if make_tokens else "api"
-    sys.stdout.flush()
+    hand_on_stdout()
     # -P: a folder `api/` of the user must not be run instead of our own program.
     os.execv(sys.executable, [sys.executable, "-P", "-m", program, json.dumps(settings)])  # noqa: S606
 

@@ -21,7 +21,7 @@ from arena.cli.match_options import (
     progress_bar,
 )
 from arena.cli.match_text import match_lines
-from arena.cli.output import DataOption, JsonOption, print_json, say
+from arena.cli.output import DataOption, JsonOption, number_of, print_json, say
 from arena.cli.rating_report import standings_report
 from arena.cli.rating_table import print_standings
 from arena.data.paths import data_dir, data_text, league_path
@@ -142,9 +142,10 @@ def _say_match(fixture: Fixture, result: MatchResult) -> None:
     names = " vs ".join(player.label for player in result.plan.players)
     stats = result.statistics
     if stats is None or result.margin is not None:
-        said = f"{verdict(result)}, after {len(result.records)} games"
+        said = f"{verdict(result)}, after {number_of(len(result.records), 'game')}"
     else:
-        said = f"{stats.score:.1%} [{stats.low:.1%}, {stats.high:.1%}] of {stats.total.games} games"
+        games = number_of(stats.total.games, "game")
+        said = f"{stats.score:.1%} [{stats.low:.1%}, {stats.high:.1%}] of {games}"
     say(f"{number}{names}   {said}{interim}")
 
 
@@ -218,4 +219,4 @@ def _exit(played: Tournament) -> None:
         raise typer.Exit(INTERRUPTED)
     games = sum(len(result.records) for _, result in played.results)
     if is_spoiled(played.errors, games):
-        exit_spoiled(played.errors, f"{games} games")
+        exit_spoiled(played.errors, number_of(games, "game"))

@@ -100,15 +100,24 @@ def told_when_cut_off(name: str, folder: Path) -> Iterator[None]:
 # No return type: RunConfig would import pydantic for --help.
 def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]
     """The configuration and the population's name: `name`, else the config file's."""
-    from pbt.config.load import load_config
+    from pbt.config.load import find_config, read_config
     from pbt.envs.names import absolute_name
     from pbt.envs.registry import absolute_options
 
-    loaded = load_config(config, overrides)
+    read, folder = read_config(config, overrides), find_config(config).parent
+    loaded = read.config
+
+    def begins_in(key: str) -> Path:
+        """What a config says is beside it; what is typed is in the working directory."""
+        return folder if read.origins.get(key) == "file" else Path()
+
     chosen = check_population_name(name if name is not None else Path(config).stem.lower())
     # Resume and match must find a user's files from any working directory.
-    options = absolute_options(loaded.env.name, loaded.env.options)
-    env = loaded.env.model_copy(update={"name": absolute_name(loaded.env.name), "options": options})
+    name = absolute_name(loaded.env.name, begins_in("env.name"))
+    options = absolute_options(
+        loaded.env.name, loaded.env.options, lambda key: begins_in(f"env.options.{key}")
+    )
+    env = loaded.env.model_copy(update={"name": name, "options": options})
     return loaded.model_copy(update={"env": env}), chosen
 
 

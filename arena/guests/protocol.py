@@ -127,9 +127,15 @@ def _expected(masks: Sequence[NDArray[np.bool_]]) -> str:
 
 
 def _object(said: bytes) -> dict[str, Any]:
-    """The JSON object in these bytes; {} where there is none."""
+    """The JSON object in these bytes; {} where there is none. Raises: GuestFault: no UTF-8."""
     try:
         parsed = json.loads(said)
+    except UnicodeDecodeError as error:
+        byte = said[error.start]
+        raise GuestFault(
+            f"said {shown(said)}; byte {error.start} of the line, {byte:#04x}, is not UTF-8; "
+            "expected text in UTF-8, as JSON is"
+        ) from None
     except (ValueError, RecursionError):
         parsed = None
     return parsed if isinstance(parsed, dict) else {}

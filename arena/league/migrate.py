@@ -52,8 +52,8 @@ def refuse_other_schema(engine: Engine, path: Path) -> None:
         f"league {path}: its schema is {stored}, this program's is {SCHEMA_REVISION}; "
         + (
             (
-                "commands that write upgrade it and keep a copy beside it, for example `arena "
-                "match A B`"
+                "commands that write upgrade it and keep a copy beside it; `arena upgrade` does "
+                "only that"
             )
             if stored < SCHEMA_REVISION
             else "upgrade pbt-arena to open it"

@@ -139,7 +139,7 @@ def check(comparison: Comparison) -> EnvSpec:
             "A and B are the same configuration; change one of them, in its file or with "
             "--set-a or --set-b"
         )
-    spec = registry.spec(a.env.name, allow_files=True)
+    spec = registry.spec(a.env.name, allow_files=True, options=a.env.game_options)
     game = spec.make(**a.env.game_options)
     roles = [game.roles[role].name for role in game.seat_roles]
     seats, declared = len(roles), declared_objective(spec, game)

@@ -77,7 +77,8 @@ def play_finals(
     games = 2 * max(1, -(-comparison.games // (2 * len(pairings[0][0]))))
     unplayed = [pair for pair in pairs if VALUE_KEY[objective] not in meetings.get(_key(pair), {})]
     if unplayed:
-        say(f"playing the finals: {len(unplayed)} matches of {games} games")
+        matches = f"{len(unplayed)} match{'es' * (len(unplayed) != 1)}"
+        say(f"playing the finals: {matches} of {games} games")
     with open_league(league_path(comparison.data)) as league:
         for number, pair in enumerate(unplayed):
             if on_progress is not None:

@@ -344,4 +344,5 @@ def _rounded(games: int, planned: int, together: int) -> list[str]:
     if planned == games:
         return []
     units = "pairs" if together == 2 else f"rounds of {together}"
-    return [f"{games} games were asked for; {planned} are planned, because games come in {units}"]
+    asked = "1 game was" if games == 1 else f"{games} games were"
+    return [f"{asked} asked for; {planned} are planned, because games come in {units}"]

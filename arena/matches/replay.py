@@ -72,7 +72,7 @@ def replay(named: NamedGame, *, allow_files: bool = False) -> Replay:
     Raises: PlayerError for a game that cannot be replayed, EnvError for a game whose code raises or
     may not be run.
     """
-    spec = registry.spec(named.env_name, allow_files=allow_files)
+    spec = registry.spec(named.env_name, allow_files=allow_files, options=named.env_options)
     if (why := no_actions(named)) is not None:
         raise PlayerError(why)
     if not as_played(spec, named.env_options).replayable:

@@ -23,7 +23,8 @@ from arena.players.resolve import ResolvedPlayer
 from pbt import __version__
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.errors import ConfigError, EnvError, PbtError, PlayerError, SnapshotError
+from pbt.envs.names import absolute_name
+from pbt.errors import ConfigError, EnvError, EnvFileError, PbtError, PlayerError, SnapshotError
 from pbt.files import whole_file, write_whole
 from pbt.models.policy_model import PolicyModel
 from pbt.models.tensor_file import TensorFile, read_tensor_file
@@ -129,7 +130,9 @@ def _write_new(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
+def import_snapshot(
+    weights: Path, data: Path, name: str, env: str | None = None, *, allow_files: bool = False
+) -> SnapshotCard:
     """Imports a snapshot as `imported/NAME`.
 
     Card, header and shapes are checked before a tensor is allocated, and everything is checked
@@ -138,24 +141,22 @@ def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
     weights  the weights' file; its card lies beside it
     data     the data directory
     name     its name in this league
+    env      the game's name here, where another one than the card's: a file lies elsewhere
+    allow_files  the game may be a file of the user's, whose code then runs
     Raises: ExchangeError for missing files and for the name of another snapshot, PlayerError for an
     unsafe name, SnapshotError that says what is wrong with the card, the file's header, its shapes
     or its content.
     """
     destination = card_path(data, name)
-    for path in (weights, card_beside(weights)):
-        if not path.is_file():
-            raise ExchangeError(
-                f"{path}: no such file; expected the weights that `arena export` wrote, and "
-                f"their card {card_beside(weights).name} beside"
-            )
-    card = read_card(card_beside(weights))
+    card = _card_of(weights)
+    if env is not None:
+        card = card.model_copy(update={"env_name": absolute_name(env)})
     if destination.exists() and read_card(destination).snapshot_id != card.snapshot_id:
         raise ExchangeError(
             f"imported/{name} is another snapshot already; choose another --name, or remove "
             f"that one: arena delete imported/{name}"
         )
-    _check_weights(weights, card)
+    _check_weights(weights, card, allow_files=allow_files)
     stored = FileSnapshotStore(weights_folder(data)).path(card.snapshot_id)
     if not stored.exists():
         _copy(weights, stored, card.snapshot_id)
@@ -168,7 +169,18 @@ def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
     return card
 
 
-def _check_weights(weights: Path, card: SnapshotCard) -> None:
+def _card_of(weights: Path) -> SnapshotCard:
+    """Raises: ExchangeError where the weights or their card are missing, SnapshotError."""
+    for path in (weights, card_beside(weights)):
+        if not path.is_file():
+            raise ExchangeError(
+                f"{path}: no such file; expected the weights that `arena export` wrote, and "
+                f"their card {card_beside(weights).name} beside"
+            )
+    return read_card(card_beside(weights))
+
+
+def _check_weights(weights: Path, card: SnapshotCard, *, allow_files: bool) -> None:
     """Raises: SnapshotError when the file is not the one that the card describes, or is damaged."""
     info = read_tensor_file(weights)
     if info.size_bytes != card.size_bytes:
@@ -176,18 +188,20 @@ def _check_weights(weights: Path, card: SnapshotCard) -> None:
             f"{weights}: found {info.size_bytes} bytes; expected {card.size_bytes}, as its "
             "card says: the file is not the one exported"
         )
-    _check_shapes(info, _expected_shapes(card), weights)
+    _check_shapes(info, _expected_shapes(card, allow_files=allow_files), weights)
     _check_content(weights, card)
     _check_finite(weights)
 
 
-def _expected_shapes(card: SnapshotCard) -> dict[str, tuple[str, tuple[int, ...]]]:
+def _expected_shapes(
+    card: SnapshotCard, *, allow_files: bool
+) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Tensor name -> (dtype, shape) of the acting network, from the card's game and model.
 
     The network is built on the "meta" device, which allocates no memory for the weights.
     """
     try:
-        config, spec = card.config(), registry.spec(card.env_name)
+        config, spec = card.config(), registry.spec(card.env_name, allow_files=allow_files)
         with closing(spec.make(**card.env_options)) as game:
             roles = {role.name: role for role in game.roles}
             if card.role not in roles:
@@ -198,6 +212,11 @@ def _expected_shapes(card: SnapshotCard) -> dict[str, tuple[str, tuple[int, ...]
             layout = role_layout(roles[card.role], game.reward_terms, 1, 0)
         with torch.device("meta"):
             model = PolicyModel(layout, config.model)
+    except EnvFileError as error:
+        raise SnapshotError(
+            f"card: {error}; nothing was imported. If you trust that file: arena import "
+            f"--allow-files, and --env ./FILE.py:FUNCTION where it lies elsewhere on this machine"
+        ) from error
     except (ConfigError, EnvError, TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise SnapshotError(
             f"card: its game and network cannot be made here: {error}; nothing was imported"

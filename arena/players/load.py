@@ -17,12 +17,12 @@ from arena.data.paths import data_dir
 from arena.guests.player import GuestError, GuestPlayer, SeatTaken
 from arena.guests.protocol import GuestFault
 from arena.players.policies import load_policy, memory_size
-from arena.players.resolve import ResolvedPlayer, resolve_players
+from arena.players.resolve import GuestRefused, ResolvedPlayer, resolve_players
 from pbt.envs.adapters.seating import flat_mask
 from pbt.envs.contract import EnvSpec, Role
 from pbt.envs.spaces import ActionCodec, ObservationCodec
 from pbt.envs.viewed_game import ViewedGame, own_roles
-from pbt.errors import EnvError, PlayerError
+from pbt.errors import EnvError, EnvFileError, PlayerError
 from pbt.inference.policy_server import NetworkPolicy
 from pbt.seeding import action_uniforms, seat_key
 from pbt.transport.slab import role_layout
@@ -220,5 +220,9 @@ def load_player(
     allow_files  as for `resolve_players`
     Raises: PlayerError for a wrong name, SnapshotError for unusable weights.
     """
-    spec, (player,) = resolve_players([name], data_dir(data), env, allow_files=allow_files)
+    try:
+        spec, (player,) = resolve_players([name], data_dir(data), env, allow_files=allow_files)
+    except (EnvFileError, GuestRefused) as error:
+        advice = f"in a program of yours that trusts it: load_player({name!r}, allow_files=True)"
+        raise type(error)(f"{error}; {advice}") from None
     return LoadedPlayer(player, spec, seed=seed, role=role)

@@ -32,6 +32,10 @@ RANDOM = "random"
 _ID = re.compile(r"[0-9a-f]{8,64}")
 
 
+class GuestRefused(PlayerError):
+    """A player is a program of the user's, and here none may be run."""
+
+
 @dataclass(frozen=True)
 class ResolvedPlayer:
     """A player whose name was resolved, with all that is needed to seat it.
@@ -111,9 +115,9 @@ def resolve_players(
     game = first.env_name if first is not None else env
     if game is None:
         raise PlayerError(_no_game(names, data_dir(data)))
-    spec = registry.spec(game, allow_files=allow_files)
-    _check_one_game(list(trained.values()), env)
     played = first.env_options if first is not None else options or {}
+    spec = registry.spec(game, allow_files=allow_files, options=played)
+    _check_one_game(list(trained.values()), env)
     clashing = _clashing_labels(spec, guests.values())
     return spec, [
         _seated_guest(guests[name], game, played, clashing)
@@ -169,7 +173,7 @@ def scripted_names(spec: EnvSpec) -> list[str]:
 
 def _guest(name: str, move_timeout_s: float, *, allow_files: bool) -> GuestProgram:
     if not allow_files:
-        raise PlayerError(
+        raise GuestRefused(
             f"player {name!r} is a program; expected a player of the league, because only the "
             "local command line runs programs of the user"
         )

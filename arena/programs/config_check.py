@@ -52,7 +52,7 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
     """Check a config by making its game once. Every error of a config becomes a finding."""
     try:
         config = config_from_table(table, SOURCE)
-        spec = registry.spec(config.env.name)
+        spec = registry.spec(config.env.name, options=config.env.game_options)
         game = spec.make(**config.env.game_options)
     except EnvOptionsError as error:
         return ConfigFindings(tuple(f"env.options.{problem}" for problem in error.problems))

@@ -105,7 +105,13 @@ class Checkpointer:
 
     @contextmanager
     def last_checkpoint(self) -> Iterator[None]:
-        """Save as `checkpoint` does. Inside, the engine rests and agrees with the checkpoint."""
+        """Save as `checkpoint` does. Inside, the engine rests and agrees with the checkpoint.
+
+        An engine that has not begun is at its newest checkpoint: its processes are not waited for.
+        """
+        if not self._engine.began:
+            yield
+            return
         with self._engine.at_rest():
             self.checkpoint()
             yield

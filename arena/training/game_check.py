@@ -44,7 +44,7 @@ def checked_game(config: RunConfig, source: str) -> CheckedGame:
     Raises: ConfigError; EnvError for a game whose own code fails.
     """
     try:
-        spec = registry.spec(config.env.name, allow_files=True)
+        spec = registry.spec(config.env.name, allow_files=True, options=config.env.game_options)
     except EnvNameError as error:
         raise ConfigError(source, [f"env.name: {error}"]) from error
     try:

@@ -75,6 +75,7 @@ class Progress:
     ahead             games that the evaluation at the end will have; 0 once it has begun
     wiring            what the parts of the run do not agree on (`pbt.population.certifier`), in
                       words; None when all agree
+    warnings          about the run and its games, since this start of it, oldest first
     """
 
     elapsed_s: float
@@ -91,6 +92,7 @@ class Progress:
     ranked_by: ObjectiveKind = "win"
     ahead: int = 0
     wiring: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def share(self) -> float:
@@ -144,6 +146,7 @@ class ProgressMeter:
             ranked_by=ranked_by,
             ahead=0 if engine.controller.finished else closing[1],
             wiring=engine.controller.certifier.summary,
+            warnings=tuple(self._sink.warnings),
         )
 
     def _member(self, name: str, frames: int, rate: float) -> MemberProgress:

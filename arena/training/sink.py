@@ -18,6 +18,7 @@ from pbt.objective import ObjectiveKind
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
 
 RECENT_EVENTS = 50
+MOST_WARNINGS = 20
 REMEMBERED_GAMES = 20_000
 
 
@@ -30,6 +31,7 @@ class TrainingSink:
     lags           member -> mean policy lag of its newest update, in versions of the weights
     warning        why something is not stored at the moment; None when everything is
     snapshots      all snapshots of the population, oldest first
+    warnings       the first warnings that are of no single member, for the display
     recent_events  the newest events, for the display
     """
 
@@ -44,6 +46,7 @@ class TrainingSink:
         self.lags: dict[str, float] = {}
         self.warning: str | None = None
         self.snapshots: list[SnapshotRecord] = []
+        self.warnings: list[str] = []
         self.recent_events: deque[Event] = deque(maxlen=RECENT_EVENTS)
 
     def game(self, record: GameRecord) -> None:
@@ -84,6 +87,8 @@ class TrainingSink:
 
     def event(self, event: Event) -> None:
         self.recent_events.append(event)
+        if event.kind == "warning" and event.member is None and len(self.warnings) < MOST_WARNINGS:
+            self.warnings.append(event.text)
         level = logging.WARNING if event.kind == "warning" else logging.INFO
         log.log(
             level,

@@ -14,6 +14,7 @@ from arena.league.summaries import list_populations
 from arena.machine import usable_cores
 from arena.training.game_check import CheckedGame, checked_game, judged_objective, number_warnings
 from arena.training.membership import Membership, change_members, settled
+from arena.training.moved_files import take_moves
 from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.defaults import defaults_line, left_to_defaults
 from pbt.config.load import config_from_table
@@ -130,12 +131,13 @@ def next_start(
     checkpoint, notes = newest_checkpoint(paths, league, name)
     # A config that the service made has not decided its number of tables yet.
     before = with_tables(config_in_force(paths, name, checkpoint))
+    overrides, moved = take_moves(paths, before, overrides)
     source = f"stored config of {name!r}" + (" with --set" if overrides else "")
     config = with_tables(config_from_table(before.model_dump(mode="json"), source, overrides))
     if refused := diff_shapes(before, config):
         raise ConfigError(f"--set for {name!r}", refused)
     checked = checked_game(config, source)
-    notes += objective_notes(name, before, as_it_began(config, checked.seats), checked)
+    notes += moved + objective_notes(name, before, as_it_began(config, checked.seats), checked)
     before, config = _as_trained(before, checked), _as_trained(config, checked)
     refuse_lost_history(league, name, paths, checkpoint)
     membership, last_rounds = Membership(), known_rounds(checkpoint)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
+from arena.data.output import keep_small
 from arena.data.paths import PopulationPaths
 from arena.data.status import MemberRow, Moment, ProcessRow, RowCounts, RunStatus, write_status
 from arena.data.telemetry import TelemetryWriter
@@ -39,6 +40,7 @@ class StatusReporter:
         now: Callable[[], Moment] = Moment.now,
     ) -> None:
         self._name, self._path, self._engine, self._sink = name, paths.status, engine, sink
+        self._logs = paths.logs
         self._telemetry, self._edits, self._now = telemetry, edits, now
         self._started = now()
         self._told_s = 0.0
@@ -49,6 +51,7 @@ class StatusReporter:
         """Read the engine and write what is due. ended: on the last look, how the run ended."""
         self._last = self.read(ended)
         self._write(self._last)
+        keep_small(self._logs)
         return self._last
 
     def give_up(self, ended: str) -> None:

@@ -15,6 +15,7 @@ from arena.data.config_file import write_config
 from arena.data.lock import PopulationLock
 from arena.data.logs import log_to
 from arena.data.metrics import MetricsWriter
+from arena.data.output import printed_into
 from arena.data.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.data.telemetry import TelemetryWriter
 from arena.league.database import League, open_league
@@ -25,6 +26,7 @@ from arena.signals import SignalControl
 from arena.training.checkpointing import Checkpointer
 from arena.training.incarnation import begin, ensure_population, load_history, new_incarnation
 from arena.training.live_edits import LiveEdits
+from arena.training.moved_files import keep_print
 from arena.training.progress import Progress, ProgressMeter
 from arena.training.result import Result
 from arena.training.sink import TrainingSink
@@ -138,9 +140,10 @@ class _Training:
         """Train until the end or a stop. Whenever members join or leave, a new incarnation begins,
         whose engine is built anew for them.
         """
+        keep_print(self.paths, start.config, start.spec)
         # What was loaded until now stays, so the garbage collector need not look through it.
         gc.freeze()
-        with SignalControl() as control:
+        with SignalControl() as control, printed_into(self.paths.logs, self.say):
             try:
                 result = self._run(start, control)
                 while (edits := control.take_members()) is not None:
@@ -159,8 +162,7 @@ class _Training:
             return replace(result, head=head, encoder=start.encoder)
 
     def _edited_start(self, words: Sequence[str]) -> Start:
-        """The next start with edits; without them where they are impossible, so that training goes
-        on.
+        """The next start with edits; without impossible ones, so that training goes on.
 
         words: the edits, as --set takes them
         """

@@ -38,7 +38,7 @@ def play_games(
     """
     asked = request.replay != 0 and total > 0
     try:
-        spec = registry.spec(env_name, allow_files=request.allow_files)
+        spec = registry.spec(env_name, allow_files=request.allow_files, options=env_options)
         spec = as_played(spec, env_options) if asked else spec
     except EnvError as error:
         return ReplayReport(total, 0, f"{error}"), []

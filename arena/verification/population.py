@@ -291,8 +291,8 @@ class _PopulationCheck:
             "no actions",
             f"evaluation games: {evaluations}; {counts['match_games']} games of "
             f"{counts['matches']} matches among its players{unknown}{rated}",
-            f"wiring: {counts['certificates']} certificates of what the parts of the training "
-            "worked with",
+            f"wiring: {counts['certificates']} certificate{'s' * (counts['certificates'] != 1)} "
+            "of what the parts of the training worked with",
             f"snapshots: {counts['snapshot_files']} files with the SHA-256 of their ids; "
             f"{counts['snapshots_removed']} without weights, which retention or a person removed",
         )

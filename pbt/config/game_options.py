@@ -4,17 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 VIEW = "env."
-"""How the names of `env.resize`, `env.grey` and `env.stack` begin among the options of a game.
+"""How the names of `env.resize`, `env.drop` and the like begin among the options of a game.
 
 No argument of a function can have such a name, so no option of a game's own is taken for one.
 """
-UNSET: Mapping[str, Any] = {"resize": [], "grey": False, "stack": 1}
+UNSET: Mapping[str, Any] = {"resize": [], "grey": False, "stack": 1, "drop": []}
 
 
 def game_options(env: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a game: games with other options are other games.
 
-    They are `env.options`, and "env.resize", "env.grey" and "env.stack" where these are set.
+    They are `env.options`, and "env.resize", "env.grey", "env.stack" and "env.drop" where these are
+    set.
 
     env  the section [env] as JSON has it
     """

@@ -33,6 +33,7 @@ HELD_BEFORE = (
     ("learning", "normalize_returns", False),
 )
 _OWN_OPTION = "env.options."
+_BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")
 _SYNTAX_PLACE = re.compile(r" \((?:at line (\d+), column (\d+)|at end of document)\)$")
 _OPENS_A_TOML_VALUE = ('"', "'", "[", "{")
 
@@ -222,6 +223,9 @@ def _parse_override(override: str) -> tuple[list[str], Any]:
 
 
 def _parse_value(text: str) -> Any:
+    if bare := _BARE_FRACTION.fullmatch(text):
+        # Programs and people write .5, which TOML does not have.
+        text = f"{bare[1]}0{bare[2]}"
     try:
         parsed = tomllib.loads(f"value = {text}", parse_float=_parse_float)
     except tomllib.TOMLDecodeError:

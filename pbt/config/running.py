@@ -33,6 +33,9 @@ class EnvConfig(Section):
     grey           networks see images in grey
     stack          of each image the networks see this many newest ones at the same time, along the
                    channels; at the start of a game the first one stands for those before it
+    drop           leaves of the observation that networks do not see, by their names ("mission",
+                   "sensors/0"): what no network takes, such as texts, or what would give too much
+                   away
     objective      what results are worth to PBT, ratings and matches (docs/objectives.md): "win", a
                    win; "margin", how much is won, where what some gain the others lose; "return",
                    the return. None: as the game declares; without that "return" where it has one
@@ -48,6 +51,7 @@ class EnvConfig(Section):
     resize: Annotated[tuple[Side, ...], Field(max_length=2)] = ()
     grey: bool = False
     stack: Annotated[int, Field(ge=1, le=32)] = 1
+    drop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     objective: ObjectiveKind | None = None
     max_decisions: PositiveInt = 100_000
     timeout_s: PositiveFloat = 5.0
@@ -77,8 +81,8 @@ class EnvConfig(Section):
     @property
     def game_options(self) -> dict[str, Any]:
         """As `game_options`, of this section."""
-        views = {"resize": list(self.resize), "grey": self.grey, "stack": self.stack}
-        return game_options({"options": self.options, **views})
+        images = {"resize": list(self.resize), "grey": self.grey, "stack": self.stack}
+        return game_options({"options": self.options, **images, "drop": sorted(set(self.drop))})
 
 
 class SnapshotConfig(Section):

@@ -1,8 +1,15 @@
-"""Says what a text means as a game's name: a registered name, OpenSpiel's, or a user's file."""
+"""Says what a text means as a game's name: a registered name, an id, or a user's file."""
 
 from pathlib import Path
 
 OPENSPIEL = "openspiel:"
+GYMNASIUM = "gymnasium:"
+PETTINGZOO = "pettingzoo:"
+
+
+def is_id(name: str) -> bool:
+    """Whether the name is an id of Gymnasium or PettingZoo."""
+    return name.startswith((GYMNASIUM, PETTINGZOO))
 
 
 def is_file_name(name: str) -> bool:
@@ -11,12 +18,12 @@ def is_file_name(name: str) -> bool:
     return path.endswith(".py") or "/" in path or "\\" in path
 
 
-def absolute_name(name: str) -> str:
+def absolute_name(name: str, folder: Path = Path()) -> str:
     """The name with the file's path absolute, so that it means the same from any working directory.
 
-    Other names are returned as they are.
+    Other names are returned as they are. folder: that a path of the name begins in
     """
     path, _, function = name.rpartition(":")
-    return (
-        f"{Path(path).expanduser().resolve()}:{function}" if path and is_file_name(name) else name
-    )
+    if not path or not is_file_name(name):
+        return name
+    return f"{(folder / Path(path).expanduser()).resolve()}:{function}"

@@ -1,23 +1,32 @@
 """Games by name. A new built-in game is a module of its own and a row of BUILTIN.
 
 These are the built-in ones, OpenSpiel's ("openspiel:NAME"), those of installed packages
-(entry-point group "pbt_arena.envs") and, where allowed, a user's own file.
+(entry-point group "pbt_arena.envs"), ids of Gymnasium and PettingZoo ("gymnasium:ID") and, where
+allowed, a user's own file.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from pbt.envs.contract import EnvSpec, Game
-from pbt.envs.names import OPENSPIEL, is_file_name
+from pbt.envs.names import GYMNASIUM, OPENSPIEL, PETTINGZOO, is_file_name, is_id
+from pbt.envs.places import place_of
 from pbt.envs.viewed_game import viewed
-from pbt.errors import EnvError, EnvNameError
+from pbt.errors import EnvError, EnvFileError, EnvNameError
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
+ALLOWED_VARIABLE = "ARENA_ALLOWED_GAMES"
+"""The variable of a process and those that it starts with patterns of ids, such as "gymnasium:*".
+
+Where files are not allowed, these ids are.
+"""
 
 BUILTIN: dict[str, tuple[str, str]] = {
     "connect_four": ("pbt.envs.classic.connect_four", "SPEC"),
@@ -41,38 +50,86 @@ def names() -> tuple[str, ...]:
 
 
 def spec(
-    name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | None = None
+    name: str,
+    *,
+    allow_files: bool = False,
+    measured: tuple[bool, bool] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> EnvSpec:
     """The game called `name`, or, with allow_files, of the form "./file.py:function".
 
     allow_files  the name may be a file, and options may name files
     measured     (replayable, chance), where they were measured before: that takes some games. A
                  registered game is measured where its options name files (`measuring.as_played`)
+    options      that the game will be made with, by which files and ids are measured
     Raises: EnvNameError for an unknown name (with the closest ones); EnvError for a file where none
     is allowed, and for a plug-in that fails to load.
     """
-    if is_file_name(name):
-        if not allow_files:
-            raise EnvError(
-                f"env {name!r} is a file of the user's; expected a registered name here, "
-                "because only the local command line runs code from files; "
-                "train it from the command line, or register it as an entry point in the "
-                f"group {ENTRY_POINT_GROUP!r}"
-            )
-        from pbt.envs.adapters.user_file import file_spec
-
-        return viewed(file_spec(name, measured))
-    found = _registered(name)
+    found = _of_others(name, allow_files)
     if found is not None:
-        if measured is not None:
-            found = replace(found, replayable=measured[0], chance=measured[1])
-        return viewed(found if allow_files else _without_files(found))
+        return _measured(viewed(found), measured, options or {})
+    found = _registered(name)
+    if found is None:
+        raise EnvNameError(_unknown(name, allow_files))
+    if measured is not None:
+        found = replace(found, replayable=measured[0], chance=measured[1])
+    return viewed(_with_places(found) if allow_files else _without_files(found))
+
+
+def _with_places(env: EnvSpec) -> EnvSpec:
+    """The game, whose files among the options are taken from where they lie now."""
+
+    def make(**options: Any) -> Game:
+        places = {name: str(place_of(Path(options[name]))) for name in env.paths(options)}
+        return env.make(**{**options, **places})
+
+    return replace(env, make=make)
+
+
+def _unknown(name: str, allow_files: bool) -> str:
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
     own = " Your own file: './my_game.py:function'" if allow_files else ""
-    raise EnvNameError(
-        f"env {name!r} is not known{hint} Registered: {', '.join(names())}; {OPENSPIEL}NAME.{own}"
+    return (
+        f"env {name!r} is not known{hint} Registered: {', '.join(names())}; {OPENSPIEL}NAME, "
+        f"{GYMNASIUM}ID, {PETTINGZOO}FAMILY/NAME.{own}"
     )
+
+
+def _of_others(name: str, allow_files: bool) -> EnvSpec | None:
+    """The game of a file or an id, not measured yet; None for other names."""
+    if is_id(name):
+        allowed = os.environ.get(ALLOWED_VARIABLE, "").split()
+        if not allow_files and not any(fnmatchcase(name, pattern) for pattern in allowed):
+            raise EnvFileError(
+                f"env {name!r} is code of another package; expected a name of `arena env list` "
+                "here; the operator of a service allows more: arena serve --allow-games "
+                f"'{name.partition(':')[0]}:*'"
+            )
+        from pbt.envs.adapters.by_id import id_spec
+
+        return id_spec(name) if allow_files else _without_files(id_spec(name))
+    if not is_file_name(name):
+        return None
+    if not allow_files:
+        raise EnvFileError(
+            f"env {name!r} is a file of the user's; expected a registered name here, because only "
+            "the local command line runs code from files; train it from the command line, or "
+            f"register it as an entry point in the group {ENTRY_POINT_GROUP!r}"
+        )
+    from pbt.envs.adapters.user_file import file_spec
+
+    return file_spec(name)
+
+
+def _measured(
+    env: EnvSpec, measured: tuple[bool, bool] | None, options: Mapping[str, Any]
+) -> EnvSpec:
+    """A game of others, which does not say whether it can be replayed and has chance."""
+    from pbt.envs.measured import measured_once
+
+    replayable, chance = measured or measured_once(env, options)
+    return replace(env, replayable=replayable, chance=chance)
 
 
 def _registered(name: str) -> EnvSpec | None:
@@ -102,10 +159,20 @@ def _without_files(env: EnvSpec) -> EnvSpec:
     return replace(env, make=make)
 
 
-def absolute_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """`env.options` with absolute paths, where the game says which of them are paths."""
+def absolute_options(
+    name: str, options: Mapping[str, Any], folder: Callable[[str], Path] = lambda option: Path()
+) -> dict[str, Any]:
+    """`env.options` with absolute paths, where the game says which of them are paths.
+
+    folder: that the path of an option begins in
+    """
     paths = spec(name).paths(options) if name in names() else ()
-    return {**options, **{path: str(Path(options[path]).expanduser().resolve()) for path in paths}}
+    return {
+        **options,
+        **{
+            path: str((folder(path) / Path(options[path]).expanduser()).resolve()) for path in paths
+        },
+    }
 
 
 def _installed() -> Iterator[EntryPoint]:

@@ -1,4 +1,4 @@
-"""A game whose images are seen as `env.resize`, `env.grey` and `env.stack` say."""
+"""A game that is seen as `env.drop`, `env.resize`, `env.grey` and `env.stack` say."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from pbt.errors import EnvViewError
 # What a game may have beside `Game`, by the protocols of `contract`.
 _MORE = (
     *("begin", "prepare", "longest_wait_s", "remark", "objective_kind", "shares_rewards"),
-    *("points_now", "position", "action_name"),
+    *("points_now", "position", "action_name", "machine_problems"),
 )
 
 
@@ -83,17 +83,28 @@ class ViewedGame:
 
 def _check(game: Game, views: list[RoleView], view: View) -> None:
     """Raises: EnvViewError for a view that this game cannot have."""
-    if not any(seen.images for seen in views):
-        spaces = ", ".join(dict.fromkeys(str(role.observation_space) for role in game.roles))
+    if lost := set(view.drop).difference(*(seen.dropped for seen in views)):
         raise EnvViewError(
-            f"{view.words}: no seat of this game sees an image, found {spaces}; expected bytes or "
-            "bounded floats, [height, width, channels] with sides of 24 or more; leave it out"
+            f"env.drop: {', '.join(sorted(lost))}: no seat of this game observes that, found "
+            f'{_spaces(game)}; expected names of leaves, such as "position" or "sensors/0"'
+        )
+    if replace(view, drop=()) == View():
+        return
+    if not any(seen.images for seen in views):
+        raise EnvViewError(
+            f"{view.words}: no seat of this game sees an image, found {_spaces(game)}; "
+            "expected bytes or bounded floats, [height, width, channels] with sides of 24 or more; "
+            "leave it out"
         )
     if view.grey and not any(seen.coloured for seen in views):
         raise EnvViewError(
             "env.grey = true: the images of this game have no colours; expected 3 or 4 channels; "
             "leave it out"
         )
+
+
+def _spaces(game: Game) -> str:
+    return ", ".join(dict.fromkeys(str(role.observation_space) for role in game.roles))
 
 
 def own_roles(game: Game) -> tuple[Role, ...]:

@@ -1,11 +1,12 @@
-"""How networks see the images of a game: smaller, in grey, several at once.
+"""How networks see a game: without some leaves, its images smaller, in grey, several at once.
 
-These are `env.resize`, `env.grey` and `env.stack`, of any game. Images are first made grey, then
-resized, then stacked. Everything else that a seat observes stays as it is.
+These are `env.drop`, `env.resize`, `env.grey` and `env.stack`, of any game. Leaves are dropped
+first; images are then made grey, then resized, then stacked. Everything else that a seat observes
+stays as it is.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,20 +27,22 @@ Frames = deque[NDArray[Any]]
 
 @dataclass(frozen=True)
 class View:
-    """What is done to every image.
+    """What is done to every image, and which leaves are not seen.
 
     resize  (height, width); None: nothing
     grey    whether it is made grey
     stack   how many of the newest ones are seen at the same time
+    drop    names of leaves that are not seen at all
     """
 
     resize: tuple[int, int] | None = None
     grey: bool = False
     stack: int = 1
+    drop: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
-        """The keys that are set, as a config has them."""
+        """The keys of images that are set, as a config has them."""
         shown = {
             "resize": None if self.resize is None else list(self.resize),
             "grey": "true" if self.grey else None,
@@ -53,7 +56,8 @@ def split_options(options: Mapping[str, Any]) -> tuple[View, dict[str, Any]]:
     table = env_table("", options)
     resize = table.get("resize")
     size = None if not resize else (int(resize[0]), int(resize[1]))
-    return View(size, table.get("grey", False), table.get("stack", 1)), table["options"]
+    drop = tuple(table.get("drop", ()))
+    return View(size, table.get("grey", False), table.get("stack", 1), drop), table["options"]
 
 
 class RoleView:
@@ -62,9 +66,15 @@ class RoleView:
     space   the observation space with its images changed
     images    how many of its leaves are images
     coloured  one of them has colours
+    dropped   the names of the leaves that it does without
     """
 
     def __init__(self, space: gymnasium.Space[Any], view: View) -> None:
+        # The last part of a tuple first, because those behind it move up.
+        gone = [path for path in reversed(list(_paths(space))) if _name(path) in view.drop]
+        self.dropped, self._gone = {_name(path) for path in gone}, gone
+        for path in gone:
+            space = _space_without(space, path)
         codec = ObservationCodec(space)
         self._parts = [
             (path, _ImageView(leaf, image, view))
@@ -79,14 +89,17 @@ class RoleView:
 
     def seat(self) -> "SeatView":
         """What one seat sees, before its first observation."""
-        return SeatView([(path, part, part.new_frames()) for path, part in self._parts])
+        parts = [(path, part, part.new_frames()) for path, part in self._parts]
+        return SeatView(parts, self._gone)
 
 
 class SeatView:
     """What one seat sees in one game; it remembers the images that `env.stack` shows."""
 
-    def __init__(self, parts: list[tuple[Path, "_ImageView", Frames]]) -> None:
-        self._parts = parts
+    def __init__(
+        self, parts: list[tuple[Path, "_ImageView", Frames]], gone: Sequence[Path]
+    ) -> None:
+        self._parts, self._gone = parts, gone
 
     def begin(self) -> None:
         """A game begins: forget what was seen."""
@@ -94,10 +107,12 @@ class SeatView:
             frames.clear()
 
     def see(self, observation: Any) -> Any:
-        """The observation with its images changed; what the game gave stays as it is.
+        """The observation as networks see it; what the game gave stays as it is.
 
         Raises: EnvError for an image that does not have the shape of its space.
         """
+        for path in self._gone:
+            observation = _without(observation, path)
         for path, part, frames in self._parts:
             image = part.see(at_path(observation, path), frames)
             observation = _with(observation, path, image)
@@ -167,6 +182,41 @@ def _space_with(
     return spaces.Tuple(
         [_space_with(sub, rest, part) if at == key else sub for at, sub in enumerate(space.spaces)]
     )
+
+
+def _paths(space: gymnasium.Space[Any], path: Path = ()) -> Iterator[Path]:
+    """Where every leaf stands, in order; also leaves that no network takes."""
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        listed = isinstance(space, spaces.Tuple)
+        for key, part in enumerate(space.spaces) if listed else space.spaces.items():
+            yield from _paths(part, (*path, key))
+    else:
+        yield path
+
+
+def _name(path: Path) -> str:
+    return "/".join(map(str, path))
+
+
+def _space_without(space: gymnasium.Space[Any], path: Path) -> gymnasium.Space[Any]:
+    key, rest = path[0], path[1:]
+    if rest:
+        inner = at_path(space, (key,))
+        return _space_with(space, (key,), _space_without(inner, rest))
+    if isinstance(space, spaces.Dict):
+        return spaces.Dict({name: part for name, part in space.spaces.items() if name != key})
+    assert isinstance(space, spaces.Tuple), "only these two have parts"
+    return spaces.Tuple([part for at, part in enumerate(space.spaces) if at != key])
+
+
+def _without(observation: Any, path: Path) -> Any:
+    """The observation without the part at the path; everything around it is new."""
+    key, rest = path[0], path[1:]
+    if rest:
+        return _with(observation, (key,), _without(observation[key], rest))
+    if isinstance(observation, Mapping):
+        return {name: part for name, part in observation.items() if name != key}
+    return tuple(part for at, part in enumerate(observation) if at != key)
 
 
 def _with(observation: Any, path: Path, image: NDArray[Any]) -> Any:

@@ -80,10 +80,14 @@ class Controller:
         if record.kind == "training" and not voided:
             self._curves.add(record)
             if problem := self._margins.problem(record):
-                self._sink.event(Event("warning", None, self._frames(), problem))
+                self.warn(problem)
         self._sink.game(record)
         if voided:
-            self._sink.event(Event("warning", None, self._frames(), end.reason))
+            self.warn(end.reason)
+
+    def warn(self, text: str) -> None:
+        """Record what a person should know of the run's games."""
+        self._sink.event(Event("warning", None, self._frames(), text))
 
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
         """Record an update of a member's learner, and do what its frame count has made due.
@@ -156,10 +160,8 @@ class Controller:
         """
         frames = {name: learner.frames for name, learner in self._learners.items()}
         self._next_round = {name: self._round_due(count) for name, count in frames.items()}
-        self._next_snapshot = {
-            name: next_due(count, self._config.snapshots.every_frames)
-            for name, count in frames.items()
-        }
+        every = self._config.snapshots.every_frames
+        self._next_snapshot = {name: next_due(count, every) for name, count in frames.items()}
 
     def applied(self, directive: Directive) -> None:
         """Note that a directive's weights, optimiser moments and hyperparameters are in force."""

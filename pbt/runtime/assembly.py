@@ -42,6 +42,7 @@ from pbt.runtime.blueprint import (
 )
 from pbt.runtime.devices import choose_device
 from pbt.sampling.filming import GameObserver
+from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.seeding import integer
@@ -220,26 +221,23 @@ def assemble(
     sink: RunSink,
     store: SnapshotStore,
     observer: GameObserver | None = None,
+    reproductions: Reproductions | None = None,
 ) -> Population:
     """Build a population at frame 0 in this process; nothing is written or played yet.
 
-    observer: sees every game, for films.
+    observer: sees every game, for films. reproductions: keeps games that went wrong.
     """
     torch.set_num_threads(config.runtime.torch_threads)
     blueprint = blueprint_of(config, spec)
-    tables, layouts = blueprint.tables, blueprint.layouts
-    slabs = _slabs(blueprint)
+    tables, layouts, slabs = blueprint.tables, blueprint.layouts, _slabs(blueprint)
     device = choose_device(config.runtime, "inference_device")
     server = PolicyServer(slabs, blueprint.policy_slots, device)
     host = LocalPolicyHost(server, policy_loader(spec, layouts, config, store))
     frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
     learners = [_learner(blueprint, member, slabs[member.role]) for member in blueprint.members]
-    for member, local in zip(blueprint.members, learners, strict=True):
-        policy = NetworkPolicy(acting_model(blueprint, member), local.published)
-        server.attach(member.policy, policy)
-    counts = np.zeros(tables, np.int64)
-    closing_games = config.evaluation.final_games * len(learners)
-    planner = new_planner(blueprint, frozen, range(tables), counts, closing_games)
+    _attach(server, blueprint, learners)
+    counts, closing = np.zeros(tables, np.int64), config.evaluation.final_games * len(learners)
+    planner = new_planner(blueprint, frozen, range(tables), counts, closing)
     worker = RolloutWorker(
         game_maker(config, spec),
         Partition.whole(tables, [slab.slots for slab in slabs]),
@@ -247,13 +245,22 @@ def assemble(
         planner,
         config.seed,
         max_decisions=config.env.max_decisions,
+        on_long=lambda text: controller.warn(text),
         observer=observer,
+        reproductions=reproductions,
     )
-    by_name = {local.name: local.learner for local in learners}
-    controller = new_controller(blueprint, by_name, planner, sink, store)
+    named = {local.name: local.learner for local in learners}
+    controller = new_controller(blueprint, named, planner, sink, store)
     return Population(
         blueprint, config, spec, layouts, slabs, server, planner, worker, controller, learners
     )
+
+
+def _attach(server: PolicyServer, blueprint: Blueprint, learners: list[LocalLearner]) -> None:
+    """Let the server act for every member, with the weights that its learner publishes."""
+    for member, local in zip(blueprint.members, learners, strict=True):
+        policy = NetworkPolicy(acting_model(blueprint, member), local.published)
+        server.attach(member.policy, policy)
 
 
 def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:

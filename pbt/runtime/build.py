@@ -5,7 +5,7 @@ from pbt.envs.contract import EnvSpec
 from pbt.population.interfaces import ControlSource, RunSink
 from pbt.runtime.assembly import assemble
 from pbt.runtime.engine import Engine
-from pbt.runtime.game_observer import new_game_observer
+from pbt.runtime.game_observer import new_game_observer, new_reproductions
 from pbt.runtime.parallel import ParallelEngine
 from pbt.runtime.serial import SerialEngine
 from pbt.snapshots import FileSnapshotStore
@@ -23,10 +23,9 @@ def build_engine(
     config: resolved by `pbt.runtime.placements.resolve`.
     """
     if config.runtime.placement == "serial":
+        observer = new_game_observer(config, spec, store.folder)
+        reproductions = new_reproductions(config, store.folder)
         return SerialEngine(
-            assemble(config, spec, sink, store, new_game_observer(config, spec, store.folder)),
-            sink,
-            store,
-            control,
+            assemble(config, spec, sink, store, observer, reproductions), sink, store, control
         )
     return ParallelEngine(config, spec, sink, store, control)

@@ -142,6 +142,12 @@ class GameError(NamedTuple):
     text: str
 
 
+class LongGame(NamedTuple):
+    """A game takes so many decisions that it may never end. text: which one, for people."""
+
+    text: str
+
+
 # --- learners -------------------------------------------------------------------------------------
 
 
@@ -250,6 +256,7 @@ TO_MAIN: tuple[type[Any], ...] = (
     GameEnd,
     Quiet,
     GameError,
+    LongGame,
     Gathered,
     Updated,
     Attested,

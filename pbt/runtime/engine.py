@@ -46,9 +46,11 @@ class Engine(Protocol):
     games         finished and voided games by kind
     rows_trained  rows that learners have consumed
     controller    the members' clocks, scores and rounds
+    began         games have begun, so that the newest checkpoint is no longer all
     """
 
     config: RunConfig
+    began: bool
     games: Counter[GameKind]
 
     @property

@@ -1,4 +1,4 @@
-"""The observer of a process's games: films them where the config says so, and names players."""
+"""What becomes of a process's games: films where the config says so, and files of faulty ones."""
 
 import json
 from collections.abc import Callable
@@ -11,6 +11,8 @@ from pbt.film.folder import FOLDER
 from pbt.models.tensor_file import read_tensor_file
 from pbt.records import PlayerRef
 from pbt.sampling.filming import GameFilmer, GameObserver, NullObserver
+from pbt.sampling.reproductions import FOLDER as LOGS
+from pbt.sampling.reproductions import Reproductions
 from pbt.snapshots import FileSnapshotStore
 
 
@@ -22,6 +24,12 @@ def new_game_observer(config: RunConfig, spec: EnvSpec, snapshots: Path) -> Game
     if config.evaluation.record_share == 0.0:
         return NullObserver()
     return GameFilmer(config, spec, snapshots.with_name(FOLDER), snapshot_names(snapshots))
+
+
+def new_reproductions(config: RunConfig, snapshots: Path) -> Reproductions:
+    """Return what keeps games that went wrong, beside the population's folder of snapshots."""
+    folder = snapshots.with_name(LOGS)
+    return Reproductions(folder, config.env.name, config.env.game_options)
 
 
 def snapshot_names(snapshots: Path) -> Callable[[PlayerRef], str]:

@@ -21,7 +21,7 @@ from pbt.runtime import control
 from pbt.runtime.assembly import acting_model, new_planner, policy_loader
 from pbt.runtime.blueprint import Blueprint, MemberPlace, game_maker
 from pbt.runtime.devices import choose_device
-from pbt.runtime.game_observer import new_game_observer
+from pbt.runtime.game_observer import new_game_observer, new_reproductions
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.shared import AttachedMemory, read_share
 from pbt.sampling.game_code import NO_TABLE
@@ -88,7 +88,9 @@ class WorkerHost:
         self._planner.load(orders["planner"])
         self._planner.close_with(orders["closing_games"])
         make_game = game_maker(place.config, blueprint.spec)
-        observer = new_game_observer(place.config, blueprint.spec, Path(orders["snapshots"]))
+        snapshots = Path(orders["snapshots"])
+        observer = new_game_observer(place.config, blueprint.spec, snapshots)
+        reproductions = new_reproductions(place.config, snapshots)
         self._groups = [
             RolloutWorker(
                 make_game,
@@ -99,7 +101,9 @@ class WorkerHost:
                 max_decisions=place.config.env.max_decisions,
                 on_error=self._game_error,
                 on_game_code=self._on_game_code,
+                on_long=self._on_long_game,
                 observer=observer,
+                reproductions=reproductions,
             )
             for partition in partitions
         ]
@@ -191,6 +195,9 @@ class WorkerHost:
 
     def _game_error(self, where: str, text: str) -> None:
         self._channel.send(control.GameError(where, text))
+
+    def _on_long_game(self, text: str) -> None:
+        self._channel.send(control.LongGame(text))
 
     def _on_game_code(self, table: int) -> None:
         if table != NO_TABLE:

@@ -76,7 +76,7 @@ class ParallelEngine:
         self._domains = FaultDomains(
             processes, self._state, self._rest, releases, self._final_games, self._errors, sink
         )
-        self._holding = False
+        self._holding = self.began = False
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
         self.games: Counter[GameKind] = Counter()
@@ -162,6 +162,8 @@ class ParallelEngine:
                 self._scheduler.copied(message.member)
             case control.GameError():
                 self._errors.game_raised(message)
+            case control.LongGame():
+                self._state.controller.warn(message.text)
             case control.MemberError():
                 self._scheduler.member_error(message.member, message.text)
             case Failed():
@@ -194,8 +196,10 @@ class ParallelEngine:
     def _ready(self, name: str) -> None:
         """Note that a process is built; a sampling plane that begins now may have to hold."""
         domain = self._domains.ready(name)
-        if domain is not None and self._holding and self._processes.is_plane(domain):
-            self._processes.tell_workers(control.Hold(True))
+        if domain is not None and self._processes.is_plane(domain):
+            self.began = True
+            if self._holding:
+                self._processes.tell_workers(control.Hold(True))
 
     def _recover(self, domain: Domain, reason: str) -> None:
         """End a domain in which a process died or hangs, and have it started again."""

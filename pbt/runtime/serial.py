@@ -45,6 +45,7 @@ class SerialEngine:
         self._store, self._control, self._backlog = store, control, SinkBackpressure(sink)
         self._learners = {local.policy: local for local in population.learners}
         self.games: Counter[GameKind] = Counter()
+        self.began = True
         self.rows_trained = 0
         self.stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
         # (time, rows produced) when the rate was last measured.

@@ -13,12 +13,15 @@ from typing import TypeVar
 from pbt.envs.contract import Game, Outcome
 from pbt.errors import EnvCrash, EnvError
 from pbt.sampling.game_errors import MAX_CRASHES, error_text, raising_line
+from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.table import Table
 
 T = TypeVar("T")
 
 # What `on_game_code` gets when no game's code runs.
 NO_TABLE = -1
+LONG_SHARE = 0.1
+"""The share of `env.max_decisions` after which a game is named while it is played."""
 
 
 class GameCode:
@@ -27,14 +30,20 @@ class GameCode:
     def __init__(
         self,
         make_game: Callable[[], Game],
-        *,
         equal_errors: int,
         on_error: Callable[[str, str], None] | None,
         on_game_code: Callable[[int], None] | None,
+        max_decisions: int,
+        on_long_game: Callable[[str], None] | None,
+        reproductions: Reproductions | None,
     ) -> None:
         """See RolloutWorker."""
         self._make_game, self._on_error, self._on_game_code = make_game, on_error, on_game_code
         self._equal_errors, self._errors = equal_errors, Counter[str]()
+        self._reproductions = reproductions
+        self._max_decisions, self._on_long_game = max_decisions, on_long_game
+        # A game with so many decisions is looked at by `length_error`.
+        self.patience = math.ceil(max_decisions * LONG_SHARE)
 
     def make(self, number: int) -> Game:
         """A new game for the table of this number."""
@@ -87,22 +96,46 @@ class GameCode:
             )
         return outcome
 
-    def note(self, table: Table, error: EnvError) -> None:
+    def length_error(self, table: Table) -> EnvError | None:
+        """The error of a game that does not end; the first one that may not end is told of."""
+        most = self._max_decisions
+        if table.steps >= most:
+            return EnvError(
+                f"{table.where} did not end within {most} decisions; end it, or raise "
+                "env.max_decisions"
+            )
+        self.patience = most
+        if self._on_long_game is not None:
+            self._on_long_game(
+                f"{table.where} goes on after {table.steps} decisions; a game counts as endless "
+                f"and is voided at env.max_decisions = {most}"
+            )
+        return None
+
+    def note(self, table: Table, error: EnvError) -> str:
         """Count an error of a table's game. Raises EnvError when it must end the run.
+
+        Returns where its game was kept, in words that follow those of the error.
 
         An engine that ends is excused MAX_CRASHES times. Every other error goes to `on_error`; if
         there is none, errors of equal places are counted here, and the last one allowed is raised.
         """
         if isinstance(error, EnvCrash) and table.crashes < MAX_CRASHES:
             table.crashes += 1
-            return
+            return ""
+        kept = None
+        if self._reproductions is not None and not isinstance(error, EnvCrash):
+            kept = self._reproductions.keep(table, error)
         place, text = raising_line(error), error_text(error)
+        if kept is not None:
+            text += f"\nplay it again: arena env replay {kept}"
         if self._on_error is not None:
             self._on_error(place, text)
-            return
-        self._errors[place] += 1
-        if self._errors[place] >= self._equal_errors:
-            raise EnvError(text) from error
+        else:
+            self._errors[place] += 1
+            if self._errors[place] >= self._equal_errors:
+                raise EnvError(text) from error
+        return f"; `arena env replay` plays {kept.name} in its folder of logs again" if kept else ""
 
     def replace(self, table: Table) -> None:
         """Give a table a new game in place of a spoiled one."""

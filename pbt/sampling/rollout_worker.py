@@ -23,6 +23,7 @@ from pbt.errors import EngineError, EnvError, NumberError
 from pbt.sampling.filling import SlotFiller
 from pbt.sampling.filming import GameObserver, NullObserver
 from pbt.sampling.game_code import GameCode
+from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.slots import Partition
 from pbt.sampling.starting import start_games
 from pbt.sampling.table import Seat, Table, opening_action
@@ -74,7 +75,9 @@ class RolloutWorker:
                    of equal places are equal
     on_game_code      called with a table's number right before its game's own code runs, and with
                    NO_TABLE right after, so that a hanging game can be named
+    on_long        called with a text about the first game that takes a tenth of max_decisions
     observer       is shown the games
+    reproductions  keeps games that went wrong
     """
 
     def __init__(
@@ -89,12 +92,14 @@ class RolloutWorker:
         max_decisions: int = 100_000,
         on_error: Callable[[str, str], None] | None = None,
         on_game_code: Callable[[int], None] | None = None,
+        on_long: Callable[[str], None] | None = None,
         observer: GameObserver | None = None,
+        reproductions: Reproductions | None = None,
     ) -> None:
-        self._games, self._seed, self._max_decisions = games, seed, max_decisions
+        self._games, self._seed = games, seed
         self._observer = observer or NullObserver()
         self._code = GameCode(
-            make_game, equal_errors=equal_errors, on_error=on_error, on_game_code=on_game_code
+            make_game, equal_errors, on_error, on_game_code, max_decisions, on_long, reproductions
         )
         self.run_game = self._code.run  # bound once, since it is called at every step
         self.share = share
@@ -252,14 +257,8 @@ class RolloutWorker:
         self._play(table, lambda: table.game.reset(plan.seed), "reset")
 
     def _step(self, table: Table) -> None:
-        if table.steps >= self._max_decisions:
-            self._spoil(
-                table,
-                EnvError(
-                    f"{table.where} did not end within {self._max_decisions} decisions; end "
-                    "it, or raise env.max_decisions"
-                ),
-            )
+        if table.steps >= self._code.patience and (error := self._code.length_error(table)):
+            self._spoil(table, error)
             return
         actions = table.take_actions()
         table.moves += 1
@@ -291,8 +290,8 @@ class RolloutWorker:
 
     def _spoil(self, table: Table, error: EnvError) -> None:
         """Void a game that went wrong. Raises EnvError when the error must end the run."""
-        self._code.note(table, error)
-        self.void(table, f"voided: {error}")
+        hint = self._code.note(table, error)
+        self.void(table, f"voided: {error}{hint}")
 
     def _ask(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
         plan = table.plan

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import psutil
 
+from pbt.envs.voice import DESCRIPTOR, apart
 from pbt.processes.child_process import ChildProcess, ending
 from pbt.processes.messages import Failed, Stop
 from pbt.processes.tie_to_parent import LEFT_TO_MAIN
@@ -67,8 +68,9 @@ class Child(ChildProcess):
         super().__init__(
             # -P: a user's folder that holds an `arena.py` must not be imported instead of ours.
             [sys.executable, "-P", "-m", program, str(theirs.fileno())],
-            # What a game prints must not get between the lines of `--json`.
-            stdout=STDERR,
+            # What a game prints must not get between the lines of `--json`, or of a display.
+            stdout=DESCRIPTOR if apart() else STDERR,
+            stderr=DESCRIPTOR if apart() else None,
             descriptors=(theirs.fileno(), *descriptors),
             environment={**os.environ, "OMP_NUM_THREADS": str(threads)},
             # A Ctrl-C must not reach it before it has its handlers; `settle` unblocks these.
@@ -155,11 +157,14 @@ def hear(children: Sequence[Child], timeout_s: float) -> Iterator[tuple[Child, A
 
 
 def stop_all(children: Sequence[Child]) -> None:
-    """Ask them to leave, then make them. Returns when all are gone."""
+    """Ask them to leave, then make them. Returns when all are gone.
+
+    One that is not ready yet has nothing to lose, and would not listen while it loads its parts.
+    """
     for child in children:
         child.send(Stop())
     watched = WatchedTime()
-    waiting = [child for child in children if not child.has_ended()]
+    waiting = [child for child in children if child.ready and not child.has_ended()]
     while waiting and watched.look() < STOP_TIMEOUT_S:
         for _ in hear(waiting, 0.05):
             """What they say now comes too late."""

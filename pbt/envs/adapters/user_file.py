@@ -1,10 +1,10 @@
 """A game from a user's own file, "./file.py:function", for the local command line.
 
 The function returns a PettingZoo AEC or parallel environment, a Gymnasium environment, or a `Game`.
-A short probe measures whether the game has chance and can be replayed.
 """
 
 import hashlib
+import importlib
 import importlib.util
 import inspect
 import sys
@@ -19,14 +19,16 @@ from pbt.envs.adapters.gymnasium_env import GymnasiumGame
 from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
 from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
 from pbt.envs.contract import EnvSpec, Game
-from pbt.envs.measuring import measure
+from pbt.envs.places import place_of
+from pbt.envs.voice import aside, quiet
 from pbt.errors import EnvError, EnvNameError
 
 
-def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
+def file_spec(name: str) -> EnvSpec:
     """The game of "path.py:function". Runs the file; the path is relative to the working directory.
 
-    measured  (replayable, chance), where they were measured before; None: measure them now
+    It is not measured yet: `replayable` and `chance` are placeholders.
+
     Raises: EnvNameError when there is no such file or function; EnvError for code that raises, with
     its traceback, and for a result that is no environment.
     """
@@ -36,28 +38,32 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
             f"env {name!r} names no function; expected './my_game.py:function', with the "
             "function that returns the environment"
         )
-    path = Path(path_text).expanduser().resolve()
+    path = place_of(Path(path_text).expanduser().resolve())
     if not path.is_file():
         raise EnvNameError(
-            f"env {name!r}: no file {path}; expected a Python file; paths are relative to "
-            f"the working directory, {Path.cwd()}"
+            f"env {name!r}: no file {path}; expected a Python file; a path in a config begins in "
+            f"the config's folder, one that is typed in the working directory, {Path.cwd()}. Where "
+            "the file of a population has moved: arena train --resume NAME --set "
+            "env.name=./new/place.py:function"
         )
-    function = _function(name, _load(name, path), function_name)
+    with aside():
+        function = _function(name, _load(name, path), function_name)
 
     def make(**options: Any) -> Game:
-        try:
-            env = function(**options)
-        except Exception as error:
-            raise EnvError(
-                f"env {name!r}: {function_name}() raised {type(error).__name__}: "
-                f"{error}\n{_user_traceback(error)}"
-            ) from error
-        return adapt(env, name)
+        with aside():
+            try:
+                env = function(**options)
+            except Exception as error:
+                raise EnvError(
+                    f"env {name!r}: {function_name}() raised {type(error).__name__}: "
+                    f"{error}\n{_user_traceback(error)}"
+                ) from error
+            game = adapt(env, name)
+        return quiet(game)
 
-    replayable, chance = measured or measure(make, name)
     winners = "places the game declares (info['place']), else the ranking of summed rewards"
     description = inspect.getdoc(function) or f"{function_name} of {path.name}"
-    return EnvSpec(name, make, chance, replayable, winners, description)
+    return EnvSpec(name, make, True, True, winners, description)
 
 
 def adapt(env: Any, name: str) -> Game:
@@ -81,29 +87,58 @@ def adapt(env: Any, name: str) -> Game:
 
 
 def _load(name: str, path: Path) -> ModuleType:
-    module_name = f"user_env_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
-    module_spec = importlib.util.spec_from_file_location(module_name, path)
-    if module_spec is None or module_spec.loader is None:
-        raise EnvError(
-            f"env {name!r}: {path.name} is not a Python file; expected a name that ends in .py"
-        )
-    module = importlib.util.module_from_spec(module_spec)
-    # Dataclasses look up their module by its name.
-    sys.modules[module_name] = module
+    """The module of the file, run anew, with its folder and that of its package to import from."""
+    top = _package(path)
+    # Last, so that no file beside a game stands in for a module that is installed.
+    sys.path += [folder for folder in map(str, (path.parent, top.parent)) if folder not in sys.path]
     try:
-        module_spec.loader.exec_module(module)
+        if top == path:
+            return _run(path, _alias(path))
+        package = _alias(top)
+        for known in [key for key in sys.modules if key.partition(".")[0] == package]:
+            del sys.modules[known]
+        _run(top / "__init__.py", package)
+        parts = path.relative_to(top).with_suffix("").parts
+        return importlib.import_module(".".join([package, *parts]))
     except Exception as error:
-        del sys.modules[module_name]
         advice = ""
         if isinstance(error, ModuleNotFoundError):
             advice = (
-                f"; its folder is not searched for modules: install {error.name!r}, or "
-                f"put the code into {path.name}"
+                f"; {error.name!r} is neither installed nor beside {path.name}: install it, or "
+                "put it there"
             )
         raise EnvError(
             f"env {name!r}: loading {path.name} raised {type(error).__name__}: "
             f"{error}{advice}\n{_user_traceback(error)}"
         ) from error
+
+
+def _package(path: Path) -> Path:
+    """The folder of the outermost package that the file is in; the file itself without any."""
+    top = path
+    while (top.parent / "__init__.py").is_file() and path.name != "__init__.py":
+        top = top.parent
+    return top
+
+
+def _alias(path: Path) -> str:
+    """A module's name that no other module has: a user may call the file like one of ours."""
+    return f"user_env_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
+
+
+def _run(path: Path, module_name: str) -> ModuleType:
+    """Load a file as a module of this name, or as a package if it is an `__init__.py`."""
+    module_spec = importlib.util.spec_from_file_location(module_name, path)
+    if module_spec is None or module_spec.loader is None:
+        raise ImportError("not a Python file; expected a name that ends in .py")
+    module = importlib.util.module_from_spec(module_spec)
+    # Dataclasses look up their module by its name.
+    sys.modules[module_name] = module
+    try:
+        module_spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
     return module
 
 

@@ -1,11 +1,11 @@
 """Checks that a game keeps its contract: plays it, replays it, and reports broken promises."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pbt.envs.contract import EnvSpec, Game, declared_objective
-from pbt.envs.names import is_file_name
+from pbt.envs.names import is_file_name, is_id
 from pbt.envs.testing.objectives import measure_returns
 from pbt.envs.testing.playthrough import Playthrough, Referee, play
 from pbt.errors import EnvError
@@ -71,7 +71,13 @@ class CheckReport:
         return not self.problems
 
 
-def check_game(spec: EnvSpec, seeds: int = 20, *, max_steps: int = MAX_STEPS) -> CheckReport:
+def check_game(
+    spec: EnvSpec,
+    seeds: int = 20,
+    *,
+    max_steps: int = MAX_STEPS,
+    told: Callable[[str], None] = lambda doing: None,
+) -> CheckReport:
     """Check a game over a number of seeds.
 
     It plays seeds 0 .. seeds - 1 with random legal actions, replays them at a fresh table in
@@ -79,10 +85,11 @@ def check_game(spec: EnvSpec, seeds: int = 20, *, max_steps: int = MAX_STEPS) ->
     does: what its code raises, even while a table is built, is a problem of the report.
 
     max_steps  a game longer than this counts as endless
+    told       called with what it does, before each game
     """
     tables: list[Game] = []
     try:
-        return _check(spec, seeds, max_steps, tables)
+        return _check(spec, seeds, max_steps, tables, told)
     except EnvError as error:
         return _report(spec, None, [str(error)])
     # A game's constructor may raise anything, and it becomes the report's finding.
@@ -94,7 +101,9 @@ def check_game(spec: EnvSpec, seeds: int = 20, *, max_steps: int = MAX_STEPS) ->
             table.close()
 
 
-def _check(spec: EnvSpec, seeds: int, max_steps: int, tables: list[Game]) -> CheckReport:
+def _check(
+    spec: EnvSpec, seeds: int, max_steps: int, tables: list[Game], told: Callable[[str], None]
+) -> CheckReport:
     game = _table(spec, tables)
     problems = table_problems(game)
     if problems:
@@ -102,6 +111,7 @@ def _check(spec: EnvSpec, seeds: int, max_steps: int, tables: list[Game]) -> Che
     referee = Referee(game)
     played: list[Playthrough] = []
     for seed in range(seeds):
+        told(f"game {seed + 1} of {seeds}")
         played.append(play(referee, spec.name, seed, seed, max_steps))
         problems.extend(_found(played[-1], max_steps))
         if played[-1].error is not None or played[-1].outcome is None:
@@ -109,13 +119,15 @@ def _check(spec: EnvSpec, seeds: int, max_steps: int, tables: list[Game]) -> Che
     if problems:
         return _report(spec, game, problems, played)
     other = Referee(_table(spec, tables))
-    replays = {
-        seed: play(other, spec.name, seed, seed, max_steps) for seed in reversed(range(seeds))
-    }
+    replays = {}
+    for seed in reversed(range(seeds)):
+        told(f"game {seed + 1} of {seeds} once more")
+        replays[seed] = play(other, spec.name, seed, seed, max_steps)
     problems.extend(problem for again in replays.values() for problem in again.problems)
     replayable = all(replays[first.seed].digest == first.digest for first in played)
+    told("whether the seed matters")
     seed_matters = varies_with_seed(referee, spec.name, seeds, max_steps)
-    if not is_file_name(spec.name):
+    if not (is_file_name(spec.name) or is_id(spec.name)):
         problems.extend(_declared(spec, replayable, seed_matters, seeds))
     one_role = len(set(game.seat_roles)) == 1
     declared = declared_objective(spec, game)

@@ -49,7 +49,7 @@ class Playthrough:
     returns: tuple[float, ...]
 
 
-class _Broken(Exception):
+class Broken(Exception):
     """The game cannot be judged further."""
 
 
@@ -78,7 +78,7 @@ class Referee:
     def judge(self, turns: Sequence[SeatTurn], *, first: bool) -> dict[int, SeatTurn]:
         """The turns of the seats that are due.
 
-        Raises: _Broken after noting the problems.
+        Raises: Broken after noting the problems.
         """
         self._steps += not first
         seats = [turn.seat for turn in turns]
@@ -90,7 +90,7 @@ class Referee:
         for turn in turns:
             self._judge_turn(turn, first)
         if self.problems:
-            raise _Broken
+            raise Broken
         for turn in turns:
             self._note(turn)
         self.over.update(turn.seat for turn in turns if turn.over)
@@ -102,7 +102,7 @@ class Referee:
                 f"no seat is due, yet seats {waiting} are not over; expected a turn for the "
                 "next to act, or final turns for all"
             )
-            raise _Broken
+            raise Broken
         return due
 
     def _note_problem(self, problem: str) -> None:
@@ -229,7 +229,7 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
         if not due:
             outcome = game.outcome()
             referee.judge_outcome(outcome)
-    except _Broken:
+    except Broken:
         pass
     except EnvError as raised:
         error = raised

@@ -92,6 +92,14 @@ def test_a_display_nobody_reads_any_more_does_not_end_the_training() -> None:
 TRAINED = Progress(54.0, 2_400_000, 2_400_000, 0.0, None, 31_000, 1_650, (), (31, 80), None)
 
 
+def test_a_warning_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
+    display = Display("demo")
+    for count in (0, 1, 1, 2):
+        display(replace(TRAINED, warnings=("a game goes on", "another one")[:count]))
+    said = capsys.readouterr().err
+    assert said.count("WARNING: a game goes on\n") == said.count("WARNING: another one\n") == 1
+
+
 def test_the_closing_evaluation_says_how_far_it_is() -> None:
     assert (
         Display("demo", quiet=True)

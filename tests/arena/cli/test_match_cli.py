@@ -29,7 +29,9 @@ def test_json_ends_with_one_line_and_a_score(data: str, capsys: Output) -> None:
     assert 0.0 <= report["score"] <= 1.0
     assert report["a"]["population"] == "demo"
     assert isinstance(report["match"], int)
-    assert captured.err == (
+    # A slow machine hears in between that the match goes on.
+    said = [line for line in captured.err.splitlines(True) if not line.endswith("so far)\n")]
+    assert "".join(said) == (
         f"match {report['match']}: 20 games; to resume it later: arena match --resume "
         f"{report['match']} --data {data}\n"
     )

@@ -43,7 +43,20 @@ def test_who_only_reads_is_told_what_upgrades_it(
         f"its schema is {OLDER}, this program's is {SCHEMA_REVISION}; commands that write "
         "upgrade it and keep a copy beside it"
     ) in said
-    assert "`arena match A B`" in said
+    assert "`arena upgrade`" in said
+
+
+def test_a_command_upgrades_and_does_nothing_else(
+    tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["upgrade", "--data", str(tmp_path)]) == 2
+    assert "there is no league" in capsys.readouterr().err
+    league_path(tmp_path).write_bytes(league_path(data).read_bytes())
+    for _ in range(2):
+        assert run(["upgrade", "--data", str(tmp_path)]) == 0
+        assert f"schema {SCHEMA_REVISION}" in capsys.readouterr().out
+    assert (tmp_path / f"{league_path(tmp_path).name}.schema-{OLDER}.backup").exists()
+    assert run(["league", "--data", str(tmp_path)]) == 0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from arena.cli.output import print_table
+from arena.cli.output import number_of, print_table
 
 COLUMNS = (">rank", "player", ">Elo [95 %]", ">score", ">vs best", ">met")
 ROWS = [
@@ -37,6 +37,14 @@ def test_what_is_shown_is_shown_whole(
             ]
             assert all(word in "\n".join(lines) for word in words)
     assert all(name in head for name in ("rank", "player", "Elo [95 %]"))
+
+
+def test_one_of_a_thing_is_said_as_one() -> None:
+    assert [number_of(count, "seed pair") for count in (0, 1, 2)] == [
+        "0 seed pairs",
+        "1 seed pair",
+        "2 seed pairs",
+    ]
 
 
 def test_empty_columns_go_first_then_those_that_say_least(

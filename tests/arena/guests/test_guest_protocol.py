@@ -71,6 +71,11 @@ FAULTS: dict[str, tuple[bytes, list[Any], str]] = {
         SEVEN,
         r"said '\[+'\.\.\. \(60000 bytes\); expected one line with {.action.: N}",
     ),
+    "latin-1": (
+        b'{"action": 0, "note": "\xb7"}',
+        SEVEN,
+        r"byte 23 of the line, 0xb7, is not UTF-8; expected text in UTF-8",
+    ),
     "many choices": (b'{"action": 99}', [np.ones(50, np.bool_)], "one of 0, .*, 19 and 30 more"),
 }
 

@@ -256,6 +256,14 @@ def test_the_last_override_wins_and_the_file_is_not_touched(tmp_path: Path) -> N
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("typed", "value"), [(".5", 0.5), ("+.25", 0.25), (".5e0", 0.5), ("0.75", 0.75)]
+)
+def test_a_fraction_may_begin_with_its_point(tmp_path: Path, typed: str, value: float) -> None:
+    config = load_config(write(tmp_path, ENV), [f"learning.gamma={typed}"])
+    assert config.learning.gamma == value
+
+
 def test_origins_tell_file_from_override(tmp_path: Path) -> None:
     loaded = read_config(
         write(tmp_path, f"seed = 1\nstop_at_frames = 10\n{ENV}"), ["seed=2", "learning.gamma=0.9"]

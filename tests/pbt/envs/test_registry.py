@@ -195,7 +195,7 @@ def test_options_reach_the_users_function(game_file: Path) -> None:
             "failing\\(\\) raised LookupError: no such level\nTraceback .*my_game.py.*in failing",
         ),
         ("./broken.py:f", "loading broken.py raised SyntaxError"),
-        ("./needy.py:f", "install 'no_such_module', or put the code into needy.py"),
+        ("./needy.py:f", "'no_such_module' is neither installed nor beside needy.py: install it"),
     ],
 )
 def test_mistakes_in_a_users_file_are_named(game_file: Path, name: str, message: str) -> None:

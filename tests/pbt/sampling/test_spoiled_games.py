@@ -57,6 +57,7 @@ def play(
     max_decisions: int = 50,
     turns: int = 400,
     on_error: Callable[[str, str], None] | None = None,
+    on_long: Callable[[str], None] | None = None,
     learning: bool = False,
 ) -> list[GameEnd]:
     slab = Slab(role_layout(ROLE, ("reward",), 2, 0), 8)
@@ -84,6 +85,7 @@ def play(
         1,
         max_decisions=max_decisions,
         on_error=on_error,
+        on_long=on_long,
     )
     ends: list[GameEnd] = []
     for _ in range(turns):
@@ -148,6 +150,16 @@ def test_what_would_train_on_nonsense_or_for_ever_is_named(
 ) -> None:
     with pytest.raises(EnvError, match=words):
         play(fault, length=length)
+
+
+def test_a_game_that_may_not_end_is_named_once_while_it_is_played() -> None:
+    told: list[str] = []
+    ends = play(lambda game: None, length=8, turns=40, on_long=told.append)
+    assert told == [
+        "game 1 at table 0 (seed 1) goes on after 5 decisions; a game counts as endless and is "
+        "voided at env.max_decisions = 50"
+    ]
+    assert {end.steps for end in ends} == {8}
 
 
 def test_whoever_counts_errors_for_several_workers_is_told_of_each_and_the_run_goes_on() -> None:

@@ -61,6 +61,7 @@ EXAMPLES: tuple[Any, ...] = (
     control.SetWinRates({"ab": {"m0": 0.25, "m1": 1.0}}),
     control.SetEvaluationShare(0.25),
     control.GameError("place", "text"),
+    control.LongGame("text"),
     control.Gather("m0", (1, 2, 3)),
     control.Gathered("m0"),
     control.Train("m0"),

@@ -1,0 +1,39 @@
+"""A word now and then while a command works and has nothing else to say."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Self
+
+from arena.cli.output import say
+
+FIRST_S = 2.0
+LONGEST_S = 60.0
+
+
+class GoingOn:
+    """Says on standard error that work goes on: after two seconds, then after ever longer times.
+
+    work  what goes on, in words, now
+    """
+
+    def __init__(self, work: Callable[[], str], tell: Callable[[str], None] = say) -> None:
+        self._work, self._tell = work, tell
+        self._over = threading.Event()
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._watch, name="going-on", daemon=True).start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Nothing more is said."""
+        self._over.set()
+
+    def _watch(self) -> None:
+        began_s, pause_s = time.monotonic(), FIRST_S
+        while not self._over.wait(pause_s):
+            self._tell(f"{self._work()} ({time.monotonic() - began_s:.0f} s so far)")
+            pause_s = min(2 * pause_s, LONGEST_S)

@@ -1,0 +1,80 @@
+"""What was measured of users' games, kept so that the next start need not measure it again.
+
+One small file for each game in the user's folder of caches. It is known by the content of the
+game's files, so a file that was edited is measured anew.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pbt import __version__
+from pbt.envs.contract import EnvSpec
+from pbt.envs.measuring import Measured, measure
+from pbt.envs.names import is_file_name
+from pbt.envs.places import place_of
+from pbt.files import write_whole
+
+
+def measured_once(env: EnvSpec, options: Mapping[str, Any]) -> Measured:
+    """What a few games with these options show; a file's game is measured once for each content.
+
+    Raises: EnvError where the game raises or breaks its contract.
+    """
+    path = _place(env.name, options) if is_file_name(env.name) else None
+    if path is not None and (known := _read(path)) is not None:
+        return known
+    found = measure(partial(env.make, **options), env.name)
+    if path is not None:
+        with suppress(OSError):  # without a place to keep it, it is measured at every start
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, json.dumps(found._asdict()), many_writers=True)
+    return found
+
+
+def _read(path: Path) -> Measured | None:
+    try:
+        table = json.loads(path.read_bytes())
+        found = Measured(table["replayable"], table["chance"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if all(isinstance(one, bool) for one in found) else None
+
+
+def _place(name: str, options: Mapping[str, Any]) -> Path | None:
+    """The file of a game with these options; None where its own files cannot be read."""
+    try:
+        content = [(str(path), _digest(path)) for path in own_files(name)]
+    except OSError:
+        return None
+    about = [__version__, platform.python_version(), name, dict(options), content]
+    key = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return caches / "pbt-arena" / "measured" / f"{key[:32]}.json"
+
+
+def own_files(name: str) -> Iterator[Path]:
+    """The files of a file game that was loaded: its own, and what it imported from beside it."""
+    path = place_of(Path(name.rpartition(":")[0]).expanduser().resolve())
+    top = path.parent
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    loaded = {
+        Path(module.__file__).resolve()
+        for module in list(sys.modules.values())
+        if getattr(module, "__file__", None)
+    }
+    installed = Path(sys.prefix)
+    beside = {file for file in loaded if top in file.parents and installed not in file.parents}
+    yield from sorted({path, *beside})
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

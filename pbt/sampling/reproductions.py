@@ -1,0 +1,36 @@
+"""Keeps games that went wrong, so that they can be played again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pbt.envs.spaces import ActionCodec
+from pbt.envs.testing.reproduction import Reproduction
+from pbt.errors import EnvError
+from pbt.sampling.table import Table, unpack_actions
+
+FOLDER = "logs"
+
+
+class Reproductions:
+    """Writes games that went wrong into one folder.
+
+    folder   of the population's logs
+    env      the game's name
+    options  that it is made with
+    """
+
+    def __init__(self, folder: Path, env: str, options: Mapping[str, Any]) -> None:
+        self._folder, self._env, self._options = folder, env, options
+
+    def keep(self, table: Table, error: EnvError) -> Path | None:
+        """Write the table's game; returns its file, None where the disk refuses it."""
+        heads = [len(ActionCodec(role.action_space).head_sizes) for role in table.game.roles]
+        heads_of_seat = tuple(heads[role] for role in table.game.seat_roles)
+        actions = unpack_actions(table.packed_history(), heads_of_seat)
+        plain = [(seat, *heads) for seat, heads in actions]
+        game = Reproduction(self._env, self._options, table.plan.seed, plain, str(error))
+        try:
+            return game.write(self._folder)
+        except (OSError, TypeError, ValueError):
+            return None

@@ -1,0 +1,85 @@
+"""Games by the ids of Gymnasium and PettingZoo."""
+
+import sys
+from pathlib import Path
+
+import pettingzoo
+import pytest
+
+from pbt.envs import registry
+from pbt.envs.adapters.by_id import PETTINGZOO_GAMES
+from pbt.errors import EnvError, EnvNameError, EnvOptionsError
+
+
+@pytest.fixture(autouse=True)
+def _allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.ALLOWED_VARIABLE, "gymnasium:* pettingzoo:*")
+
+
+def test_a_service_allows_what_its_operator_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.ALLOWED_VARIABLE, "gymnasium:CartPole-*")
+    name = "pettingzoo:classic/rps_v2"
+    assert registry.spec("gymnasium:CartPole-v1", measured=(True, True)).replayable
+    with pytest.raises(EnvError, match=r"arena serve --allow-games 'pettingzoo:\*'"):
+        registry.spec(name, measured=(True, True))
+    assert registry.spec(name, measured=(True, True), allow_files=True).replayable
+
+
+def test_an_id_is_a_game() -> None:
+    env = registry.spec("gymnasium:CartPole-v1", options={"sutton_barto_reward": True})
+    assert (env.replayable, env.chance) == (True, True)
+    game = env.make(sutton_barto_reward=True)
+    assert game.seat_names == ("player",)
+    env = registry.spec("pettingzoo:classic/rps_v2", options={"max_cycles": 3})
+    assert (env.replayable, env.chance) == (True, False)
+    assert env.make(max_cycles=3).seat_names == ("player_0", "player_1")
+
+
+def test_the_table_holds_what_the_installed_package_declares() -> None:
+    folder = Path(pettingzoo.__file__).parent
+    declared = {f"{path.parent.name}/{path.stem}" for path in folder.glob("*/*_v*.py")}
+    assert declared <= PETTINGZOO_GAMES.keys()
+    for game in declared:
+        module = PETTINGZOO_GAMES[game].removeprefix("pettingzoo.").replace(".", "/")
+        assert (folder / f"{module}.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gymnasium:CartPole-v9", "did you mean gymnasium:CartPole-v1"),
+        ("gymnasium:os:CartPole-v1", "no id; expected letters"),
+        ("gymnasium:../x", "no id; expected letters"),
+        ("pettingzoo:classic/rps", "did you mean pettingzoo:classic/rps_v2"),
+        ("pettingzoo:os.path", "is not among the"),
+        ("pettingzoo:", "no id; expected letters"),
+    ],
+)
+def test_a_text_is_looked_up_and_never_imported(name: str, said: str) -> None:
+    before = set(sys.modules)
+    with pytest.raises(EnvNameError, match=said):
+        registry.spec(name)
+    assert {key for key in set(sys.modules) - before if "pettingzoo.classic" in key} == set()
+
+
+def test_what_is_missing_is_named_with_its_pip_line() -> None:
+    with pytest.raises(EnvError, match=r"pip install 'pettingzoo\[atari\]==1.27.\*'"):
+        registry.spec("pettingzoo:atari/pong_v3")
+    with pytest.raises(EnvError, match=r"pip install 'gymnasium\[box2d\]'"):
+        registry.spec("gymnasium:LunarLander-v3")
+
+
+def test_options_that_the_game_does_not_take_are_named() -> None:
+    env = registry.spec("pettingzoo:classic/rps_v2", measured=(True, True))
+    with pytest.raises(EnvOptionsError, match="'speed'.*does not take these"):
+        env.make(speed=3)
+
+
+@pytest.mark.parametrize("value", ["/etc/passwd", "a.xml", "os:system", ["../x"], {"a": "b.c"}])
+def test_options_that_may_be_files_are_for_the_local_command_line(value: object) -> None:
+    env = registry.spec("gymnasium:CartPole-v1", measured=(True, True))
+    with pytest.raises(EnvError, match="only the local command line opens files"):
+        env.make(xml=value)
+    local = registry.spec("gymnasium:CartPole-v1", measured=(True, True), allow_files=True)
+    with pytest.raises(EnvOptionsError, match="does not take these"):
+        local.make(xml=value)
