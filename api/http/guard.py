@@ -32,6 +32,7 @@ It needs no token: the code itself carries a level.
 PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz", SESSION_PATH})
 PUBLIC_PREFIXES = ("/app/", "/assets/")
 """The dashboard's page, under the address of any of its views, and its files."""
+SESSION_PATHS = (SESSION_PATH, f"{SESSION_PATH}/codes")
 SECURITY_HEADERS = {
     "content-security-policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -176,7 +177,7 @@ class Guard:
                     "own pages, or from a program"
                 ),
             )
-        needed = required_level(method, scope["path"])
+        needed = self._needed(method, scope["path"])
         if RANK[level] >= RANK[needed]:
             if (
                 method not in SAFE_METHODS
@@ -198,6 +199,13 @@ class Guard:
                 headers={"www-authenticate": "Bearer"},
             )
         raise Problem("forbidden", f"{method} needs an {needed}'s token, this is a {level}'s")
+
+    def _needed(self, method: str, path: str) -> Level:
+        """The level that a request needs. Raises: Problem for a change of what is only read."""
+        needed = required_level(method, path)
+        if self._settings.read_only and needed == "admin" and path not in SESSION_PATHS:
+            raise Problem("forbidden", "this service only reads (`arena serve --read-only`)")
+        return needed
 
     def _level(self, headers: Headers, scope: Scope) -> tuple[Level, bool]:
         """(level, whether a cookie gave it). A request with a token is judged by that alone.

@@ -22,6 +22,7 @@ class Settings(BaseModel):
     port             the port to listen on; 0 takes any free one
     allowed_hosts    names by which others may call it, besides the loopback names and `host`
     tokens_set       the token files exist; needed to listen to other machines
+    read_only        nothing is written to the data directory, and every change is refused
     max_running      populations that train at the same time; others wait
     max_evaluations  matches that are played at the same time; others wait
     max_plays        games that people play by hand at the same time
@@ -53,6 +54,7 @@ class Settings(BaseModel):
     port: Annotated[int, Field(ge=0, le=65535)] = DEFAULT_PORT
     allowed_hosts: tuple[str, ...] = ()
     tokens_set: bool = False
+    read_only: bool = False
     max_running: Annotated[int, Field(ge=1)] = 2
     max_evaluations: Annotated[int, Field(ge=1)] = 1
     max_plays: Annotated[int, Field(ge=1)] = 4
