@@ -15,6 +15,7 @@ import anyio
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.observability import Observed
@@ -32,6 +33,9 @@ It needs no token: the code itself carries a level.
 PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz", SESSION_PATH})
 PUBLIC_PREFIXES = ("/app/", "/assets/")
 """The dashboard's page, under the address of any of its views, and its files."""
+SMALL_BYTES, COMPRESSION = 1024, 4
+NOT_COMPRESSED = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream")
+"""Weights hardly get smaller, and are served by ranges."""
 SESSION_PATHS = (SESSION_PATH, f"{SESSION_PATH}/codes")
 SECURITY_HEADERS = {
     "content-security-policy": (
@@ -107,7 +111,10 @@ class Guard:
     def __init__(
         self, app: ASGIApp, settings: Settings, tokens: Tokens, observed: Observed
     ) -> None:
-        self.app, self._settings, self._tokens, self._observed = app, settings, tokens, observed
+        self.app = GZipMiddleware(
+            app, SMALL_BYTES, COMPRESSION, exclude_content_types=NOT_COMPRESSED
+        )
+        self._settings, self._tokens, self._observed = settings, tokens, observed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

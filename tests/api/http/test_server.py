@@ -73,6 +73,22 @@ def test_an_open_download_and_open_streams_do_not_hold_up_the_end(
     assert "Traceback" not in caplog.text and "exceeded" not in caplog.text
 
 
+def test_large_answers_are_compressed_for_those_that_take_it(tmp_path: Path) -> None:
+    with live(tmp_path) as (url, service):
+        headers = {"authorization": f"Bearer {service.token('viewer')}"}
+        packed, plain = (
+            httpx2.get(f"{url}/openapi.json", headers={**headers, "accept-encoding": encoding})
+            for encoding in ("gzip", "identity")
+        )
+        assert packed.headers["content-encoding"] == "gzip"
+        assert int(packed.headers["content-length"]) < len(plain.content) / 4
+        assert "content-encoding" not in plain.headers and packed.json() == plain.json()
+        small = httpx2.get(f"{url}/readyz", headers={"accept-encoding": "gzip"})
+        assert "content-encoding" not in small.headers
+        with httpx2.stream("GET", f"{url}/v1/events", headers=headers) as stream:
+            assert "content-encoding" not in stream.headers
+
+
 def test_a_service_that_only_reads_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
