@@ -60,8 +60,7 @@ class FileSnapshotStore:
                 sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
         except FileNotFoundError:
             raise SnapshotError(
-                f"{path}: lost: no such file; restore it from a backup, or choose another "
-                "snapshot"
+                f"{path}: lost: no such file; restore it from a backup, or choose another snapshot"
             ) from None
         if sha256 != snapshot_id:
             problem = f"{size} bytes with SHA-256 {sha256[:12]}..., expected {snapshot_id[:12]}..."
