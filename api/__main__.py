@@ -46,19 +46,10 @@ def serve(settings: Settings) -> None:
     # other person reads through the service, with a token.
     os.umask(0o077)
     with ExitStack() as stack:
-        lock = service_lock(settings.data)
-        try:
-            stack.enter_context(PopulationLock(lock, "service"))
-        except HeldError:
-            raise HeldError(
-                f"{settings.data} is served by process {holder(lock)} already; open it with "
-                "`arena open`"
-            ) from None
+        if not settings.read_only:
+            _hold(stack, settings)
         listening = stack.enter_context(listen(settings.host, settings.port))
         app = create_app(settings)
-        identity = app.state.context.league.identity
-        if copy := stack.enter_context(serving_identity(identity, settings.data)):
-            print(f"warning: {copy}", file=sys.stderr, flush=True)
         url = _url(settings.host, listening.getsockname()[1])
         config = uvicorn.Config(
             app,
@@ -70,8 +61,8 @@ def serve(settings: Settings) -> None:
             timeout_graceful_shutdown=CANCEL_S,
         )
         server = Server(config, app.state.context.closing)
-        write_state(settings.data, ServiceState(os.getpid(), url, time.time(), __version__))
-        stack.callback(remove_state, settings.data)
+        if not settings.read_only:
+            _tell(stack, app, settings, url)
         # uvicorn skips the shutdown of the application when it is told to hurry.
         stack.callback(app.state.context.supervisor.close)
         print(f"pbt-arena {__version__} serves {settings.data}\n  {_login(app, url)}", flush=True)
@@ -80,6 +71,27 @@ def serve(settings: Settings) -> None:
         # second, while a request waits for its answer.
         gc.freeze()
         server.run(sockets=[listening])
+
+
+def _hold(stack: ExitStack, settings: Settings) -> None:
+    """Be the one service of the data directory. Raises: HeldError while another one is."""
+    lock = service_lock(settings.data)
+    try:
+        stack.enter_context(PopulationLock(lock, "service"))
+    except HeldError:
+        raise HeldError(
+            f"{settings.data} is served by process {holder(lock)} already; open it with "
+            "`arena open`"
+        ) from None
+
+
+def _tell(stack: ExitStack, app: FastAPI, settings: Settings, url: str) -> None:
+    """Let commands find the service, and say whether another one serves a copy."""
+    identity = app.state.context.league.identity
+    if copy := stack.enter_context(serving_identity(identity, settings.data)):
+        print(f"warning: {copy}", file=sys.stderr, flush=True)
+    write_state(settings.data, ServiceState(os.getpid(), url, time.time(), __version__))
+    stack.callback(remove_state, settings.data)
 
 
 def _login(app: FastAPI, url: str) -> str:

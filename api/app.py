@@ -32,10 +32,9 @@ def create_app(settings: Settings) -> FastAPI:
     It supervises trainings from its start-up to its shutdown. There is one per data directory:
     `api.__main__` holds the lock. Raises: PbtError when the league or a token file cannot be used.
     """
-    settings.folder.mkdir(parents=True, exist_ok=True)
     observed = Observed()
-    tokens = Tokens(settings.folder)
-    opened = open_league(league_path(settings.data))
+    tokens = Tokens(settings.folder, read_only=settings.read_only)
+    opened = open_league(league_path(settings.data), read_only=settings.read_only)
     cache = RevisionCache(lambda: league_revision(opened))
     context = Context(
         settings, opened, tokens, observed, Supervisor(settings, opened, observed), cache

@@ -15,6 +15,7 @@ import anyio
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.observability import Observed
@@ -33,6 +34,10 @@ It needs no token: the code itself carries a level.
 PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz", SESSION_PATH})
 PUBLIC_PREFIXES = ("/app/", "/assets/")
 """The dashboard's page, under the address of any of its views, and its files."""
+SMALL_BYTES, COMPRESSION = 1024, 4
+NOT_COMPRESSED = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream")
+"""Weights hardly get smaller, and are served by ranges."""
+SESSION_PATHS = (SESSION_PATH, f"{SESSION_PATH}/codes")
 SECURITY_HEADERS = {
     "content-security-policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -107,7 +112,10 @@ class Guard:
     def __init__(
         self, app: ASGIApp, settings: Settings, tokens: Tokens, observed: Observed
     ) -> None:
-        self.app, self._settings, self._tokens, self._observed = app, settings, tokens, observed
+        self.app = GZipMiddleware(
+            app, SMALL_BYTES, COMPRESSION, exclude_content_types=NOT_COMPRESSED
+        )
+        self._settings, self._tokens, self._observed = settings, tokens, observed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -177,7 +185,7 @@ class Guard:
                     "own pages, or from a program"
                 ),
             )
-        needed = required_level(method, scope["path"])
+        needed = self._needed(method, scope["path"])
         if RANK[level] >= RANK[needed]:
             if (
                 method not in SAFE_METHODS
@@ -199,6 +207,13 @@ class Guard:
                 headers={"www-authenticate": "Bearer"},
             )
         raise Problem("forbidden", f"{method} needs an {needed}'s token, this is a {level}'s")
+
+    def _needed(self, method: str, path: str) -> Level:
+        """The level that a request needs. Raises: Problem for a change of what is only read."""
+        needed = required_level(method, path)
+        if self._settings.read_only and needed == "admin" and path not in SESSION_PATHS:
+            raise Problem("forbidden", "this service only reads (`arena serve --read-only`)")
+        return needed
 
     def _level(self, headers: Headers, scope: Scope) -> tuple[Level, bool]:
         """(level, whether a cookie gave it). A request with a token is judged by that alone.

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from arena.league.database import LeagueError
 from arena.league.idempotency import ReusedKeyError
+from arena.league.league_file import LeagueError
 from arena.league.supervised import ConflictError, PreconditionError
 from pbt.errors import ConfigError, HeldError, PbtError, PlayerError
 

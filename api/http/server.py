@@ -67,8 +67,8 @@ def _holder(port: int) -> str:
     """Which process listens on the port, where the system tells; else ""."""
     try:
         for taken in psutil.net_connections("tcp"):
-            listens = taken.status == psutil.CONN_LISTEN and tuple(taken.laddr)[1:2] == (port,)
-            if listens and taken.pid is not None:
+            here = getattr(taken.laddr, "port", None) == port
+            if here and taken.status == psutil.CONN_LISTEN and taken.pid is not None:
                 return f", by process {taken.pid} ({psutil.Process(taken.pid).name()})"
     except (psutil.Error, OSError):
         pass

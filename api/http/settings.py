@@ -23,6 +23,7 @@ class Settings(BaseModel):
     allowed_hosts    names by which others may call it, besides the loopback names and `host`
     tokens_set       the token files exist; needed to listen to other machines
     allowed_games    patterns of ids of Gymnasium and PettingZoo that may be trained and played
+    read_only        nothing is written to the data directory, and every change is refused
     max_running      populations that train at the same time; others wait
     max_evaluations  matches that are played at the same time; others wait
     max_plays        games that people play by hand at the same time
@@ -55,6 +56,7 @@ class Settings(BaseModel):
     allowed_hosts: tuple[str, ...] = ()
     allowed_games: tuple[Annotated[str, Field(pattern=r"^[^\s]+$")], ...] = ()
     tokens_set: bool = False
+    read_only: bool = False
     max_running: Annotated[int, Field(ge=1)] = 2
     max_evaluations: Annotated[int, Field(ge=1)] = 1
     max_plays: Annotated[int, Field(ge=1)] = 4

@@ -43,6 +43,18 @@ def read_or_make(path: Path) -> str:
     return token
 
 
+def _read_or_invent(path: Path) -> str:
+    """The secret in a file; where there is none to read, $ARENA_TOKEN for an admin, else a new one.
+
+    A service that only reads makes no files. Raises: PbtError as `read_or_make`.
+    """
+    try:
+        return _read(path)
+    except (FileNotFoundError, PermissionError):
+        given = os.environ.get("ARENA_TOKEN", "") if path.name == TOKEN_FILES["admin"] else ""
+        return given if len(given) >= MIN_TOKEN_CHARS else secrets.token_urlsafe(32)
+
+
 def _read(path: Path) -> str:
     mode = path.stat().st_mode & 0o777
     if mode & 0o077:
@@ -68,14 +80,18 @@ class Tokens:
     cookie  the name of its cookies; the plain name COOKIE is accepted, too
     """
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, folder: Path, clock: Callable[[], float] = time.time, *, read_only: bool = False
+    ) -> None:
+        secret = _read_or_invent if read_only else read_or_make
         self._tokens = {
-            level: _digest(read_or_make(folder / name)) for level, name in TOKEN_FILES.items()
+            level: _digest(secret(folder / name)) for level, name in TOKEN_FILES.items()
         }
         # Browsers send a cookie to every port of a host: two services on one machine must not
         # overwrite each other's cookies.
         self.cookie = f"{COOKIE}_{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]}"
-        self._key = read_or_make(folder / "cookie.key").encode()
+        self._key = secret(folder / "cookie.key").encode()
+        self._read_only = read_only
         self._clock = clock
         self._ended_file = folder / "ended_sessions.json"
         self._ended = _read_ended(self._ended_file)
@@ -131,8 +147,9 @@ class Tokens:
         kept = {one: end for one, end in self._ended.items() if end > now}
         self._ended = {**kept, number: float(until)}
         self._locked_out.add(caller.partition(" ")[0])
-        write_whole(self._ended_file, json.dumps(self._ended))
-        self._ended_file.chmod(0o600)
+        if not self._read_only:
+            write_whole(self._ended_file, json.dumps(self._ended))
+            self._ended_file.chmod(0o600)
 
     def locked_out(self, caller: str) -> bool:
         """Whether the caller's session was ended while it had streams open."""

@@ -60,7 +60,9 @@ class Supervisor:
         self._thread = threading.Thread(target=self._run, name="supervisor")
 
     def start(self) -> None:
-        self._thread.start()
+        """Begin to look; a service that only reads starts and records nothing."""
+        if not self._settings.read_only:
+            self._thread.start()
 
     def wake(self) -> None:
         self._wake.set()

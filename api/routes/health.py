@@ -56,7 +56,9 @@ def metrics(here: Here) -> Response:
 
 def unready(here: Context) -> list[str]:
     """Why the service is not ready. No file names: the caller needs no token."""
-    reasons = []
+    reasons: list[str] = []
+    if here.settings.read_only:
+        return reasons
     if here.supervisor.late_s > LATE_S:
         reasons.append(f"the supervisor has not looked for {here.supervisor.late_s:.0f} s")
     if here.supervisor.disk == "hard":

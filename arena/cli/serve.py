@@ -69,6 +69,16 @@ HardDiskOption = Annotated[
     ),
 ]
 LogFormatOption = Annotated[str, typer.Option(help="The format of the log: console or json.")]
+ReadOnlyOption = Annotated[
+    bool,
+    typer.Option(
+        "--read-only",
+        help=(
+            "Write nothing and refuse every change: for a data directory that cannot be written "
+            "to. Without its token files, $ARENA_TOKEN is an admin's token."
+        ),
+    ),
+]
 MakeTokensOption = Annotated[
     bool,
     typer.Option("--make-tokens", help="Only make the token files, and print where they are."),
@@ -85,6 +95,7 @@ def serve(
     soft_disk_gb: SoftDiskOption = 5.0,
     hard_disk_gb: HardDiskOption = 2.0,
     log_format: LogFormatOption = "console",
+    read_only: ReadOnlyOption = False,
     make_tokens: MakeTokensOption = False,
     data: DataOption = None,
 ) -> None:
@@ -93,17 +104,14 @@ def serve(
     Ctrl-C saves and stops all trainings. Those that were to run go on at the next start.
     """
     folder = data_dir(data)
-    if log_format not in ("console", "json"):
-        raise ConfigError("arena serve", [f"--log-format {log_format}: expected console or json"])
-    if soft_disk_gb < hard_disk_gb:
-        least = f"smaller than --hard-disk-gb {hard_disk_gb:g}; expected at least that much"
-        raise ConfigError("arena serve", [f"--soft-disk-gb {soft_disk_gb:g}: {least}"])
+    _check(log_format, soft_disk_gb, hard_disk_gb)
     settings = {
         "data": str(folder),
         "host": host,
         "port": port,
         "allowed_hosts": allowed_host or [],
         "allowed_games": allow_games or [],
+        "read_only": read_only,
         "max_running": max_running,
         "log_format": log_format,
         "max_plays": max_plays,
@@ -115,6 +123,15 @@ def serve(
     hand_on_stdout()
     # -P: a folder `api/` of the user must not be run instead of our own program.
     os.execv(sys.executable, [sys.executable, "-P", "-m", program, json.dumps(settings)])  # noqa: S606
+
+
+def _check(log_format: str, soft_disk_gb: float, hard_disk_gb: float) -> None:
+    """Raises: ConfigError for options that contradict themselves."""
+    if log_format not in ("console", "json"):
+        raise ConfigError("arena serve", [f"--log-format {log_format}: expected console or json"])
+    if soft_disk_gb < hard_disk_gb:
+        least = f"smaller than --hard-disk-gb {hard_disk_gb:g}; expected at least that much"
+        raise ConfigError("arena serve", [f"--soft-disk-gb {soft_disk_gb:g}: {least}"])
 
 
 def open_page(

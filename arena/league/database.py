@@ -7,6 +7,7 @@ before it is acknowledged, so a power failure loses no more than a killed proces
 """
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,13 +31,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from arena.data.lock import check_locks
-from arena.league.identity import (
-    Place,
-    agree,
-    folder_identity,
-    identity_file,
-    stored_identity,
-)
+from arena.league.identity import Place, agree, folder_identity, stored_identity
+from arena.league.league_file import LeagueError, make_file, without_writing
 from arena.league.migrate import ensure_schema, refuse_other_schema
 from arena.league.pair_totals import PairTotals
 from pbt.errors import PbtError
@@ -44,10 +40,6 @@ from pbt.errors import PbtError
 BUSY_TIMEOUT_MS = 15_000
 KEPT_CONNECTIONS = 4
 MOST_WORDS = 300
-
-
-class LeagueError(PbtError):
-    """The league cannot be used now: it is damaged, locked, full, or not there any more."""
 
 
 class NoLeagueError(PbtError):
@@ -180,8 +172,8 @@ class League:
             check_locks(self.path.parent)
             cause = error.orig if isinstance(error, DBAPIError) else error
             hint = (
-                f"; SQLite writes to the folder {self.path.parent} even when it only reads: "
-                "expected a folder you may write to; copy the league to one"
+                f"; its folder {self.path.parent} cannot be written to: copy the data directory to "
+                "one that can, and name that with --data"
             ) * ("readonly" in str(cause))
             told = str(cause)[:MOST_WORDS]
             raise LeagueError(f"league {self.path}: {told}{hint}") from error
@@ -260,7 +252,7 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
             "data directory with --data"
         )
     if not read_only:
-        _make_file(path)
+        make_file(path)
     league = League(path, _engine(path, read_only), read_only=read_only)
     try:
         with league._named_errors():
@@ -276,29 +268,6 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
     return league
 
 
-def _make_file(path: Path) -> None:
-    """Makes an empty league file where none was. SQLite is told to make none.
-
-    Raises: LeagueError where there was one before, NoLocksError where the file system keeps no
-    locks, PbtError when the folder cannot be made.
-    """
-    if path.exists():
-        return check_locks(path.parent)
-    if (identity := folder_identity(path.parent)) is not None:
-        raise LeagueError(
-            f"league {path}: it is gone, but its folder has the identity {identity:08x} of one "
-            f"that was there; put it back, or remove {identity_file(path.parent)} to begin anew"
-        )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        check_locks(path.parent)
-        path.touch()
-    except OSError as error:
-        raise PbtError(
-            f"league {path}: it cannot be made: {error}; name another data directory with --data"
-        ) from error
-
-
 def upgrade_league(path: Path) -> None:
     """Upgrades an existing league to this program's schema. Raises: PbtError.
 
@@ -310,6 +279,8 @@ def upgrade_league(path: Path) -> None:
 
 def _engine(path: Path, read_only: bool) -> Engine:
     uri = path.absolute().as_uri() + ("?mode=ro" if read_only else "?mode=rw")
+    if read_only and not os.access(path.parent, os.W_OK):
+        uri += without_writing(path)
 
     def connect() -> sqlite3.Connection:
         # With isolation_level None, the driver begins no transaction by itself; this module begins

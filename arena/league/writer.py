@@ -18,8 +18,9 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from arena.league.chain import chain_head
 from arena.league.compaction import Folding
-from arena.league.database import League, LeagueError, immediate
+from arena.league.database import League, immediate
 from arena.league.entries import Entry, Told, entry
+from arena.league.league_file import LeagueError
 from arena.league.matches import Match
 from arena.league.populations import Incarnation
 from arena.league.store import RowStore

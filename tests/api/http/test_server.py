@@ -1,6 +1,7 @@
 """The server: which process has the port, and an end that does not wait for readers."""
 
 import os
+import shutil
 import socket
 import threading
 import time
@@ -13,7 +14,7 @@ import uvicorn
 from api.http.server import Server, listen
 from pbt.errors import PbtError
 from tests.api.live import live
-from tests.api.service import Service
+from tests.api.service import Service, serving
 
 
 def test_a_port_that_is_taken_names_its_holder() -> None:
@@ -70,3 +71,48 @@ def test_an_open_download_and_open_streams_do_not_hold_up_the_end(
         thread.join()
         listening.close()
     assert "Traceback" not in caplog.text and "exceeded" not in caplog.text
+
+
+def test_large_answers_are_compressed_for_those_that_take_it(tmp_path: Path) -> None:
+    with live(tmp_path) as (url, service):
+        headers = {"authorization": f"Bearer {service.token('viewer')}"}
+        packed, plain = (
+            httpx2.get(f"{url}/openapi.json", headers={**headers, "accept-encoding": encoding})
+            for encoding in ("gzip", "identity")
+        )
+        assert packed.headers["content-encoding"] == "gzip"
+        assert int(packed.headers["content-length"]) < len(plain.content) / 4
+        assert "content-encoding" not in plain.headers and packed.json() == plain.json()
+        small = httpx2.get(f"{url}/readyz", headers={"accept-encoding": "gzip"})
+        assert "content-encoding" not in small.headers
+        with httpx2.stream("GET", f"{url}/v1/events", headers=headers) as stream:
+            assert "content-encoding" not in stream.headers
+
+
+def test_a_service_that_only_reads_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path / "data") as service:
+        service.create("one")
+    shutil.rmtree(tmp_path / "data/service")
+    before = content(tmp_path / "data")
+    monkeypatch.setenv("ARENA_TOKEN", "a token that is long enough")
+    with serving(tmp_path / "data", read_only=True) as service:
+        headers = {"authorization": "Bearer a token that is long enough"}
+        for path in ("/readyz", "/v1/populations/one", "/v1/system", "/v1/matches", "/metrics"):
+            assert service.client.get(path, headers=headers).status_code == 200, path
+        for path in ("/v1/populations/one/start", "/v1/populations", "/v1/plays"):
+            refused = service.client.post(path, headers=headers, json={})
+            assert (refused.status_code, "only reads" in refused.text) == (403, True)
+        code = service.client.post("/v1/session/codes", headers=headers).json()["code"]
+        assert service.client.post("/v1/session", json={"code": code}).status_code == 204
+    assert content(tmp_path / "data") == before
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Of every file but SQLite's own, which come and go with its readers."""
+    return {
+        str(path): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix not in (".db-wal", ".db-shm")
+    }

@@ -1,14 +1,18 @@
 """A data directory that is moved away, put back, copied, or taken for another one."""
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from arena.data.paths import league_path
-from arena.league.database import League, LeagueError, open_league
+from arena.league.database import League, open_league
 from arena.league.identity import folder_identity
+from arena.league.league_file import LeagueError
 from arena.league.populations import NewPopulation, insert_population
 from arena.league.summaries import list_populations
 from pbt.errors import PbtError
@@ -111,3 +115,43 @@ def test_another_league_in_its_place_is_not_taken_for_it(league: League, data: P
         add(league, "second")
     with open_league(other.path) as other:
         assert names(other) == []
+
+
+READ = """
+import sys
+from pathlib import Path
+from arena.league.database import open_league
+from arena.league.summaries import list_populations
+try:
+    with open_league(Path(sys.argv[1]), read_only=True) as league:
+        print([population.name for population in list_populations(league)])
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv, if root runs the tests")
+@pytest.mark.parametrize("log", ["none", "empty", "full"])
+def test_a_league_in_a_folder_that_cannot_be_written_to_is_read(
+    data: Path, tmp_path: Path, log: str
+) -> None:
+    """Without a write-ahead log, as a finished training leaves it; never without its rows."""
+    with open_league(league_path(data)) as league:
+        add(league, "first")
+    copy = shutil.copytree(data, tmp_path / "copy")
+    if log == "full":
+        with open_league(league_path(data)) as league:
+            add(league, "second")
+            shutil.copytree(data, copy, dirs_exist_ok=True)
+            (copy / "league.db-shm").unlink()
+    elif log == "empty":
+        (copy / "league.db-wal").touch()
+    copy.chmod(0o555)
+    words = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
+    command = [*words, sys.executable, "-c", READ, str(copy / "league.db")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    if log == "full":
+        assert "its newest rows stand in league.db-wal" in done.stdout
+    else:
+        assert done.stdout == "['first']\n"
+    assert not (copy / "league.db-shm").exists()

@@ -1,0 +1,51 @@
+"""The file of a league before it is opened: made where none was, or in a read-only folder."""
+
+from pathlib import Path
+
+from arena.data.lock import check_locks
+from arena.league.identity import folder_identity, identity_file
+from pbt.errors import PbtError
+
+
+class LeagueError(PbtError):
+    """The league cannot be used now: it is damaged, locked, full, or not there any more."""
+
+
+def make_file(path: Path) -> None:
+    """Makes an empty league file where none was. SQLite is told to make none.
+
+    Raises: LeagueError where there was one before, NoLocksError where the file system keeps no
+    locks, PbtError when the folder cannot be made.
+    """
+    if path.exists():
+        return check_locks(path.parent)
+    if (identity := folder_identity(path.parent)) is not None:
+        raise LeagueError(
+            f"league {path}: it is gone, but its folder has the identity {identity:08x} of one "
+            f"that was there; put it back, or remove {identity_file(path.parent)} to begin anew"
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        check_locks(path.parent)
+        path.touch()
+    except OSError as error:
+        raise PbtError(
+            f"league {path}: it cannot be made: {error}; name another data directory with --data"
+        ) from error
+
+
+def without_writing(path: Path) -> str:
+    """How SQLite reads a league in a folder that nothing may be written to: without a lock.
+
+    Nothing changes there, unless another account writes, which then has its files beside it.
+    Raises: PbtError when rows stand in a write-ahead log that cannot be read so.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return "&immutable=1"
+    if path.with_name(f"{path.name}-shm").exists():
+        return ""
+    raise LeagueError(
+        f"league {path}: its newest rows stand in {log.name}, and its folder cannot be written to; "
+        "copy both to a folder of your own and name that with --data"
+    )
