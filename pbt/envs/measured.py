@@ -66,11 +66,8 @@ def own_files(name: str) -> Iterator[Path]:
     top = path.parent
     while (top / "__init__.py").is_file():
         top = top.parent
-    loaded = {
-        Path(module.__file__).resolve()
-        for module in list(sys.modules.values())
-        if getattr(module, "__file__", None)
-    }
+    named = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    loaded = {Path(file).resolve() for file in named if file}
     installed = Path(sys.prefix)
     beside = {file for file in loaded if top in file.parents and installed not in file.parents}
     yield from sorted({path, *beside})

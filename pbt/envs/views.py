@@ -186,10 +186,12 @@ def _space_with(
 
 def _paths(space: gymnasium.Space[Any], path: Path = ()) -> Iterator[Path]:
     """Where every leaf stands, in order; also leaves that no network takes."""
-    if isinstance(space, spaces.Dict | spaces.Tuple):
-        listed = isinstance(space, spaces.Tuple)
-        for key, part in enumerate(space.spaces) if listed else space.spaces.items():
-            yield from _paths(part, (*path, key))
+    if isinstance(space, spaces.Dict):
+        for name, part in space.spaces.items():
+            yield from _paths(part, (*path, name))
+    elif isinstance(space, spaces.Tuple):
+        for at, part in enumerate(space.spaces):
+            yield from _paths(part, (*path, at))
     else:
         yield path
 

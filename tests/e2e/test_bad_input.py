@@ -137,7 +137,7 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "no such game file": (
         '[env]\nname = "./missing.py:make"\n',
-        (("missing.py; expected a Python file; paths are relative to"),),
+        (("missing.py; expected a Python file; a path in a config begins in"),),
     ),
     "no such function": (
         '[env]\nname = "./mine.py:maek"\n',

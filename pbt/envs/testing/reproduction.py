@@ -56,10 +56,9 @@ def read_reproduction(path: Path) -> Reproduction:
         if table.pop("format") != FORMAT:
             raise ValueError("another format")
         actions = [tuple(int(number) for number in action) for action in table.pop("actions")]
-        game = Reproduction(actions=actions, **table)
-        if not (isinstance(game.env, str) and isinstance(game.seed, int)):
+        if not (isinstance(table["env"], str) and isinstance(table["seed"], int)):
             raise ValueError("no name or no seed")
-        return game
+        return Reproduction(actions=actions, **table)
     except OSError as error:
         raise EnvError(f"{path}: cannot be read ({error.strerror})") from error
     except (AttributeError, KeyError, TypeError, ValueError) as error:
