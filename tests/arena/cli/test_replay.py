@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -144,9 +145,13 @@ def test_other_games_are_lines(data: Path, capsys: Output) -> None:
 def altered(data: Path, tmp_path: Path, change: str) -> Path:
     folder = tmp_path / "altered"
     folder.mkdir()
-    with sqlite3.connect(league_path(data)) as source, sqlite3.connect(league_path(folder)) as copy:
+    with (
+        closing(sqlite3.connect(league_path(data))) as source,
+        closing(sqlite3.connect(league_path(folder))) as copy,
+    ):
         source.backup(copy)
         copy.execute(f"UPDATE {change}")
+        copy.commit()
     return folder
 
 
