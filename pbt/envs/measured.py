@@ -67,9 +67,14 @@ def own_files(name: str) -> Iterator[Path]:
     while (top / "__init__.py").is_file():
         top = top.parent
     named = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    loaded = {Path(file).resolve() for file in named if file}
+    # Some modules of libraries give a name that is no file's, such as "_classes.py".
+    loaded = {Path(file).resolve() for file in named if file and Path(file).is_absolute()}
     installed = Path(sys.prefix)
-    beside = {file for file in loaded if top in file.parents and installed not in file.parents}
+    beside = {
+        file
+        for file in loaded
+        if top in file.parents and installed not in file.parents and file.is_file()
+    }
     yield from sorted({path, *beside})
 
 

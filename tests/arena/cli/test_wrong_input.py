@@ -118,6 +118,7 @@ def test_in_a_league(line: str, data: Path, capsys: Output) -> None:
         "league.db-wal",
         "league.db-shm",
         "league.db.upgrade-lock",
+        "identity",
         "matches.lock",
     }
 
