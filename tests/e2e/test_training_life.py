@@ -354,7 +354,7 @@ def test_edits_that_change_shapes_are_refused_and_others_are_logged(tmp_path: Pa
             "--set",
             "stop_at_frames=1200",
             "--set",
-            "learning.learning_rate=0.0005",
+            "learning.learning_rate=0.0007",
         )
     )
     assert code == 0, errors
