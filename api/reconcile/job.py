@@ -16,8 +16,9 @@ import structlog
 
 from api.http.settings import Settings
 from api.reconcile.rules import End, Ruling, Seen, Wanted, backoff_s
-from api.reconcile.trainer_process import Trainer, alive
+from api.reconcile.trainer_process import LONGEST_LOOK_S, Trainer, alive
 from pbt.errors import PbtError
+from pbt.processes.watched_time import WatchedTime
 
 REASON_LINES = 100
 
@@ -38,7 +39,7 @@ class Job(ABC, Generic[Row]):
         self.name, self.output = name, output
         self.process: Trainer | None = None
         self._settings = settings
-        self._asked: float | None = None
+        self._asked: WatchedTime | None = None
         self._ends = 0
         self._retry_at = 0.0
         self._reached = 0
@@ -95,7 +96,7 @@ class Job(ABC, Generic[Row]):
             running=self.running,
             ready=self.running and self.ready(row),
             outside=None if self.running else self.outside(row),
-            asked_s=None if self._asked is None else now - self._asked,
+            asked_s=None if self._asked is None else self._asked.look(),
             grace_s=self._settings.stop_grace_s,
             wait_s=max(0.0, self._retry_at - now),
             ends=self._ends,
@@ -108,7 +109,7 @@ class Job(ABC, Generic[Row]):
             case "start":
                 self._start(row)
             case "stop" if self.process is not None:
-                self._asked = time.monotonic()
+                self._asked = WatchedTime(LONGEST_LOOK_S)
                 self.process.stop()
             case "stop" if seen.outside is not None:
                 self.ask_outside(seen.outside)

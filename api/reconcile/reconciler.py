@@ -27,6 +27,7 @@ from arena.league.operations import open_operations
 from arena.league.service_events import copy_training_events, forget_old_events
 from arena.league.supervised import list_supervised
 from pbt.errors import PbtError
+from pbt.processes.watched_time import WatchedTime
 
 MEASURE_EVERY_S = 1.0
 FORGET_EVERY_S = 600.0
@@ -90,10 +91,10 @@ class Supervisor:
         processes = self._processes
         for process in processes:
             process.stop()
-        deadline = time.monotonic() + END_TIMEOUT_S
+        watched = WatchedTime()
         while (
             any(process.exit_code() is None for process in processes)
-            and time.monotonic() < deadline
+            and watched.look() < END_TIMEOUT_S
         ):
             time.sleep(0.05)
         for process in processes:

@@ -3,15 +3,14 @@
 The league keeps the identity of each of them.
 """
 
-import time
-
 import structlog
 
-from api.reconcile.trainer_process import alive
+from api.reconcile.trainer_process import LONGEST_LOOK_S, alive
 from arena.league.database import League
 from arena.league.match_requests import open_match_requests
 from arena.league.supervised import list_supervised
 from pbt.processes.child_process import kill_group
+from pbt.processes.watched_time import WatchedTime
 
 STRAY_TIMEOUT_S = 20.0
 """Within this time they save and end by themselves, unless they are stopped or stuck."""
@@ -26,7 +25,7 @@ class Strays:
         recorded = [(row.name, row.trainer) for row in list_supervised(league)]
         recorded += [(f"evaluation {row.id}", row.process) for row in open_match_requests(league)]
         self._left = [(of, identity) for of, identity in recorded if identity is not None]
-        self._deadline = time.monotonic() + STRAY_TIMEOUT_S
+        self._waited = WatchedTime(LONGEST_LOOK_S)
 
     def end(self) -> None:
         """Kill those that still live after their time.
@@ -34,7 +33,7 @@ class Strays:
         Nothing is written to the league for that: a process that was stopped in the middle of a
         commit keeps the league's write lock, and every writer would wait for it.
         """
-        if not self._left or time.monotonic() < self._deadline:
+        if not self._left or self._waited.look() < STRAY_TIMEOUT_S:
             return
         for of, identity in self._left:
             if (pid := alive(identity)) is not None:

@@ -12,6 +12,8 @@ LOG_NAME = "service.log"
 LOG_KEEP_BYTES = 1 << 20
 TAIL_BYTES = 1 << 16
 CGROUP_EVENTS = Path("/sys/fs/cgroup/memory.events")
+LONGEST_LOOK_S = 2.0
+"""After a longer gap between two looks the service was stopped; its processes may have been too."""
 
 
 class Trainer:

@@ -122,7 +122,8 @@ def serve(
     program = "api.http.make_tokens" if make_tokens else "api"
     hand_on_stdout()
     # -P: a folder `api/` of the user must not be run instead of our own program.
-    os.execv(sys.executable, [sys.executable, "-P", "-m", program, json.dumps(settings)])  # noqa: S606
+    command = [sys.executable, "-P", "-m", program, json.dumps(settings)]
+    os.execv(command[0], command)  # noqa: S606  the command is our own
 
 
 def _check(log_format: str, soft_disk_gb: float, hard_disk_gb: float) -> None:

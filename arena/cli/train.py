@@ -3,11 +3,11 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,10 @@ from arena.cli.output import DataOption, JsonOption, NameArgument, SetOption, pr
 from arena.data.paths import check_population_name, data_dir, data_text, population_paths
 from pbt.errors import ConfigError, PbtError, PlayerError
 from pbt.processes.watched_time import WatchedTime
+
+if TYPE_CHECKING:  # they load pydantic and torch, for which --help does not wait
+    from arena.training.result import Result
+    from pbt.config.schema import RunConfig
 
 STOP_TIMEOUT_S = 120.0
 INTERRUPTED = 130
@@ -97,8 +101,7 @@ def told_when_cut_off(name: str, folder: Path) -> Iterator[None]:
         raise
 
 
-# No return type: RunConfig would import pydantic for --help.
-def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]
+def load_named(config: str, name: str | None, overrides: Sequence[str]) -> "tuple[RunConfig, str]":
     """The configuration and the population's name: `name`, else the config file's."""
     from pbt.config.load import find_config, read_config
     from pbt.envs.names import absolute_name
@@ -121,8 +124,7 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
     return loaded.model_copy(update={"env": env}), chosen
 
 
-# No type for the result: arena.training.train would import torch for --help.
-def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no-untyped-def]
+def report(result: "Result", as_json: bool, data: Path | None) -> None:
     """Print what a training did, for people or for programs. data: as the user named it."""
     from arena.cli.display import clock, short
     from arena.cli.next_steps import next_steps
@@ -149,8 +151,8 @@ def report(result, as_json: bool, data: Path | None) -> None:  # type: ignore[no
         say(f"stopped and saved. Go on with: arena train --resume {result.name}{where}")
 
 
-def _result_json(result: Any) -> dict[str, Any]:
-    """What a training did, as plain values. result: an `arena.training.train.Result`."""
+def _result_json(result: "Result") -> dict[str, Any]:
+    """What a training did, as plain values."""
     from arena.data.telemetry import stage_seconds
 
     progress = result.progress

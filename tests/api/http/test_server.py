@@ -45,7 +45,8 @@ def test_an_open_download_and_open_streams_do_not_hold_up_the_end(
         from starlette.responses import FileResponse
 
         if scope["type"] == "http" and scope["path"] == "/large":  # type: ignore[index]
-            await FileResponse(service.data / "large")(scope, receive, send)  # type: ignore[arg-type]
+            answer = FileResponse(service.data / "large")
+            await answer(scope, receive, send)  # type: ignore[arg-type]
         elif scope["type"] == "http":  # type: ignore[index]
             await service.app(scope, receive, send)  # type: ignore[arg-type]
 

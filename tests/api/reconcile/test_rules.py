@@ -22,6 +22,7 @@ from api.reconcile.rules import (
     outcome,
     why_it_ended,
 )
+from api.routes.bodies import State
 from arena.data.paths import PopulationPaths
 from arena.league.operations import Kind
 from arena.league.supervised import Desired
@@ -32,20 +33,7 @@ from pbt.snapshots import FileSnapshotStore
 
 REST, ROOM = Seen(grace_s=10), Room()
 RUNNING = replace(REST, running=True, ready=True)
-STATES = (
-    "created",
-    "queued",
-    "starting",
-    "running",
-    "recovering",
-    "stopping",
-    "stopped",
-    "paused",
-    "finished",
-    "failed",
-    "deleting",
-    "interrupted",
-)
+STATES = get_args(State)
 
 
 def every() -> list[tuple[Wanted, Seen, Room]]:

@@ -109,7 +109,8 @@ def outcome(
         side: Contestant(side.upper(), f"{side}.toml", one, ())
         for side, one in zip("ab", configs, strict=True)
     }
-    comparison = Comparison("x", contestants, len(values), 500, 400, Path("data"))  # type: ignore[arg-type]
+    seeds, data = len(values), Path("data")
+    comparison = Comparison("x", contestants, seeds, 500, 400, data)  # type: ignore[arg-type]
     found = np.array(values)
     total = seed_score(found, 400) if objective == "win" else seed_lead(found, 0 * found)
     rows = tuple(map(tuple, values))

@@ -183,8 +183,9 @@ def test_doom_is_seen_in_grey_and_stacked() -> None:
 
 def test_an_image_of_another_shape_than_its_space_is_an_error() -> None:
     viewed = made("gym", **{"env.stack": 2})
+    seen = {"image": np.zeros((40, 60), np.uint8), "step": 0}
     with pytest.raises(Exception, match=r"leaf image: found an image of shape \(40, 60\)"):
-        viewed.seat_view(0).see({"image": np.zeros((40, 60), np.uint8), "step": 0})  # type: ignore[attr-defined]
+        viewed.seat_view(0).see(seen)  # type: ignore[attr-defined]
 
 
 def test_the_keys_are_a_part_of_the_games_options_and_come_back() -> None:

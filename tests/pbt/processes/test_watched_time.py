@@ -36,6 +36,16 @@ def test_a_long_gap_counts_as_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
     assert watched.slice_s(0.2) == 0.0
 
 
+def test_a_watcher_that_looks_less_often_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    watched = WatchedTime(2.0)
+    monkeypatch.setattr(time, "monotonic", lambda: now_s + 1.5)
+    assert watched.look() == pytest.approx(1.5)
+    monkeypatch.setattr(time, "monotonic", lambda: now_s + 100.0)
+    assert watched.look() == pytest.approx(3.5)
+
+
 def test_a_process_that_was_stopped_watches_on_for_its_whole_limit() -> None:
     command = [sys.executable, "-c", WATCHER]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
