@@ -42,11 +42,13 @@ def repository() -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No test writes into a person's arena-data."""
+    """No test writes into a person's arena-data, caches or configurations."""
     monkeypatch.setenv("ARENA_DATA", str(tmp_path / "arena-data"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configs"))
-    # What was measured of a game before must not hide what a test measures.
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    # Beside the test's folder, in which some tests count what they find. What was measured of a
+    # game before must not hide what a test measures.
+    person = tmp_path.with_name(f"{tmp_path.name}-person")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(person / "configs"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(person / "caches"))
 
 
 def _skips_fail() -> bool:
