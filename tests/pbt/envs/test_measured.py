@@ -1,5 +1,6 @@
 """What was measured of a file's game is known at the next start, until the file changes."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_it_is_measured_once_for_each_content(
     assert [found(), found()] == [3, 3]
     (tmp_path / "beside.py").write_text(BESIDE + "# other\n")
     assert found() == 4
-    for kept in (tmp_path / "caches").rglob("*.json"):
+    for kept in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.json"):
         kept.write_text("{")
     assert found() == 5
     assert registry.spec(name, allow_files=True, measured=(False, True)).chance
