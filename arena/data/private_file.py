@@ -45,7 +45,7 @@ def write_private(path: Path, text: str) -> None:
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            _give_to_owner(descriptor, path.parent)
+            give_to_owner(part)
             file.write(text)
             file.flush()
             os.fsync(descriptor)
@@ -81,7 +81,7 @@ def make_secret(path: Path) -> None:
     except FileExistsError:
         return
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        _give_to_owner(descriptor, path.parent)
+        give_to_owner(path)
         file.write(new_secret() + "\n")
 
 
@@ -95,8 +95,8 @@ def _without_waiting(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NONBLOCK)
 
 
-def _give_to_owner(descriptor: int, folder: Path) -> None:
-    """Let the folder's owner read what the superuser makes there: the service runs as that one."""
+def give_to_owner(path: Path) -> None:
+    """Let the owner of its folder use what the superuser made there: the service runs as that."""
     if os.geteuid() == 0:
-        place = folder.stat()
-        os.fchown(descriptor, place.st_uid, place.st_gid)
+        place = path.parent.stat()
+        os.chown(path, place.st_uid, place.st_gid, follow_symlinks=False)

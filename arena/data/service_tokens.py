@@ -16,7 +16,13 @@ import msgspec
 
 from arena.data.lock import PopulationLock, holder
 from arena.data.paths import POPULATION_NAME
-from arena.data.private_file import new_secret, read_private, read_secret, write_private
+from arena.data.private_file import (
+    give_to_owner,
+    new_secret,
+    read_private,
+    read_secret,
+    write_private,
+)
 from pbt.errors import ConfigError, HeldError, PbtError
 
 TokenLevel = Literal["viewer", "admin"]
@@ -151,6 +157,7 @@ def _changing(folder: Path) -> Iterator[None]:
                     "s; end it and try again"
                 ) from None
     try:
+        give_to_owner(folder / "tokens.lock")
         yield
     finally:
         lock.__exit__()

@@ -108,6 +108,17 @@ def test_what_lies_behind_a_link_is_not_written(tmp_path: Path) -> None:
     assert [token.name for token in named_tokens(folder)] == ["ci"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser makes files for others")
+def test_what_the_superuser_makes_belongs_to_the_account_of_the_service(tmp_path: Path) -> None:
+    os.chown(tmp_path, 12345, 12345)
+    create_token(tmp_path, "ci", "viewer", None)
+    make_secret(tmp_path / "admin.token")
+    revoke_token(tmp_path, "admin")
+    assert {(path.name, path.stat().st_uid) for path in tmp_path.iterdir()} == {
+        (name, 12345) for name in (NAMED_TOKENS, "tokens.lock", "admin.token")
+    }
+
+
 WRONG = [
     "",
     "[]",
