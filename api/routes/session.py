@@ -75,7 +75,7 @@ def log_in(here: Here, request: Request, body: CodeBody) -> Response:
         here.tokens.cookie,
         cookie,
         max_age=int(SESSION_VALID_S),
-        path="/",
+        path=_cookie_path(request),
         httponly=True,
         samesite="strict",
         # Behind a TLS proxy of this machine, which says so in X-Forwarded-Proto.
@@ -92,7 +92,7 @@ def log_out(here: Here, request: Request) -> Response:
         if name in request.cookies:
             here.tokens.end_session(request.cookies[name], request.state.caller)
     for name in (here.tokens.cookie, COOKIE):
-        answer.delete_cookie(name, path="/", httponly=True, samesite="strict")
+        answer.delete_cookie(name, path=_cookie_path(request), httponly=True, samesite="strict")
     return answer
 
 
@@ -102,3 +102,8 @@ def new_code(here: Here, body: WantedCode | None = None) -> NewCode:
     return NewCode(
         code=here.tokens.new_code("admin" if body is None else body.level), valid_s=CODE_VALID_S
     )
+
+
+def _cookie_path(request: Request) -> str:
+    """Where browsers send the cookie: to this service alone, where its site has others."""
+    return str(request.scope.get("root_path", "")) or "/"

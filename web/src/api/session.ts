@@ -1,6 +1,9 @@
 /** The session says what the service allows this browser: nothing, to look, or to change. */
 import { signal } from "@preact/signals";
 import type { components } from "../../generated/schema";
+import { ROOT } from "../root";
+
+const SESSION = `${ROOT}/v1/session`;
 
 export type Level = components["schemas"]["SessionBody"]["level"];
 
@@ -20,7 +23,7 @@ export async function logIn(): Promise<void> {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code) {
     history.replaceState(null, "", location.pathname + location.search);
-    const answer = await fetch("/v1/session", {
+    const answer = await fetch(SESSION, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ code }),
@@ -36,7 +39,7 @@ export async function logIn(): Promise<void> {
 
 /** Asks the service for the level, once a second until it answers. */
 export async function ask(): Promise<void> {
-  const asked = fetch("/v1/session", { cache: "no-store" });
+  const asked = fetch(SESSION, { cache: "no-store" });
   type Body = components["schemas"]["SessionBody"];
   const body = await asked
     .then((answer) => (answer.ok ? (answer.json() as Promise<Body>) : null))
@@ -47,7 +50,7 @@ export async function ask(): Promise<void> {
 
 /** Ends the session. */
 export async function logOut(): Promise<void> {
-  const answer = await fetch("/v1/session", { method: "DELETE" }).catch(() => null);
+  const answer = await fetch(SESSION, { method: "DELETE" }).catch(() => null);
   // Without an answer the cookie is still there.
   if (answer) session.value = "none";
 }
