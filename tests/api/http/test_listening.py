@@ -1,4 +1,4 @@
-"""Unix sockets and IPv6: which process has them, who may connect, and what is left at the end."""
+"""Unix sockets and IPv6: which process has them, which may connect, and what is left at the end."""
 
 import os
 import signal
