@@ -6,6 +6,7 @@ SETTINGS is JSON; `arena serve` writes it.
 import gc
 import json
 import os
+import socket
 import sys
 import time
 from contextlib import ExitStack
@@ -15,9 +16,10 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from api.app import create_app
+from api.http.listening import in_url, listening_on
 from api.http.observability import log_to_stderr
 from api.http.protocol import Protocol
-from api.http.server import Server, ignore_signals, listen
+from api.http.server import Server, ignore_signals
 from api.http.settings import Settings
 from arena.data.lock import PopulationLock, holder
 from arena.data.service_state import (
@@ -32,6 +34,8 @@ from pbt import __version__
 from pbt.envs.registry import ALLOWED_VARIABLE
 from pbt.errors import HeldError, PbtError
 
+LOOPBACK = "127.0.0.1,::1,::ffff:127.0.0.1"
+"""Addresses of this machine, whose X-Forwarded-Proto and X-Forwarded-For are taken."""
 CANCEL_S = 3
 """Seconds until an answer that does not notice the end of its connection is cancelled."""
 
@@ -48,29 +52,37 @@ def serve(settings: Settings) -> None:
     with ExitStack() as stack:
         if not settings.read_only:
             _hold(stack, settings)
-        listening = stack.enter_context(listen(settings.host, settings.port))
+        listening = stack.enter_context(listening_on(settings))
         app = create_app(settings)
-        url = _url(settings.host, listening.getsockname()[1])
-        config = uvicorn.Config(
-            app,
-            http=Protocol,
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=CANCEL_S,
-        )
-        server = Server(config, app.state.context.closing)
+        url = url_of(settings, listening)
+        server = Server(uvicorn_config(app, settings), app.state.context.closing)
         if not settings.read_only:
             _tell(stack, app, settings, url)
         # uvicorn skips the shutdown of the application when it is told to hurry.
         stack.callback(app.state.context.supervisor.close)
-        print(f"pbt-arena {__version__} serves {settings.data}\n  {_login(app, url)}", flush=True)
+        told = _login(app, url) if settings.unix_socket is None else _login_by_proxy(app, settings)
+        print(f"pbt-arena {__version__} serves {settings.data}\n  {told}", flush=True)
         ignore_signals()
         # The objects made so far stay for good. To search them for garbage would take a tenth of a
         # second, while a request waits for its answer.
         gc.freeze()
         server.run(sockets=[listening])
+
+
+def uvicorn_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """How uvicorn serves the application. `$FORWARDED_ALLOW_IPS` names other proxies to trust."""
+    # Only those who may open a Unix socket call through it, and they have no address.
+    near = LOOPBACK if settings.unix_socket is None else "*"
+    return uvicorn.Config(
+        app,
+        http=Protocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=CANCEL_S,
+        forwarded_allow_ips=os.environ.get("FORWARDED_ALLOW_IPS", near),
+    )
 
 
 def _hold(stack: ExitStack, settings: Settings) -> None:
@@ -90,7 +102,8 @@ def _tell(stack: ExitStack, app: FastAPI, settings: Settings, url: str) -> None:
     identity = app.state.context.league.identity
     if copy := stack.enter_context(serving_identity(identity, settings.data)):
         print(f"warning: {copy}", file=sys.stderr, flush=True)
-    write_state(settings.data, ServiceState(os.getpid(), url, time.time(), __version__))
+    unix = None if settings.unix_socket is None else str(settings.unix_socket.absolute())
+    write_state(settings.data, ServiceState(os.getpid(), url, time.time(), __version__, unix))
     stack.callback(remove_state, settings.data)
 
 
@@ -103,11 +116,22 @@ def _login(app: FastAPI, url: str) -> str:
     return f"{url}/#code={code}\n  (logs a browser in, once, within 10 minutes)"
 
 
-def _url(host: str, port: int) -> str:
+def _login_by_proxy(app: FastAPI, settings: Settings) -> str:
+    """Where a service on a Unix socket is, and how a browser logs in through its proxy."""
+    where = f"unix:{settings.unix_socket}"
+    if not sys.stdout.isatty():
+        return f"{where}\n  (`arena open` makes a code that logs a browser in)"
+    code = f"{settings.root_path}/#code={app.state.context.tokens.new_code('admin')}"
+    return f"{where}\n  ({code} behind the proxy's address logs a browser in, once, in 10 minutes)"
+
+
+def url_of(settings: Settings, listening: socket.socket) -> str:
     """The address of the service, as this machine reaches it."""
-    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  compared, not bound
-    named = f"[{host}]" if ":" in host else host
-    return f"http://{everywhere.get(host, named)}:{port}"
+    if settings.unix_socket is not None:
+        return f"http://localhost{settings.root_path}"
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  compared, not bound
+    host = everywhere.get(settings.host, settings.host)
+    return f"http://{in_url(host)}:{listening.getsockname()[1]}{settings.root_path}"
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ from api.http.dashboard import add_dashboard
 from api.http.guard import Guard
 from api.http.observability import Observed
 from api.http.problems import Problem
+from api.http.root_path import BelowRoot
 from api.http.settings import Settings
 from api.http.tokens import Tokens
 from api.openapi import describe
@@ -69,6 +70,8 @@ def create_app(settings: Settings) -> FastAPI:
     add_dashboard(app)
     problems.install(app)
     app.add_middleware(Guard, settings=settings, tokens=tokens, observed=observed)
+    if settings.root_path:
+        app.add_middleware(BelowRoot, root=settings.root_path)
     describe(app)
     return app
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 
 from api.http.problems import Problem
 
@@ -35,7 +35,18 @@ def add_dashboard(app: FastAPI) -> None:
 def page(request: Request) -> Response:
     """The dashboard's page; without a built bundle, a page that says so and logs a browser in."""
     built = BUNDLE / "index.html"
-    return FileResponse(built if built.is_file() else STATIC / "index.html", media_type="text/html")
+    path = built if built.is_file() else STATIC / "index.html"
+    root = request.scope.get("root_path", "")
+    return HTMLResponse(below(root, path.read_text("utf-8"))) if root else FileResponse(path)
+
+
+def below(root: str, html: str) -> str:
+    """The page with its files below the root path, which `web/src/root.ts` reads.
+
+    root: of letters, digits and -._~/ alone, so it needs no escapes.
+    """
+    named = html.replace('="/', f'="{root}/')
+    return named.replace("<html ", f'<html data-root="{root}" ', 1)
 
 
 def asset(request: Request) -> Response:

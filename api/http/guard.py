@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.http.observability import Observed
 from api.http.phrases import phrase
 from api.http.problems import MEDIA_TYPE, Problem, kind_of, problem_bytes
-from api.http.settings import Settings
+from api.http.settings import Settings, plain_host
 from api.http.tokens import COOKIE, RANK, Grant, Level, Tokens
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -64,9 +64,9 @@ def required_level(method: str, path: str) -> Level:
 
 
 def host_name(host: str) -> str | None:
-    """The name in a Host header, in lower case, without port and brackets; None if invalid."""
+    """The name in a Host header, as `plain_host`, without port; None if invalid."""
     parts = _HOST.fullmatch(host)
-    return None if parts is None else parts["name"].strip("[]").lower()
+    return None if parts is None else plain_host(parts["name"])
 
 
 def origin_host(origin: str) -> str | None:
@@ -123,7 +123,8 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        answer = _Answer(send, scope["path"], request_id=uuid.uuid4().hex[:16])
+        path = scope.get("root_path", "") + scope["path"]
+        answer = _Answer(send, path, request_id=uuid.uuid4().hex[:16])
         state = scope.setdefault("state", {})
         state["request_id"], started = answer.request_id, time.perf_counter()
         try:

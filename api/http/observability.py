@@ -1,15 +1,51 @@
 """Logs that programs can read, and the metrics that Prometheus collects."""
 
+import collections
 import logging
+import platform
 import sys
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-import prometheus_client
 import structlog
-from prometheus_client import CollectorRegistry, Gauge, Histogram
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    ProcessCollector,
+)
 
 from arena.data.status import RunStatus
+from arena.league.best_rating import BestRating
+from arena.league.new_games import GameCounts
+from pbt import __version__
+
+
+class Rising:
+    """Counters of what a training counts since its population began, as Prometheus wants them.
+
+    They begin at 0 with the service, and never fall: a training that went back to a checkpoint
+    counts from there again. Else Prometheus would take the lower count for a new start and add all
+    of it.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Counter, tuple[str, ...]], float] = {}
+
+    def see(self, counter: Counter, labels: tuple[str, ...], now: float) -> None:
+        """Add what was counted since the last look; a count that is seen first adds nothing."""
+        before = self._seen.get((counter, labels), now)
+        counter.labels(*labels).inc(max(0.0, now - before))
+        self._seen[counter, labels] = now
+
+    def keep_only(self, population: str, kept: Iterable[tuple[Counter, tuple[str, ...]]]) -> None:
+        """Remove all other series of a population."""
+        there = set(kept)
+        for counter, labels in [key for key in self._seen if key[1][0] == population]:
+            if (counter, labels) not in there:
+                del self._seen[counter, labels]
+                counter.remove(*labels)
 
 
 class Observed:
@@ -18,8 +54,12 @@ class Observed:
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         self._states: set[str] = set()
-        # Population -> the gauges of its members, processes and reasons that have a value.
-        self._told: dict[str, set[tuple[Gauge, str]]] = {}
+        self._rising = Rising()
+        ProcessCollector(registry=registry)
+        build = "The version of the program"
+        Info("arena_build", build, registry=registry).info(
+            {"version": __version__, "python": platform.python_version()}
+        )
         self.requests = Histogram(
             "arena_http_request_seconds",
             "Answered requests",
@@ -27,98 +67,142 @@ class Observed:
             registry=registry,
         )
         self.streams = Gauge("arena_sse_clients", "Open event streams", registry=registry)
-        self.populations = Gauge(
-            "arena_populations", "Populations by state", ["state"], registry=registry
-        )
-        frames = "Frames of the members that it has"
-        self.frames = Gauge("arena_env_frames", frames, ["population"], registry=registry)
-        trained = "Rows trained on, since the population began"
-        self.rows = Gauge("arena_rows_trained", trained, ["population"], registry=registry)
-        unused = "Rows made for nothing, since the population began"
-        self.dropped = Gauge(
-            "arena_rows_dropped", unused, ["population", "reason"], registry=registry
-        )
-        restarts = "Restarts of each process of the running training"
-        self.worker_restarts = Gauge(
-            "arena_worker_restarts", restarts, ["population", "process"], registry=registry
-        )
-        ends = "Trainers that ended by themselves"
-        self.trainer_ends = prometheus_client.Counter(
-            "arena_trainer_ends", ends, ["reason"], registry=registry
-        )
-        age = "Age of the newest checkpoint"
-        self.checkpoint_age = Gauge(
-            "arena_checkpoint_age_seconds", age, ["population"], registry=registry
-        )
+        ready = "1 while /readyz says ok, else 0"
+        self.ready = Gauge("arena_ready", ready, registry=registry)
         log = "The league's write-ahead log"
         self.wal_bytes = Gauge("arena_db_wal_bytes", log, registry=registry)
         free = "Free space where the data lie"
         self.free_bytes = Gauge("arena_disk_free_bytes", free, registry=registry)
+        asked = "Matches asked of the service that are not over, by state"
+        self.evaluations = Gauge("arena_evaluations", asked, ["state"], registry=registry)
+        self._of_populations(registry)
         self._of_members(registry)
 
+    def _of_populations(self, registry: CollectorRegistry) -> None:
+        """Make what every population has."""
+        one = ["population"]
+        self.populations = Gauge(
+            "arena_populations", "Populations by state", ["state"], registry=registry
+        )
+        now = "1 for the state that a population is in"
+        self.state = Gauge(
+            "arena_population_state", now, ["population", "state"], registry=registry
+        )
+        age = "Age of the newest checkpoint, by the time that stands in it"
+        self.checkpoint_age = Gauge("arena_checkpoint_age_seconds", age, one, registry=registry)
+        best = "Rating of the best snapshot of each role, in the unit of the objective"
+        of_role = ["population", "role", "objective"]
+        self.best = Gauge("arena_best_rating", best, of_role, registry=registry)
+        low = "Lower end of the 95 % interval of that rating"
+        self.best_low = Gauge("arena_best_rating_low", low, of_role, registry=registry)
+        trained = "Rows that were trained on"
+        self.rows = Counter("arena_rows_trained", trained, one, registry=registry)
+        unused = "Rows that were made for nothing, by reason"
+        self.dropped = Counter(
+            "arena_rows_dropped", unused, ["population", "reason"], registry=registry
+        )
+        played = "Games of a training that count, by kind: training or evaluation"
+        self.games = Counter("arena_games", played, ["population", "kind"], registry=registry)
+        voided = "Games of a training that count for nothing, since a part failed in them"
+        self.voided = Counter("arena_games_voided", voided, one, registry=registry)
+        restarts = "Restarts of each process of a training"
+        self.worker_restarts = Counter(
+            "arena_worker_restarts", restarts, ["population", "process"], registry=registry
+        )
+        ends = "Trainers that ended by themselves"
+        self.trainer_ends = Counter("arena_trainer_ends", ends, ["reason"], registry=registry)
+
     def _of_members(self, registry: CollectorRegistry) -> None:
-        """Make the gauges that every member has."""
+        """Make what every member has."""
+        each = ["population", "member"]
+        frames = "Frames that each member trained"
+        self.frames = Counter("arena_env_frames", frames, each, registry=registry)
+        clock = "Frames of each member since it began: its clock"
+        self.clock = Gauge("arena_member_frames", clock, each, registry=registry)
         lag = "Mean lag of each member's newest update"
-        self.lag = Gauge(
-            "arena_policy_lag_versions", lag, ["population", "member"], registry=registry
-        )
-        taken = "Optimiser steps of each member, since the population began"
-        self.updates = Gauge("arena_updates", taken, ["population", "member"], registry=registry)
+        self.lag = Gauge("arena_policy_lag_versions", lag, each, registry=registry)
+        taken = "Optimiser steps of each member"
+        self.updates = Counter("arena_updates", taken, each, registry=registry)
         refused = "Steps refused because a loss or a gradient was not finite"
-        self.updates_refused = Gauge(
-            "arena_updates_refused", refused, ["population", "member"], registry=registry
-        )
+        self.updates_refused = Counter("arena_updates_refused", refused, each, registry=registry)
 
-    def count(self, states: Iterable[str]) -> None:
-        """Set the number of populations in each state. states: one for each population.
+    def count(self, states: Mapping[str, str]) -> None:
+        """Set the state of every population, and how many are in each. states: by name.
 
-        A state that no population has any more is set to 0 and not removed, so that Prometheus
+        A state that no population has any more is counted as 0 and not removed, so that Prometheus
         always finds its series.
         """
-        counts = Counter(states)
+        counts = collections.Counter(states.values())
         self._states |= counts.keys()
         for state in self._states:
             self.populations.labels(state).set(counts[state])
+        self.state.clear()
+        for population, state in states.items():
+            self.state.labels(population, state).set(1)
+
+    def waiting(self, states: Iterable[str]) -> None:
+        """Set how many matches wait and are played. states: one for each that is not over."""
+        counts = collections.Counter(states)
+        for state in ("PENDING", "RUNNING"):
+            self.evaluations.labels(state.lower()).set(counts[state])
 
     def training(self, population: str, status: RunStatus) -> None:
-        """Set the gauges of a training to its newest status; remove those that it no longer has."""
-        values: dict[tuple[Gauge, str], float] = {
-            (self.dropped, reason): count for reason, count in status.rows.dropped.items()
+        """Take a training's newest status; remove the series of what it no longer has."""
+        one = (population,)
+        counts: dict[tuple[Counter, tuple[str, ...]], float] = {
+            (self.rows, one): status.rows.trained,
+            **{
+                (self.dropped, (*one, reason)): count
+                for reason, count in status.rows.dropped.items()
+            },
+            **{
+                (self.worker_restarts, (*one, process.name)): process.restarts
+                for process in status.processes
+            },
         }
-        values |= {
-            (self.lag, member.name): member.lag
-            for member in status.members
-            if member.lag is not None
-        }
+        for gauge in (self.clock, self.lag):
+            gauge.remove_by_labels({"population": population})
         for member in status.members:
-            if member.updates or member.refused_updates:
-                values[self.updates, member.name] = member.updates
-                values[self.updates_refused, member.name] = member.refused_updates
-        values |= {
-            (self.worker_restarts, process.name): process.restarts for process in status.processes
-        }
-        for (gauge, name), value in values.items():
-            gauge.labels(population, name).set(value)
-        for gauge, name in self._told.get(population, set()) - values.keys():
-            gauge.remove(population, name)
-        self._told[population] = set(values)
-        self.frames.labels(population).set(sum(member.frames for member in status.members))
-        self.rows.labels(population).set(status.rows.trained)
+            labels = (*one, member.name)
+            counts[self.frames, labels] = member.frames
+            counts[self.updates, labels] = member.updates
+            counts[self.updates_refused, labels] = member.refused_updates
+            self.clock.labels(*labels).set(member.frames)
+            if member.lag is not None:
+                self.lag.labels(*labels).set(member.lag)
+        for (counter, labels), now in counts.items():
+            self._rising.see(counter, labels, now)
+        self._rising.keep_only(population, counts)
+
+    def played(self, population: str, games: GameCounts) -> None:
+        """Add games that a training has stored since the last look."""
+        self.games.labels(population, "training").inc(games.training)
+        self.games.labels(population, "evaluation").inc(games.evaluation)
+        self.voided.labels(population).inc(games.voided)
+
+    def rated(self, population: str, best: Iterable[BestRating]) -> None:
+        """Set the rating of the best of each role of a population."""
+        for gauge in (self.best, self.best_low):
+            gauge.remove_by_labels({"population": population})
+        for one in best:
+            labels = (population, one.role, one.objective)
+            self.best.labels(*labels).set(one.rating)
+            if one.low is not None:
+                self.best_low.labels(*labels).set(one.low)
 
     def forget(self, population: str) -> None:
-        """Remove every gauge of a population that was deleted."""
-        self._told.pop(population, None)
-        for gauge in (
-            self.frames,
-            self.rows,
-            self.dropped,
-            self.lag,
-            self.updates,
-            self.updates_refused,
-            self.worker_restarts,
+        """Remove every series of a population that was deleted."""
+        self._rising.keep_only(population, ())
+        of_population = (
+            self.state,
             self.checkpoint_age,
-        ):
-            gauge.remove_by_labels({"population": population})
+            self.best,
+            self.best_low,
+            self.clock,
+            self.lag,
+        )
+        for metric in (*of_population, self.games, self.voided):
+            metric.remove_by_labels({"population": population})
 
 
 def log_to_stderr(form: str, level: int = logging.INFO) -> None:

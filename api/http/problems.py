@@ -164,7 +164,7 @@ def install(app: FastAPI) -> None:
     """Add the handlers that turn every error of a route into a problem."""
 
     async def answer(request: Request, error: Exception) -> Response:
-        path = request.url.path
+        path = request.scope.get("root_path", "") + request.url.path
         problem = as_problem(error, path)
         if getattr(request.state, "level", None) != "admin":
             data = str(request.app.state.context.settings.data)

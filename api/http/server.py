@@ -6,10 +6,7 @@ import socket
 import threading
 from types import FrameType
 
-import psutil
 import uvicorn
-
-from pbt.errors import PbtError
 
 DRAIN_S = 0.5
 """Answers that take longer than this after a stop are cut off: downloads go on by ranges."""
@@ -41,38 +38,6 @@ class Server(uvicorn.Server):
             transport = getattr(connection, "transport", None)
             if transport is not None:
                 transport.abort()
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises: PbtError that says what to do when the port is taken."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is given, so that asyncio knows accepted sockets as TCP and turns Nagle's
-    # algorithm off; else small packets would wait for one another.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-        # A client that connects before the service is ready waits, instead of being refused.
-        listening.listen()
-    except OSError as error:
-        listening.close()
-        raise PbtError(
-            f"cannot listen on {host}:{port}: {error.strerror}{_holder(port)}; choose another port "
-            "with --port, or --port 0 for any free one"
-        ) from error
-    return listening
-
-
-def _holder(port: int) -> str:
-    """Which process listens on the port, where the system tells; else ""."""
-    try:
-        for taken in psutil.net_connections("tcp"):
-            here = getattr(taken.laddr, "port", None) == port
-            if here and taken.status == psutil.CONN_LISTEN and taken.pid is not None:
-                return f", by process {taken.pid} ({psutil.Process(taken.pid).name()})"
-    except (psutil.Error, OSError):
-        pass
-    return ""
 
 
 def ignore_signals() -> None:

@@ -7,8 +7,10 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from api.http.root_path import root_path_problem
+
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
-DEFAULT_PORT = 8642
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8642
 _PYTHON = (sys.executable, "-P", "-m")
 
 Positive = Annotated[float, Field(gt=0.0)]
@@ -20,6 +22,8 @@ class Settings(BaseModel):
     data             the data directory
     host             the address to listen on
     port             the port to listen on; 0 takes any free one
+    unix_socket      the path of a Unix socket to listen on instead; None: an address and a port
+    root_path        the path below which a proxy shows the service; "": the whole site is its own
     allowed_hosts    names by which others may call it, besides the loopback names and `host`
     tokens_set       the token files exist; needed to listen to other machines
     allowed_games    patterns of ids of Gymnasium and PettingZoo that may be trained and played
@@ -51,8 +55,10 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     data: Path
-    host: str = "127.0.0.1"
+    host: str = DEFAULT_HOST
     port: Annotated[int, Field(ge=0, le=65535)] = DEFAULT_PORT
+    unix_socket: Path | None = None
+    root_path: str = ""
     allowed_hosts: tuple[str, ...] = ()
     allowed_games: tuple[Annotated[str, Field(pattern=r"^[^\s]+$")], ...] = ()
     tokens_set: bool = False
@@ -82,6 +88,13 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _public_needs_more(self) -> Self:
         problems = public_problems(self.host, self.allowed_hosts, self.tokens_set)
+        if (problem := root_path_problem(self.root_path)) is not None:
+            problems.append(problem)
+        if self.unix_socket is not None and (self.host, self.port) != (DEFAULT_HOST, DEFAULT_PORT):
+            problems.append(
+                f"--unix-socket {self.unix_socket}: it takes the place of --host and --port; leave "
+                "those out, or this"
+            )
         if problems:
             raise ValueError("; ".join(problems))
         return self
@@ -95,7 +108,16 @@ class Settings(BaseModel):
     def hosts(self) -> frozenset[str]:
         """The names that the Host header of a request may have, in lower case, without port."""
         own = () if self.host in ("0.0.0.0", "::") else (self.host,)  # noqa: S104  compared only
-        return frozenset(name.lower() for name in (*LOOPBACK_NAMES, *own, *self.allowed_hosts))
+        return frozenset(plain_host(name) for name in (*LOOPBACK_NAMES, *own, *self.allowed_hosts))
+
+
+def plain_host(name: str) -> str:
+    """A name of a host in lower case, an address of IPv6 without brackets and in its short form."""
+    bare = name.strip("[]").lower()
+    try:
+        return ipaddress.IPv6Address(bare).compressed
+    except ValueError:
+        return bare
 
 
 def is_loopback(host: str) -> bool:

@@ -23,6 +23,7 @@ from api.reconcile.trainer_process import Trainer
 from api.reconcile.trainings import TrainingJob, TrainingRequest, checkpoint_age_s
 from arena.league.database import League
 from arena.league.match_requests import open_match_requests
+from arena.league.new_games import NewGames
 from arena.league.operations import open_operations
 from arena.league.service_events import copy_training_events, forget_old_events
 from arena.league.supervised import list_supervised
@@ -50,6 +51,7 @@ class Supervisor:
         self._trainings: dict[str, TrainingJob] = {}
         self._matches: dict[int, MatchJob] = {}
         self._strays = Strays(league)
+        self._games = NewGames(league)
         self._wake = threading.Event()
         self._deletions = Deletions(settings.data, league, self._wake.set)
         self._closing = False
@@ -138,7 +140,7 @@ class Supervisor:
         operations = open_operations(self._league)
         rows = list_supervised(self._league)
         if count:
-            self._observed.count(row.state for row in rows)
+            self._observed.count({row.name: row.state for row in rows})
         # Populations are started in the order of the requests.
         for row in sorted(rows, key=lambda row: row.desired_at):
             if row.name not in self._trainings:
@@ -162,6 +164,7 @@ class Supervisor:
 
     def _look_at_matches(self) -> None:
         rows = open_match_requests(self._league)
+        self._observed.waiting(row.state for row in rows)
         for row in rows:  # oldest first
             if row.id not in self._matches:
                 self._matches[row.id] = MatchJob(row, self._settings, self._league)
@@ -205,3 +208,5 @@ class Supervisor:
             status = job.status() if job.running else None
             if status is not None:
                 self._observed.training(name, status)
+        for name, counts in self._games.look().items():
+            self._observed.played(name, counts)

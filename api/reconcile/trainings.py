@@ -55,12 +55,25 @@ def checkpoint_folders(folder: Path) -> list[Path]:
 
 
 def checkpoint_age_s(folder: Path) -> float | None:
-    """Age of the newest checkpoint in the folder, None without one."""
-    times = []
-    for path in checkpoint_folders(folder):
+    """Age of the newest checkpoint in the folder, None without one.
+
+    The time stands in the checkpoint: a copy or a restored backup is as old as what was copied. One
+    that an earlier version wrote has the time of its folder.
+    """
+    for path in reversed(checkpoint_folders(folder)):
         with suppress(FileNotFoundError):  # the trainer removes older ones meanwhile
-            times.append(path.stat().st_mtime)
-    return max(0.0, time.time() - max(times)) if times else None
+            return max(0.0, time.time() - _written_at(path))
+    return None
+
+
+def _written_at(checkpoint: Path) -> float:
+    """When a checkpoint was written, in seconds since the epoch. Raises: FileNotFoundError."""
+    folder_s = checkpoint.stat().st_mtime
+    with suppress(OSError, ValueError, AttributeError):
+        stamp = json.loads((checkpoint / "manifest.json").read_bytes()).get("written_at")
+        if isinstance(stamp, (int, float)):
+            return float(stamp)
+    return folder_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,8 @@ def version() -> dict[str, str]:
 @router.get("/metrics", operation_id="metrics", response_class=PlainTextResponse)
 def metrics(here: Here) -> Response:
     """The metrics in Prometheus' text format."""
+    here.observed.ready.set(not unready(here))
+    here.best_ratings.measure()
     return Response(generate_latest(here.observed.registry), media_type=CONTENT_TYPE_LATEST)
 
 

@@ -91,7 +91,7 @@ def log_in(here: Here, request: Request, body: LoginBody) -> Response:
         here.tokens.cookie,
         cookie,
         max_age=int(session.until - time.time()),
-        path="/",
+        path=_cookie_path(request),
         httponly=True,
         samesite="strict",
         # Behind a TLS proxy of this machine, which says so in X-Forwarded-Proto.
@@ -108,7 +108,7 @@ def log_out(here: Here, request: Request) -> Response:
         if name in request.cookies:
             here.tokens.end_session(request.cookies[name])
     for name in (here.tokens.cookie, COOKIE):
-        answer.delete_cookie(name, path="/", httponly=True, samesite="strict")
+        answer.delete_cookie(name, path=_cookie_path(request), httponly=True, samesite="strict")
     return answer
 
 
@@ -117,3 +117,8 @@ def new_code(here: Here, request: Request, body: WantedCode | None = None) -> Ne
     """Make a one-time code, as `arena open` does. Without a body it is an admin's."""
     level = "admin" if body is None else body.level
     return NewCode(code=here.tokens.new_code(request.state.grant, level), valid_s=CODE_VALID_S)
+
+
+def _cookie_path(request: Request) -> str:
+    """Where browsers send the cookie: to this service alone, where its site has others."""
+    return str(request.scope.get("root_path", "")) or "/"

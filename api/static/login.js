@@ -1,10 +1,12 @@
 // The code or token stands behind "#": a browser sends it to no server, and no log or referrer ever holds it.
 const behind = new URLSearchParams(location.hash.slice(1));
 const given = ["code", "token"].find((name) => behind.get(name));
+// Beside this file, also below a root path.
+const session = new URL("v1/session", document.currentScript.src);
 const said = document.getElementById("said");
 if (given) {
   history.replaceState(null, "", location.pathname);
-  fetch("/v1/session", {
+  fetch(session, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ [given]: behind.get(given) }),

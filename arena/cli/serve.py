@@ -7,7 +7,9 @@ replaces itself by it.
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -32,6 +34,25 @@ HostOption = Annotated[
 ]
 PortOption = Annotated[
     int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free port.")
+]
+UnixSocketOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help=(
+            "Listen on a Unix socket instead of an address, for a proxy of this machine. Its owner "
+            "and its group may connect."
+        ),
+        show_default=False,
+    ),
+]
+RootPathOption = Annotated[
+    str,
+    typer.Option(
+        metavar="PATH",
+        help="The path below which a proxy shows the service, such as /arena. Default: none.",
+        show_default=False,
+    ),
 ]
 AllowedHostOption = Annotated[
     list[str] | None,
@@ -88,6 +109,8 @@ MakeTokensOption = Annotated[
 def serve(
     host: HostOption = "127.0.0.1",
     port: PortOption = DEFAULT_PORT,
+    unix_socket: UnixSocketOption = None,
+    root_path: RootPathOption = "",
     allowed_host: AllowedHostOption = None,
     allow_games: AllowGamesOption = None,
     max_running: MaxRunningOption = 2,
@@ -107,8 +130,10 @@ def serve(
     _check(log_format, soft_disk_gb, hard_disk_gb)
     settings = {
         "data": str(folder),
-        "host": host,
+        "host": host.strip("[]"),
         "port": port,
+        "unix_socket": None if unix_socket is None else str(unix_socket),
+        "root_path": root_path.rstrip("/"),
         "allowed_hosts": allowed_host or [],
         "allowed_games": allow_games or [],
         "read_only": read_only,
@@ -151,12 +176,16 @@ def open_page(
     """Open the service's dashboard in a browser, logged in."""
     client = Client.find(data_dir(data))
     answer = client.call("POST", "/v1/session/codes", {"level": "viewer"} if viewer else None)
-    url = f"{client.url}/#code={answer['code']}"
+    # A browser reaches a Unix socket through a proxy, whose address only that proxy knows.
+    base = client.url if client.socket is None else urlsplit(client.url).path
+    url = f"{base}/#code={answer['code']}"
     if as_json:
         print_json({"url": url, "valid_s": answer["valid_s"]})
         return
     print(url)
-    if browser:
+    if client.socket is not None:
+        say("put this behind the address at which your proxy shows the service")
+    elif browser:
         import webbrowser
 
         if not webbrowser.open(url):

@@ -5,6 +5,7 @@ It finds the service by its state file, sends its token, and turns problems into
 
 import http.client
 import json
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -31,16 +32,31 @@ class RefusedError(PbtError):
         super().__init__(text)
 
 
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=TIMEOUT_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(TIMEOUT_S)
+        self.sock.connect(self._path)
+
+
 @dataclass(frozen=True)
 class Client:
     """A running service.
 
-    url    its address, without a slash at the end
-    token  the token that is sent with every request, None where it cannot be read
+    url     its address, without a slash at the end
+    token   the token that is sent with every request, None where it cannot be read
+    socket  the path of its Unix socket, None where it listens on an address
     """
 
     url: str
     token: str | None
+    socket: str | None = None
 
     @classmethod
     def find(cls, data: Path) -> Self:
@@ -51,7 +67,7 @@ class Client:
                 f"no service runs for {data}; start one with `arena serve`, or name another data "
                 "directory with --data"
             )
-        return cls(state.url, read_token(data))
+        return cls(state.url, read_token(data), state.socket)
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Send a request and return the JSON of the answer.
@@ -59,7 +75,11 @@ class Client:
         Raises: RefusedError with the service's message, ServiceUnreachableError.
         """
         place = urlsplit(self.url)
-        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT_S)
+        connection = (
+            http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT_S)
+            if self.socket is None
+            else _UnixConnection(self.socket)
+        )
         headers = {"accept": "application/json"}
         if self.token is not None:
             headers["authorization"] = f"Bearer {self.token}"
@@ -67,13 +87,13 @@ class Client:
         if text is not None:
             headers["content-type"] = "application/json"
         try:
-            connection.request(method, path, text, headers)
+            connection.request(method, place.path + path, text, headers)
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:
             raise ServiceUnreachableError(
-                f"the service at {self.url} does not answer: {error}; look at its output, or "
-                "start it again with `arena serve`"
+                f"the service at {self.socket or self.url} does not answer: {error}; look at its "
+                "output, or start it again with `arena serve`"
             ) from error
         finally:
             connection.close()

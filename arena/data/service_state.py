@@ -22,15 +22,17 @@ class ServiceState:
     """What a running service writes about itself.
 
     pid         its process
-    url         its address, as this machine reaches it
+    url         its address, as this machine reaches it, with its root path
     started_at  seconds since the epoch
     version     version of the project
+    socket      the path of its Unix socket, None where it listens on an address
     """
 
     pid: int
     url: str
     started_at: float
     version: str
+    socket: str | None = None
 
 
 def service_folder(data: Path) -> Path:

@@ -40,6 +40,9 @@ from pbt.errors import PbtError
 BUSY_TIMEOUT_MS = 15_000
 KEPT_CONNECTIONS = 4
 MOST_WORDS = 300
+DAMAGED = "; it is damaged: `arena doctor` and `arena verify` say more; restore a backup"
+# The schema was the right one when the league was opened, so a table cannot be missing otherwise.
+WORDS_OF_DAMAGE = ("malformed", "not a database", "no such table", "no such column")
 
 
 class NoLeagueError(PbtError):
@@ -170,18 +173,21 @@ class League:
             yield
         except (DBAPIError, sqlite3.Error) as error:
             check_locks(self.path.parent)
-            cause = error.orig if isinstance(error, DBAPIError) else error
-            hint = (
-                f"; its folder {self.path.parent} cannot be written to: copy the data directory to "
-                "one that can, and name that with --data"
-            ) * ("readonly" in str(cause))
-            told = str(cause)[:MOST_WORDS]
-            raise LeagueError(f"league {self.path}: {told}{hint}") from error
+            cause = str(error.orig if isinstance(error, DBAPIError) else error)[:MOST_WORDS]
+            raise LeagueError(f"league {self.path}: {cause}{self._advice(cause)}") from error
         except (json.JSONDecodeError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise LeagueError(
-                f"league {self.path}: damaged, a row cannot be read ({error}); `arena doctor` and "
-                "`arena verify` say more; restore a backup"
+                f"league {self.path}: a row cannot be read ({error}){DAMAGED}"
             ) from error
+
+    def _advice(self, cause: str) -> str:
+        """What to do about an error of SQLite; "" where its words say enough."""
+        if "readonly" in cause:
+            return (
+                f"; its folder {self.path.parent} cannot be written to: copy the data directory to "
+                "one that can, and name that with --data"
+            )
+        return DAMAGED * any(words in cause for words in WORDS_OF_DAMAGE)
 
 
 class _Reading(threading.local):

@@ -14,15 +14,20 @@ class LeagueError(PbtError):
 def make_file(path: Path) -> None:
     """Makes an empty league file where none was. SQLite is told to make none.
 
-    Raises: LeagueError where there was one before, NoLocksError where the file system keeps no
-    locks, PbtError when the folder cannot be made.
+    Raises: LeagueError where there was one before and none, or an empty file, is now; NoLocksError
+    where the file system keeps no locks, PbtError when the folder cannot be made.
     """
-    if path.exists():
+    # Read first: the first writer gives the folder its identity once the file has tables.
+    identity = folder_identity(path.parent)
+    there = path.exists()
+    if there and path.stat().st_size:
         return check_locks(path.parent)
-    if (identity := folder_identity(path.parent)) is not None:
+    if identity is not None:
+        # SQLite would take an empty file for a new database, and remove its write-ahead log.
         raise LeagueError(
-            f"league {path}: it is gone, but its folder has the identity {identity:08x} of one "
-            f"that was there; put it back, or remove {identity_file(path.parent)} to begin anew"
+            f"league {path}: it is {'empty' if there else 'gone'}, but its folder has the identity "
+            f"{identity:08x} of one that was there; put it back, or remove "
+            f"{identity_file(path.parent)} to begin anew"
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

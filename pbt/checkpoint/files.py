@@ -1,13 +1,15 @@
 """Checkpoints on disk: each is there as a whole or not at all.
 
 A checkpoint is a folder of safetensors files, `state.json`, and `manifest.json` with the SHA-256 of
-each. It is written under another name, every file and the folder are fsynced, then it is renamed. A
-damaged file does not match its hash, and the checkpoint before is used.
+each and the time of writing, in seconds since the epoch. It is written under another name, every
+file and the folder are fsynced, then it is renamed. A damaged file does not match its hash, and the
+checkpoint before is used.
 """
 
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +55,12 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
         for name, content in _contents(checkpoint):
             write_synced(aside / name, content)
             hashes[name] = hashlib.sha256(content).hexdigest()
-        manifest = {"format": FORMAT, "number": checkpoint.number, "sha256": hashes}
+        manifest = {
+            "format": FORMAT,
+            "number": checkpoint.number,
+            "written_at": time.time(),
+            "sha256": hashes,
+        }
         write_synced(aside / MANIFEST, json.dumps(manifest, indent=1).encode())
         sync_folder(aside)
         shutil.rmtree(target, ignore_errors=True)

@@ -3,8 +3,9 @@
  * `app.tsx` chooses the view.
  */
 import { computed, signal } from "@preact/signals";
+import { ROOT } from "./root";
 
-export const BASE = "/app";
+export const BASE = `${ROOT}/app`;
 
 const href = signal(location.pathname + location.search);
 addEventListener("popstate", () => {

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from api.__main__ import listen
 from api.http.guard import SAFE_METHODS, SECURITY_HEADERS, host_name, required_level
+from api.http.listening import listen
 from api.http.settings import Settings
 from api.http.tokens import COOKIE
 from api.openapi import METHODS

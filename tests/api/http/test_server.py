@@ -11,7 +11,8 @@ import httpx2
 import pytest
 import uvicorn
 
-from api.http.server import Server, listen
+from api.http.listening import listen
+from api.http.server import Server
 from pbt.errors import PbtError
 from tests.api.live import live
 from tests.api.service import Service, serving

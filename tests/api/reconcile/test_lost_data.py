@@ -1,14 +1,20 @@
 """A data directory that goes away under a running service, and a league that is damaged."""
 
+import os
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from arena.cli import app as cli
 from arena.data.paths import league_path
+from arena.league.database import LeagueError, open_league
+from arena.league.populations import create_population, open_incarnation
 from pbt.errors import PbtError
 from tests.api.service import Service, new_app, serving
+from tests.arena.league.samples import CONFIG, MEMBERS, RANDOM, game, snapshot_player, write_games
 
 READS = (
     "/v1/populations",
@@ -101,4 +107,141 @@ def test_a_league_that_is_damaged_while_it_is_served_answers_503(tmp_path: Path)
             "/v1/populations", headers={"authorization": f"Bearer {service.token('viewer')}"}
         )
         assert answer.status_code == 503, answer.text
-        assert "malformed" in answer.text and str(tmp_path) not in answer.text
+        assert "it is damaged: `arena doctor`" in answer.text and str(tmp_path) not in answer.text
+
+
+GAMES = 800
+
+
+def left_by_a_killed_process(folder: Path, *, copied_back: bool) -> None:
+    """A league whose newest commits stand in its write-ahead log.
+
+    copied_back: SQLite has copied them into the league's file, too, and keeps the log
+    """
+    made = folder.with_name("made")
+    made.mkdir()
+    with open_league(league_path(made)) as league:
+        population = create_population(league, "one", "connect_four", CONFIG, {}, MEMBERS)
+        source = open_incarnation(league, population, os.getpid())
+        for first in range(0, GAMES, 100):
+            games = [
+                game(number, (snapshot_player("a"), RANDOM), kind="evaluation")
+                if number % 3
+                else game(number)
+                for number in range(first, first + 100)
+            ]
+            write_games(league, source, *games)
+        if copied_back:
+            with league.read() as connection:
+                connection.exec_driver_sql("ROLLBACK")
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)").close()
+                connection.exec_driver_sql("BEGIN")
+        shutil.copytree(made, folder)
+
+
+def cut(share: float) -> Callable[[Path], None]:
+    return lambda path: os.truncate(path, int(path.stat().st_size * share))
+
+
+def zeroed(path: Path) -> None:
+    """In the middle."""
+    content = bytearray(path.read_bytes())
+    part = slice(len(content) * 2 // 5, len(content) * 3 // 5)
+    content[part] = bytes(part.stop - part.start)
+    path.write_bytes(content)
+
+
+def flipped(path: Path) -> None:
+    rng, content = random.Random(1), bytearray(path.read_bytes())
+    for at in rng.sample(range(len(content)), 100):
+        content[at] ^= 1 << rng.randrange(8)
+    path.write_bytes(content)
+
+
+def overwritten(path: Path) -> None:
+    path.write_bytes(random.Random(1).randbytes(path.stat().st_size))
+
+
+STRIKES = {
+    **{f"cut {share}": cut(share) for share in (0.0, 0.0001, 0.05, 0.1, 0.3, 0.5, 0.9)},
+    "zeroed": zeroed,
+    "flipped": flipped,
+    "overwritten": overwritten,
+    "removed": os.unlink,
+}
+
+
+QUICK = {("cut 0.1", True), ("cut 0.5", False), ("flipped", True)}
+CASES = [
+    pytest.param(strike, back, marks=() if (strike, back) in QUICK else pytest.mark.slow)
+    for strike in STRIKES
+    for back in (False, True)
+]
+
+
+@pytest.mark.parametrize(("strike", "copied_back"), CASES)
+def test_a_damaged_write_ahead_log_is_no_fault_of_the_service(
+    tmp_path: Path,
+    strike: str,
+    copied_back: bool,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """SQLite takes the whole commits before the damage. Where the league's file has newer ones, the
+    two may contradict each other: that is said, where it is met.
+    """
+    data = tmp_path / "data"
+    left_by_a_killed_process(data, copied_back=copied_back)
+    STRIKES[strike](data / "league.db-wal")
+    with serving(data) as service:
+        headers = {"authorization": f"Bearer {service.token('admin')}"}
+        found = {path: service.client.get(path, headers=headers) for path in READS}
+        for path, answer in found.items():
+            assert answer.status_code in (200, 404, 503), (path, answer.text)
+            if answer.status_code == 503:
+                assert "it is damaged: `arena doctor` and `arena verify`" in answer.text, path
+                assert str(tmp_path) not in service.client.get("/readyz").text
+        assert service.client.get("/metrics", headers=headers).status_code == 200
+        well = {answer.status_code for answer in found.values()} <= {200, 404}
+        assert well or copied_back
+        listed = found["/v1/populations/one/games"]
+        if well and listed.status_code == 200:
+            numbers = [item["number"] for item in listed.json()["items"]]
+            assert numbers == [numbers[0] - at for at in range(len(numbers))] if numbers else True
+            service.create("two")
+        if strike == "cut 0.1" and copied_back:
+            assert not well
+            assert cli.run(["league", "one", "--data", str(data)]) == 1
+            assert "it is damaged: `arena doctor`" in capsys.readouterr().err
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "strike",
+    [
+        overwritten,
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (cut(0.0), zeroed, os.unlink)),
+    ],
+)
+def test_the_index_of_the_log_is_made_anew(tmp_path: Path, strike: Callable[[Path], None]) -> None:
+    """It holds nothing of its own: with the last process it is worth nothing."""
+    data = tmp_path / "data"
+    left_by_a_killed_process(data, copied_back=False)
+    strike(data / "league.db-shm")
+    with serving(data) as service:
+        newest = service.call("GET", "/v1/populations/one/games?limit=1")["items"]
+        assert newest[0]["number"] == GAMES - 1 and ready(service)
+
+
+def test_a_league_that_is_empty_is_not_made_anew(tmp_path: Path) -> None:
+    """Its log is kept for the file that is put back."""
+    data = tmp_path / "data"
+    left_by_a_killed_process(data, copied_back=False)
+    shutil.copy(data / "league.db", tmp_path / "backup")
+    os.truncate(data / "league.db", 0)
+    with pytest.raises(LeagueError, match=r"it is empty, but its folder has the identity"):
+        new_app(data)
+    shutil.copy(tmp_path / "backup", data / "league.db")
+    with serving(data) as service:
+        newest = service.call("GET", "/v1/populations/one/games?limit=1")["items"]
+        assert newest[0]["number"] == GAMES - 1

@@ -15,6 +15,7 @@ from arena.league.match_requests import get_match_request
 from arena.league.matches import seed_of_games
 from arena.league.service_events import events_after
 from tests.api.service import Service, serving
+from tests.arena.programs.test_match_check import remove_weights, write_population
 
 OPEN = ("PENDING", "RUNNING")
 
@@ -153,6 +154,49 @@ def test_a_match_that_cannot_be_played_is_refused_when_it_is_asked_for(tmp_path:
             {"pointer": "/players", "detail": "three players for two seats"}
         ]
         assert service.call("GET", "/v1/evaluations")["items"] == []
+
+
+REAL = {
+    "match_checker": (sys.executable, "-P", "-m", "arena.programs.match_check"),
+    "player": (sys.executable, "-P", "-m", "arena.programs.match"),
+}
+
+
+@pytest.mark.slow
+def test_players_that_cannot_meet_or_play_are_refused_by_the_program_itself(
+    tmp_path: Path,
+) -> None:
+    write_population(tmp_path, "one", {"name": "connect_four"}, "a", "b")
+    write_population(tmp_path, "two", {"name": "tic_tac_toe"}, "c")
+    remove_weights(tmp_path, "one", "b")
+    with serving(tmp_path, **REAL) as service:
+        for players, words in (
+            (["one/m0@1k", "two/m0"], "expected players of one game"),
+            (["b" * 64, "random"], "its weights were removed"),
+        ):
+            problem = service.call("POST", "/v1/evaluations", {"players": players}, status=422)
+            assert words in problem["errors"][0]["detail"]
+        assert service.call("GET", "/v1/evaluations")["items"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gone", ["removed", "lost", "damaged"])
+def test_weights_that_go_before_their_match_begins_are_not_tried_again(
+    tmp_path: Path, gone: str
+) -> None:
+    """The check had found them; the program that plays does not."""
+    write_population(tmp_path, "one", {"name": "connect_four"}, "a")
+    if gone == "removed":
+        remove_weights(tmp_path, "one", "a")
+    elif gone == "lost":
+        (tmp_path / f"populations/one/snapshots/{'a' * 64}.safetensors").unlink()
+    with serving(tmp_path, player=REAL["player"]) as service:
+        service.wait_s = 120.0
+        body = {"players": ["a" * 64, "random"]}
+        number = service.call("POST", "/v1/evaluations", body, status=202)["id"]
+        done = over(service, number)
+        assert (done["state"], done["restarts"]) == ("FAILED", 1), done["message"]
+        assert gone in done["message"]
 
 
 def test_a_request_says_what_decides_and_whether_its_games_are_fresh(service: Service) -> None:

@@ -1,13 +1,23 @@
 """Matches that cannot be played are found before anything is stored; so are missing devices."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from arena.data.paths import league_path, population_paths
+from arena.league.database import open_league
 from arena.league.match_requests import RequestedMatch
+from arena.league.populations import create_population, open_incarnation
+from arena.league.retention import mark_weights_removed
+from arena.league.writer import LeagueWriter
 from arena.programs.config_check import check
 from arena.programs.match_check import problem_of
+from pbt.config.load import config_from_table
+from tests.arena.league.samples import snapshot
 
 
 def asked(*players: str, env: str | None = "connect_four") -> RequestedMatch:
@@ -29,6 +39,53 @@ def test_a_match_that_cannot_be_played_has_a_problem(
 ) -> None:
     problem = problem_of(match, tmp_path)
     assert problem is not None and said in problem
+
+
+def write_population(data: Path, name: str, env: Mapping[str, Any], *letters: str) -> None:
+    """A population of the league whose member m0 has these snapshots, with files for them."""
+    config = config_from_table({"env": dict(env)}, "test").model_dump(mode="json")
+    paths = population_paths(data, name)
+    paths.snapshots.mkdir(parents=True)
+    with open_league(league_path(data)) as league:
+        made = create_population(league, name, str(env["name"]), config, {}, [("m0", "player")])
+        with LeagueWriter(league, open_incarnation(league, made, os.getpid())) as writer:
+            for number, letter in enumerate(letters, start=1):
+                writer.snapshot(snapshot(letter, frames=1000 * number))
+                (paths.snapshots / f"{letter * 64}.safetensors").write_bytes(b"weights")
+
+
+def remove_weights(data: Path, name: str, letter: str) -> None:
+    """As retention does."""
+    with open_league(league_path(data)) as league:
+        mark_weights_removed(league, [letter * 64], name)
+    (population_paths(data, name).snapshots / f"{letter * 64}.safetensors").unlink()
+
+
+def test_players_of_different_games_cannot_meet(tmp_path: Path) -> None:
+    write_population(tmp_path, "one", {"name": "connect_four"}, "a")
+    write_population(tmp_path, "two", {"name": "tic_tac_toe"}, "b")
+    mixed = problem_of(asked("one/m0", "two/m0", env=None), tmp_path)
+    assert mixed is not None and "expected players of one game" in mixed
+    other = problem_of(asked("one/m0", "random", env="tic_tac_toe"), tmp_path)
+    assert other is not None and "one/m0@1k plays connect_four" in other
+    assert problem_of(asked("one/m0", "random", env=None), tmp_path) is None
+
+
+def test_weights_that_are_gone_cannot_play(tmp_path: Path) -> None:
+    """Whether retention removed them, or their file is lost."""
+    write_population(tmp_path, "one", {"name": "connect_four"}, "a", "b", "c")
+    remove_weights(tmp_path, "one", "b")
+    (population_paths(tmp_path, "one").snapshots / f"{'c' * 64}.safetensors").unlink()
+    said = {
+        "b" * 64: "its weights were removed",
+        "one/m0@2k": "removed; the nearest before it that still plays is one/m0@1k",
+        "one/m0": "its weights are lost: no file cccc",
+        "c" * 64: "its weights are lost",
+    }
+    for name, words in said.items():
+        problem = problem_of(asked(name, "random", env=None), tmp_path)
+        assert problem is not None and words in problem, (name, problem)
+    assert problem_of(asked("one/m0@1k", "random", env=None), tmp_path) is None
 
 
 def test_one_that_can_be_played_has_none(tmp_path: Path) -> None:

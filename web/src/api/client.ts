@@ -3,6 +3,7 @@
  * success becomes a `ServiceProblem`.
  */
 import type { components, paths } from "../../generated/schema";
+import { ROOT } from "../root";
 import { session } from "./session";
 
 export type Schemas = components["schemas"];
@@ -122,7 +123,7 @@ export async function change<P extends keyof paths, M extends "post" | "patch" |
 async function send(url: string, init: RequestInit): Promise<Response> {
   let answer: Response;
   try {
-    answer = await fetch(url, { ...init, credentials: "same-origin", cache: "no-store" });
+    answer = await fetch(ROOT + url, { ...init, credentials: "same-origin", cache: "no-store" });
   } catch (error) {
     throw unanswered(error);
   }

@@ -5,6 +5,7 @@
  * for everything anew when they are shown.
  */
 import { signal } from "@preact/signals";
+import { ROOT } from "../root";
 import { askAgain } from "./session";
 
 /** An event: something of this topic changed, in one population or, with null, in all. */
@@ -17,7 +18,9 @@ export interface ServiceEvent {
 type Message = { kind: "event"; event: ServiceEvent } | { kind: "alive" };
 
 const TOPICS = ["population", "operation", "training", "evaluation", "resync"] as const;
-const LOCK = "pbt-arena events";
+/** Services below different paths of one site have streams of their own. */
+const LOCK = `pbt-arena events${ROOT}`;
+const EVENTS = `${ROOT}/v1/events`;
 const BEAT_MS = 1000;
 const LOST_AFTER_MS = 4000;
 const RETRY_MS = 1000;
@@ -91,7 +94,7 @@ function stream(channel: BroadcastChannel, over: AbortSignal): Promise<void> {
     let source: EventSource;
     let retry: ReturnType<typeof setTimeout> | undefined;
     const open = () => {
-      source = new EventSource(newest ? `/v1/events?after=${newest}` : "/v1/events");
+      source = new EventSource(newest ? `${EVENTS}?after=${newest}` : EVENTS);
       source.onopen = () => {
         alive();
         tell({ id: newest, topic: "resync", population: null });

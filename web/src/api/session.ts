@@ -1,6 +1,9 @@
 /** The session says what the service allows this browser: nothing, to look, or to change. */
 import { signal } from "@preact/signals";
 import type { components } from "../../generated/schema";
+import { ROOT } from "../root";
+
+const SESSION = `${ROOT}/v1/session`;
 
 export type Level = components["schemas"]["SessionBody"]["level"];
 
@@ -37,7 +40,7 @@ function sendToken(token: string): Promise<boolean> {
 }
 
 async function send(body: { code: string } | { token: string }, wrong: string): Promise<boolean> {
-  const answer = await fetch("/v1/session", {
+  const answer = await fetch(SESSION, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -49,7 +52,7 @@ async function send(body: { code: string } | { token: string }, wrong: string): 
 /** Returns the level of the browser, null where the service does not answer. */
 async function level(): Promise<Level | null> {
   type Body = components["schemas"]["SessionBody"];
-  return fetch("/v1/session", { cache: "no-store" })
+  return fetch(SESSION, { cache: "no-store" })
     .then(async (answer) => (answer.ok ? ((await answer.json()) as Body).level : null))
     .catch(() => null);
 }
@@ -68,7 +71,7 @@ export async function askAgain(): Promise<void> {
 
 /** Ends the session. */
 export async function logOut(): Promise<void> {
-  const answer = await fetch("/v1/session", { method: "DELETE" }).catch(() => null);
+  const answer = await fetch(SESSION, { method: "DELETE" }).catch(() => null);
   // Without an answer the cookie is still there.
   if (answer) session.value = "none";
 }

@@ -4,6 +4,7 @@ import type { Got } from "../api/client";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
 import { to } from "../address";
+import { ROOT } from "../root";
 import { Empty, Shown } from "../ui/state";
 import { Fact } from "../ui/value";
 import { Replay, result } from "./Replay";
@@ -78,7 +79,7 @@ function Filmed({ game }: { game: GameBody }) {
           ) : (
             <video
               class="film"
-              src={`/v1/games/${game.id}/film`}
+              src={`${ROOT}/v1/games/${game.id}/film`}
               aria-label={`Film of ${game.labels.join(" against ")}`}
               controls
               preload="metadata"

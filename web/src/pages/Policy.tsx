@@ -13,6 +13,7 @@ import type {
 import { type Query, useGet } from "../api/useGet";
 import { bytes, count, decimal, when } from "../format";
 import { to } from "../address";
+import { ROOT } from "../root";
 import { countedIn, headlineOf, strengthOf } from "../strength";
 import { Chart } from "../ui/Chart";
 import { Downloads } from "../ui/Downloads";
@@ -197,7 +198,7 @@ function Weights({ query, id }: { query: Query<Snapshots>; id: string }) {
         return (
           <p>
             {snapshot.has_weights ? (
-              <a class="button" href={`/v1/snapshots/${id}/weights`} download>
+              <a class="button" href={`${ROOT}/v1/snapshots/${id}/weights`} download>
                 Download weights (safetensors, {bytes(snapshot.size_bytes)})
               </a>
             ) : (

@@ -1,0 +1,53 @@
+"""A reverse proxy that shows a service below a path, as nginx and Caddy do."""
+
+import http.client
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+
+@contextmanager
+def proxy(service: str, root: str, *, strips: bool) -> Iterator[str]:
+    """Its address with the root path. strips: the service gets paths without the root path."""
+    place = urlsplit(service)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            if not self.path.startswith(f"{root}/"):
+                self.send_error(404)
+                return
+            path = self.path[len(root) :] if strips else self.path
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            upstream = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+            upstream.request(self.command, path, body, {**self.headers})
+            answer = upstream.getresponse()
+            self.send_response_only(answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in ("transfer-encoding", "connection"):
+                    self.send_header(name, value)
+            self.send_header("connection", "close")
+            self.end_headers()
+            while part := answer.read1():
+                self.wfile.write(part)
+                self.wfile.flush()
+            upstream.close()
+            self.close_connection = True
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    for method in ("POST", "DELETE", "PATCH"):
+        setattr(Handler, f"do_{method}", Handler.do_GET)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}{root}"
+        finally:
+            server.shutdown()
+            thread.join()
