@@ -65,15 +65,21 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.context = context
+    _furnish(app, context)
+    return app
+
+
+def _furnish(app: FastAPI, context: Context) -> None:
+    """Give the application its routes, its middleware and its document."""
     for router in ROUTERS:
         app.include_router(router)
     add_dashboard(app)
     problems.install(app)
-    app.add_middleware(Guard, settings=settings, tokens=tokens, observed=observed)
+    settings = context.settings
+    app.add_middleware(Guard, settings=settings, tokens=context.tokens, observed=context.observed)
     if settings.root_path:
         app.add_middleware(BelowRoot, root=settings.root_path)
     describe(app)
-    return app
 
 
 async def refuse_unknown_parameters(request: Request) -> None:

@@ -7,8 +7,9 @@ replaces itself by it.
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 from urllib.parse import urlsplit
 
 import typer
@@ -144,7 +145,11 @@ def serve(
         "hard_disk_bytes": int(hard_disk_gb * 1e9),
         "tokens_set": (service_folder(folder) / "admin.token").exists(),
     }
-    program = "api.http.make_tokens" if make_tokens else "api"
+    _become("api.http.make_tokens" if make_tokens else "api", settings)
+
+
+def _become(program: str, settings: Mapping[str, Any]) -> NoReturn:
+    """Replace this process by a program of the service."""
     hand_on_stdout()
     # -P: a folder `api/` of the user must not be run instead of our own program.
     command = [sys.executable, "-P", "-m", program, json.dumps(settings)]
