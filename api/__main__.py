@@ -111,7 +111,8 @@ def _login(app: FastAPI, url: str) -> str:
     """How a browser logs in. A code is shown on a terminal only: what else is printed is kept."""
     if not sys.stdout.isatty():
         return f"{url}\n  (`arena open` logs a browser in)"
-    code = app.state.context.tokens.new_code("admin")
+    tokens = app.state.context.tokens
+    code = tokens.new_code(tokens.named("admin"), "admin")
     return f"{url}/#code={code}\n  (logs a browser in, once, within 10 minutes)"
 
 

@@ -57,7 +57,8 @@ class Looker:
 
     def __init__(self, browser: Browser, url: str, data: Path) -> None:
         self._browser, self._url = browser, url
-        self._cookie = Tokens(data / "service").new_cookie("admin")
+        tokens = Tokens(data / "service")
+        self._cookie, _ = tokens.new_session(tokens.named("admin"))
 
     def open(self, view: View) -> tuple[Page, float, float]:
         """(page, ms until its content was painted, ms until the first contentful paint)"""

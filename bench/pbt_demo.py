@@ -13,9 +13,11 @@ told in Elo.
 
 The placement is serial, in one process with one thread, so that equal seeds give equal runs. The
 folder keeps the data directory. After an interruption the same command goes on; the report is
-written anew after each run. --report trains and plays nothing: it writes what there is, also of
-runs that are not over. `python -m bench.pbt_gaps FOLDER` measures how far the equal members of
-the same runs are apart. Run it from the repository's root, at any load: nothing is timed.
+written anew after each run. The pairs of equal seeds come first, then the matches, then the rest.
+When the matches are over, a run that the report has needs the folder no more. --report trains and
+plays nothing: it writes what there is, also of runs that are not over. `python -m bench.pbt_gaps
+FOLDER` measures how far the equal members of the same runs are apart. Run it from the repository's
+root, at any load: nothing is timed.
 """
 
 import argparse
@@ -169,23 +171,32 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
     data = options.folder.absolute() / "data"
-    report: dict[str, Any] = {"hardware": hardware(), "settings": settings_of(options), "runs": {}}
-    earlier = json.loads(options.json.read_bytes()) if options.json.exists() else {}
-    report["matches"] = earlier.get("matches", {})
+    report: dict[str, Any] = {"runs": {}, "matches": {}}
+    if options.json.exists():
+        report = json.loads(options.json.read_bytes())
+    report |= {"hardware": hardware(), "settings": settings_of(options)}
 
     def write() -> None:
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         print("\n".join(summary(report)), file=sys.stderr, flush=True)
 
-    for kind, seed in runs(options.equal, options.spread):
+    def make(kind: str, seed: int, *, meets: bool) -> None:
+        """meets: the run plays matches, for which its snapshots must be there."""
         name = f"{kind}-{seed}"
-        if not options.report:
+        recorded = report["runs"].get(name, {"finished": False})
+        if not options.report and (meets or not recorded["finished"]):
             train(data, kind, seed)
         if state(data, name) is not None:
             report["runs"][name] = figures(data, name)
-            write()
+        write()
+
+    paired = min(options.equal, options.spread)
+    for kind, seed in runs(paired, paired):
+        make(kind, seed, meets="strength" not in report)
     if not options.report:
         meet(data, report, options, write)
+    for kind, seed in runs(options.equal, options.spread)[2 * paired :]:
+        make(kind, seed, meets=False)
     write()
 
 
@@ -193,7 +204,7 @@ def meet(
     data: Path, report: dict[str, Any], options: argparse.Namespace, write: Callable[[], None]
 ) -> None:
     """Play what is not played yet of the matches, and judge them."""
-    seeds, matches = range(1, options.spread + 1), report["matches"]
+    seeds, matches = range(1, min(options.equal, options.spread) + 1), report["matches"]
     spread = [f"spread-{seed}" for seed in seeds]
     plain = [name for seed in seeds if not report["runs"][name := f"equal-{seed}"]["copies"]]
     for a, b in ((a, b) for a in spread for b in plain):

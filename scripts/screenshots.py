@@ -100,7 +100,8 @@ def logged_in(
         viewport={"width": width, "height": height},
         color_scheme="dark" if scheme == "dark" else "light",
     )
-    cookie = Tokens(service.data / "service").new_cookie("admin")
+    tokens = Tokens(service.data / "service")
+    cookie, _ = tokens.new_session(tokens.named("admin"))
     context.add_cookies(
         [{"name": COOKIE, "value": cookie, "url": service.state.url, "sameSite": "Strict"}]
     )

@@ -22,14 +22,14 @@ from api.http.observability import Observed
 from api.http.phrases import phrase
 from api.http.problems import MEDIA_TYPE, Problem, kind_of, problem_bytes
 from api.http.settings import Settings, plain_host
-from api.http.tokens import COOKIE, RANK, Level, Tokens, caller_name
+from api.http.tokens import COOKIE, RANK, Grant, Level, Tokens
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
 SESSION_PATH = "/v1/session"
-"""The path at which a browser logs in with a one-time code, logs out, and asks for its level.
+"""The path at which a browser logs in with a code or a token, logs out, and asks for its level.
 
-It needs no token: the code itself carries a level.
+It needs no other proof: code and token themselves carry a level.
 """
 PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz", SESSION_PATH})
 PUBLIC_PREFIXES = ("/app/", "/assets/")
@@ -106,7 +106,9 @@ def is_json(content_type: str) -> bool:
 class Guard:
     """ASGI middleware that admits or refuses every request, and counts, times and logs it.
 
-    It puts `request_id`, `level` and `caller` into the state of the request.
+    It puts into the state of the request its `request_id`, its `level`, and where a token or a
+    session gave that: the `grant`, the `caller` (the same with the address), and `by`, the caller's
+    name in the log.
     """
 
     def __init__(
@@ -159,7 +161,7 @@ class Guard:
                 method=method,
                 route=route,
                 status=answer.status,
-                by=state.get("level", "unknown"),
+                by=state.get("by", "-"),
                 seconds=round(seconds, 4),
                 **({"population": name} if name else {}),
             )
@@ -177,7 +179,7 @@ class Guard:
                     "`arena serve --allowed-host NAME`"
                 ),
             )
-        level, cookie = self._level(headers, scope)
+        level, cookie = self._recognise(headers, scope)
         if problem := origin_problem(headers, method, hosts[0], cookie=cookie):
             raise Problem(
                 "cross-site",
@@ -204,7 +206,7 @@ class Guard:
         if level == "none":
             raise Problem(
                 "unauthorized",
-                "send `Authorization: Bearer TOKEN`, or log in with `arena open`",
+                "send a valid token, `Authorization: Bearer TOKEN`, or log in with `arena open`",
                 headers={"www-authenticate": "Bearer"},
             )
         raise Problem("forbidden", f"{method} needs an {needed}'s token, this is a {level}'s")
@@ -216,25 +218,30 @@ class Guard:
             raise Problem("forbidden", "this service only reads (`arena serve --read-only`)")
         return needed
 
-    def _level(self, headers: Headers, scope: Scope) -> tuple[Level, bool]:
-        """(level, whether a cookie gave it). A request with a token is judged by that alone.
+    def _recognise(self, headers: Headers, scope: Scope) -> tuple[Level, bool]:
+        """(the level of the sender, whether a cookie gave it)."""
+        grant, cookie = self._grant(headers)
+        if grant is None:
+            return "none", False
+        address = (scope.get("client") or ("",))[0]
+        caller = f"{grant.by} {grant.session} {address}"
+        scope["state"].update(grant=grant, by=grant.by, caller=caller)
+        return grant.level, cookie
 
-        `caller` in the state of the request then names what gave the level, and the address.
+    def _grant(self, headers: Headers) -> tuple[Grant | None, bool]:
+        """(what the sender is allowed, whether a cookie gave it).
+
+        A request with a token is judged by that alone.
         """
-        client = (scope.get("client") or ("",))[0]
         authorization = headers.get("authorization")
         if authorization is not None:
             scheme, _, token = authorization.partition(" ")
-            scope["state"]["caller"] = caller_name(token.strip(), client)
-            return (
-                self._tokens.level(token.strip()) if scheme.lower() == "bearer" else "none"
-            ), False
+            return self._tokens.bearer(token.strip()) if scheme.lower() == "bearer" else None, False
         for header in headers.getlist("cookie"):
             for value in _cookies(header, (self._tokens.cookie, COOKIE)):
-                if (level := self._tokens.cookie_level(value)) != "none":
-                    scope["state"]["caller"] = caller_name(value, client)
-                    return level, True
-        return "none", False
+                if (grant := self._tokens.session(value)) is not None:
+                    return grant, True
+        return None, False
 
 
 def _reader_left(error: BaseException) -> bool:

@@ -4,8 +4,9 @@ import json
 import sys
 from pathlib import Path
 
-from api.http.tokens import TOKEN_FILES, read_or_make
+from arena.data.private_file import make_secret, read_secret
 from arena.data.service_state import service_folder
+from arena.data.service_tokens import FILE_TOKENS, token_file
 from pbt.errors import PbtError
 
 
@@ -13,9 +14,11 @@ def main() -> int:
     """Make the missing files, print where they are, and return the exit code."""
     folder = service_folder(Path(json.loads(sys.argv[1])["data"]))
     try:
-        for level, name in TOKEN_FILES.items():
-            read_or_make(folder / name)
-            print(f"{level}: {folder / name}")
+        for name in FILE_TOKENS:
+            path = token_file(folder, name)
+            make_secret(path)
+            read_secret(path)
+            print(f"{name}: {path}")
     except PbtError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -13,6 +13,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from api.context import Context, Here
 from api.http.problems import Problem
+from api.http.tokens import Grant
 from api.routes.bodies import NAME_PATTERN
 from arena.league.service_events import event_bounds, events_after
 
@@ -33,7 +34,7 @@ class Stream:
     lost        events between that and the client's last number are not kept any more
     topics      which topics it carries; empty: all
     population  which population it is about; None: all
-    caller      which caller it belongs to; it ends when that one may not read any more
+    grant       what its caller is allowed; it ends when that does not stand any more
     """
 
     here: Context
@@ -41,12 +42,12 @@ class Stream:
     lost: bool
     topics: tuple[str, ...]
     population: str | None
-    caller: str
+    grant: Grant
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more may be told: the service stops, or the caller was locked out."""
-        return self.here.closing.is_set() or self.here.tokens.locked_out(self.caller)
+        """Whether nothing more may be told: the service stops, or the caller may not read."""
+        return self.here.closing.is_set() or not self.here.tokens.holds(self.grant)
 
 
 def open_stream(
@@ -86,7 +87,7 @@ def open_stream(
         oldest, newest = event_bounds(here.league)
         lost = last is not None and not oldest - 1 <= last <= newest
         begin = newest if last is None or lost else last
-        yield Stream(here, begin, lost, chosen, population, caller)
+        yield Stream(here, begin, lost, chosen, population, request.state.grant)
     finally:
         here.streams.close(caller)
         here.observed.streams.dec()

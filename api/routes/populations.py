@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from api.context import Changing, Context, Here
+from api.http.json_body import ExactRoute
 from api.http.json_response import written
 from api.http.problems import EDITS, Problem
 from api.reconcile.trainer_process import LOG_NAME, tail
@@ -41,7 +42,7 @@ from pbt.config.schema import RunConfig
 from pbt.config.start_values import check_start_values
 from pbt.errors import ConfigError
 
-router = APIRouter(prefix="/v1/populations", tags=["populations"])
+router = APIRouter(prefix="/v1/populations", tags=["populations"], route_class=ExactRoute)
 
 LAST_LOG_LINES = 20
 

@@ -1,29 +1,39 @@
-"""Sessions of browsers: a one-time code is swapped for a cookie.
+"""Sessions of browsers: a one-time code or a token is swapped for a cookie.
 
-The token itself never leaves its file.
+The cookie holds neither. The session ends with the token that gave it or asked for its code.
 """
 
-from typing import Annotated, Literal
+import time
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
 from api.context import Here
 from api.http.problems import Problem
-from api.http.tokens import CODE_VALID_S, COOKIE, SESSION_VALID_S, Level
+from api.http.tokens import CODE_VALID_S, COOKIE, Level
 from api.routes.bodies import Body
+from arena.data.service_tokens import TokenLevel
 
 router = APIRouter(prefix="/v1/session", tags=["session"])
 
 
-class CodeBody(Body):
-    """A login.
+class LoginBody(Body):
+    """A login, by a code or by a token.
 
-    code  of `arena open`, or of the service's start
+    code   of `arena open`, or of the service's start
+    token  of `arena token create`, of a link, or of a file
     """
 
-    code: Annotated[str, Field(min_length=1, max_length=200)]
+    code: Annotated[str | None, Field(min_length=1, max_length=200)] = None
+    token: Annotated[str | None, Field(min_length=1, max_length=500)] = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.code is None) == (self.token is None):
+            raise ValueError("expected either code or token")
+        return self
 
 
 class WantedCode(Body):
@@ -32,7 +42,7 @@ class WantedCode(Body):
     level  of the browser that logs in with it
     """
 
-    level: Literal["viewer", "admin"] = "admin"
+    level: TokenLevel = "admin"
 
 
 class NewCode(BaseModel):
@@ -62,19 +72,25 @@ def session(request: Request) -> SessionBody:
 
 
 @router.post("", operation_id="logIn", status_code=204)
-def log_in(here: Here, request: Request, body: CodeBody) -> Response:
-    """Swap a code for a cookie, which only this site's own pages send."""
-    level = here.tokens.redeem(body.code)
-    if level == "none":
-        raise Problem(
-            "unauthorized", "this code is wrong, used or old; `arena open` makes a new one"
+def log_in(here: Here, request: Request, body: LoginBody) -> Response:
+    """Swap a code or a token for a cookie, which only this site's own pages send."""
+    if body.code is not None:
+        grant = here.tokens.redeem(body.code)
+        refused = "this code is wrong, used or old; `arena open` makes a new one"
+    else:
+        grant = here.tokens.bearer(body.token or "")
+        refused = (
+            "this token is wrong, expired or revoked; `arena token list` shows which there are"
         )
+    if grant is None:
+        raise Problem("unauthorized", refused)
+    cookie, session = here.tokens.new_session(grant)
+    request.state.by = session.by
     answer = Response(status_code=204)
-    cookie = here.tokens.new_cookie(level)
     answer.set_cookie(
         here.tokens.cookie,
         cookie,
-        max_age=int(SESSION_VALID_S),
+        max_age=int(session.until - time.time()),
         path=_cookie_path(request),
         httponly=True,
         samesite="strict",
@@ -90,18 +106,17 @@ def log_out(here: Here, request: Request) -> Response:
     answer = Response(status_code=204)
     for name in (here.tokens.cookie, COOKIE):
         if name in request.cookies:
-            here.tokens.end_session(request.cookies[name], request.state.caller)
+            here.tokens.end_session(request.cookies[name])
     for name in (here.tokens.cookie, COOKIE):
         answer.delete_cookie(name, path=_cookie_path(request), httponly=True, samesite="strict")
     return answer
 
 
 @router.post("/codes", operation_id="newCode", status_code=201, response_model=NewCode)
-def new_code(here: Here, body: WantedCode | None = None) -> NewCode:
+def new_code(here: Here, request: Request, body: WantedCode | None = None) -> NewCode:
     """Make a one-time code, as `arena open` does. Without a body it is an admin's."""
-    return NewCode(
-        code=here.tokens.new_code("admin" if body is None else body.level), valid_s=CODE_VALID_S
-    )
+    level = "admin" if body is None else body.level
+    return NewCode(code=here.tokens.new_code(request.state.grant, level), valid_s=CODE_VALID_S)
 
 
 def _cookie_path(request: Request) -> str:

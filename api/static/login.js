@@ -1,17 +1,18 @@
-// The code stands behind "#": a browser sends it to nobody, and no log or referrer ever holds it.
-const code = new URLSearchParams(location.hash.slice(1)).get("code");
+// The code or token stands behind "#": a browser sends it to no server, and no log or referrer ever holds it.
+const behind = new URLSearchParams(location.hash.slice(1));
+const given = ["code", "token"].find((name) => behind.get(name));
 // Beside this file, also below a root path.
 const session = new URL("v1/session", document.currentScript.src);
 const said = document.getElementById("said");
-if (code) {
+if (given) {
   history.replaceState(null, "", location.pathname);
   fetch(session, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ code }),
+    body: JSON.stringify({ [given]: behind.get(given) }),
   })
     .then((answer) => {
-      said.textContent = answer.ok ? "You are logged in." : "This code is wrong, used or old. Run `arena open` for a new one.";
+      said.textContent = answer.ok ? "You are logged in." : `This ${given} is wrong or no longer good.`;
     })
     .catch(() => {
       said.textContent = "The service does not answer.";

@@ -65,6 +65,13 @@ COMMANDS = (
         "Open the service's dashboard in a browser, logged in.",
         where="serve:open_page",
     ),
+    Command(
+        "token",
+        SERVE,
+        "Tokens of the service: create, list, revoke; links that only read.",
+        "create ci --level viewer --expires 30d",
+        "tokens:app",
+    ),
     Command("match", COMPARE, "Play players against each other.", "first@best random --games 400"),
     Command(
         "evaluate",

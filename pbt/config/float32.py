@@ -18,6 +18,14 @@ LEAST_FLOAT = 2.0**-1074
 _NOT_OURS = ("env.options",)
 
 
+def nonzero_float(text: str) -> float:
+    """The number, which is not 0 unless the text says so: `float32_problems` must see it."""
+    number, digits = float(text), text.lower().partition("e")[0]
+    if number == 0.0 and digits.strip("+-0._"):
+        return math.copysign(LEAST_FLOAT, number)
+    return number
+
+
 def float32_problems(config: BaseModel) -> list[str]:
     """One line for each number that is infinite, 0 or imprecise as a float32 without being so."""
     return [

@@ -6,7 +6,6 @@ callers need; `read_config` also says where each value came from.
 
 import copy
 import json
-import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from pbt.config.float32 import LEAST_FLOAT
+from pbt.config.float32 import nonzero_float
 from pbt.config.problems import did_you_mean, field_problems
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import check_start_values
@@ -141,19 +140,11 @@ def _parse_file(path: Path) -> Table:
             str(path), [f"{path}: cannot be read ({error.strerror}); check its permissions"]
         ) from None
     try:
-        return tomllib.loads(text, parse_float=_parse_float)
+        return tomllib.loads(text, parse_float=nonzero_float)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(str(path), [_syntax_problem(text, str(error))]) from None
     except RecursionError:
         raise ConfigError(str(path), ["nested far too deep; a config has three levels"]) from None
-
-
-def _parse_float(text: str) -> float:
-    """The number, which is not 0 unless the text says so: `float32_problems` must see it."""
-    number, digits = float(text), text.lower().partition("e")[0]
-    if number == 0.0 and digits.strip("+-0._"):
-        return math.copysign(LEAST_FLOAT, number)
-    return number
 
 
 def _syntax_problem(text: str, message: str) -> str:
@@ -227,7 +218,7 @@ def _parse_value(text: str) -> Any:
         # Programs and people write .5, which TOML does not have.
         text = f"{bare[1]}0{bare[2]}"
     try:
-        parsed = tomllib.loads(f"value = {text}", parse_float=_parse_float)
+        parsed = tomllib.loads(f"value = {text}", parse_float=nonzero_float)
     except tomllib.TOMLDecodeError:
         if text and not text.startswith(_OPENS_A_TOML_VALUE) and "\n" not in text:
             return text

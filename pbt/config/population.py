@@ -114,9 +114,12 @@ class PbtConfig(Section):
                                  wins are the objective and copy_gap is set, else 0.01
     copy_significance_per        "run": the probability is that of any such copy in the whole run;
                                  "comparison": of each comparison
+    copy_rounds                  the probability of a run is spread evenly over this many rounds of
+                                 a member, and a tenth of it over all later ones; None: over all
+                                 rounds, ever less
     equals_sd                    standard deviation of the distance between members that learn
                                  alike, however many games they play; a significant distance is
-                                 more. None: 0.05 where wins are the objective, else 0
+                                 more. None: 0.045 where wins are the objective, else 0
     mutation_probability         of each value of a member outside the top, in each round
     mutation_factor              a mutated value is multiplied or divided by this
     learning_rate_bounds         smallest and largest value after a mutation
@@ -137,6 +140,7 @@ class PbtConfig(Section):
     opponents: Opponents = "common"
     copy_significance: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
     copy_significance_per: SignificancePer = "run"
+    copy_rounds: PositiveInt | None = None
     equals_sd: Annotated[float, Field(ge=0.0)] | None = None
     mutation_probability: Probability = 0.15
     mutation_factor: Annotated[float, Field(gt=1.0)] = 1.2

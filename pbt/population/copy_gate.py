@@ -1,11 +1,16 @@
 """Which members are far enough ahead to be copied, with a probability that holds for a whole run.
 
 Every round of every member is a chance to copy by mistake. The probability of a run is therefore
-spent in parts: the r-th round of one of n members gets 1 / (n r (r + 1)) of it. As 1 / (r (r + 1))
-sums to 1 over all r, the parts of a run of any length add up to no more than the whole (alpha
-spending, Lan & DeMets 1983). The bound holds however the rounds depend on each other. n counts the
-members of one role, so each role has a probability of its own; a population that grows spends up to
-half as much again each time it doubles.
+spent in parts (alpha spending, Lan & DeMets 1983): the r-th round of one of n members gets a share
+of 1 / n of it. The shares of a run of any length sum to no more than 1. There are two ways:
+
+  ever less           1 / (r (r + 1))
+  over `copy_rounds`  0.9 / R for each of R rounds, and of the rest R / (r (r - 1)) for each later
+                      one; for a run that knows its length
+
+The bound holds however the rounds depend on each other. n counts the members of one role, so each
+role has a probability of its own; a population that grows spends up to half as much again each time
+it doubles.
 
 Within a round the member is compared with every other ranked member, and the level of the round
 holds for all these comparisons together (Holm 1979).
@@ -17,6 +22,9 @@ from dataclasses import dataclass
 from pbt.population.comparison import Gap, compare
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import MemberScore
+
+# Of a run's probability, what the planned rounds get; the rest is for a run that is prolonged.
+PLANNED_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +51,18 @@ class Candidate:
         return self.wide_enough and self.gap.p <= self.level
 
 
-def round_level(probability: float, members: int, round: int) -> float:
-    """Return the part of a run's probability that a member's round gets. round: from 1 on."""
-    return probability / members / (round * (round + 1))
+def round_level(probability: float, members: int, round: int, copy_rounds: int = 0) -> float:
+    """Return the part of a run's probability that a member's round gets.
+
+    round: from 1 on; copy_rounds: 0 where the shares become ever less
+    """
+    if not copy_rounds:
+        share = 1 / (round * (round + 1))
+    elif round <= copy_rounds:
+        share = PLANNED_SHARE / copy_rounds
+    else:
+        share = (1 - PLANNED_SHARE) * copy_rounds / (round * (round - 1))
+    return probability / members * share
 
 
 def holm_levels(chances: Sequence[float], level: float) -> list[float]:

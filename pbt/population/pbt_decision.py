@@ -153,7 +153,7 @@ def _level(rules: PbtRules, members: int, round: int) -> float:
     if rules.copy_significance_per == "run":
         if round < 1:
             raise EngineError(f"round = {round}: rounds of a run are counted from 1")
-        return round_level(rules.copy_significance, members, round)
+        return round_level(rules.copy_significance, members, round, rules.copy_rounds)
     return rules.copy_significance
 
 

@@ -12,7 +12,7 @@ from pbt.population.scores import Detail
 
 # Standard deviation of the gap in win rate between members that learn alike, beyond what their
 # games make of it (DECISIONS 52, bench/pbt_gaps.py).
-EQUALS_SD = 0.05
+EQUALS_SD = 0.045
 # The win rate by which a donor had to be ahead before copies were judged by significance: that of
 # Petrenko et al. 2020, section A.3.1.
 EARLIER_COPY_GAP = 0.35
@@ -25,6 +25,7 @@ EARLIER_RULES: Mapping[str, float | str] = {
     "copy_significance_per": "comparison",
     "copy_ratio": 0.0,
     "equals_sd": 0.0,
+    "copy_rounds": 0,
 }
 
 
@@ -44,6 +45,8 @@ class PbtRules:
     opponents              whose games are compared: "all", or those against "common" opponents;
                            always "all" in games of one seat
     min_games              games that a member needs to be ranked
+    copy_rounds            the rounds of a member over which the probability of a run is spread
+                           evenly; 0: over all rounds, ever less
     top_share              share of the ranked members that nothing changes, and of those that copy
     copy_gap               the least difference of objectives at which a member copies
     mutation_probability   of each value
@@ -60,6 +63,7 @@ class PbtRules:
     opponents: Opponents
     copy_significance_per: SignificancePer
     min_games: int
+    copy_rounds: int
     top_share: float
     copy_gap: float
     mutation_probability: float
@@ -111,7 +115,8 @@ class PbtRules:
             config.copy_ratio,
             equals_sd,
         )
-        return cls(objective, opponents, per, config.min_games, *map(float, plain))
+        counts = (config.min_games, config.copy_rounds or 0)
+        return cls(objective, opponents, per, *counts, *map(float, plain))
 
     def to_mapping(self) -> dict[str, float | int | str | bool | list[str]]:
         """Return the rules as `RoundRecord.rules` stores them."""
@@ -127,9 +132,9 @@ class PbtRules:
                 f"rules: missing {sorted(set(names) - set(stored))}, unknown "
                 f"{sorted(set(stored) - set(names))}"
             )
-        # The first four are no plain numbers.
+        # The first five are no plain numbers.
         numbers: list[float] = []
-        for name in names[4:]:
+        for name in names[5:]:
             value = stored[name]
             if (
                 isinstance(value, bool)
@@ -138,9 +143,7 @@ class PbtRules:
             ):
                 raise EngineError(f"rules.{name} = {value!r}: expected a finite number")
             numbers.append(float(value))
-        games = stored["min_games"]
-        if isinstance(games, bool) or not isinstance(games, int):
-            raise EngineError(f"rules.min_games = {games!r}: expected an integer")
+        games, copy_rounds = (_integer(stored, name) for name in ("min_games", "copy_rounds"))
         opponents = stored["opponents"]
         if opponents != "all" and opponents != "common":
             raise EngineError(f'rules.opponents = {opponents!r}: expected "all" or "common"')
@@ -149,7 +152,15 @@ class PbtRules:
             raise EngineError(
                 f'rules.copy_significance_per = {per!r}: expected "run" or "comparison"'
             )
-        return cls(as_objective(stored["objective"]), opponents, per, games, *numbers)
+        kind = as_objective(stored["objective"])
+        return cls(kind, opponents, per, games, copy_rounds, *numbers)
+
+
+def _integer(stored: Mapping[str, object], name: str) -> int:
+    value = stored[name]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise EngineError(f"rules.{name} = {value!r}: expected an integer")
+    return value
 
 
 def _open_choices(config: PbtConfig, objective: ObjectiveKind) -> tuple[float, float, float]:

@@ -11,6 +11,7 @@ from typing import Any
 from api.http.observability import log_to_stderr
 from api.http.tokens import COOKIE, Tokens
 from api.routes import populations
+from arena.data.service_tokens import create_token
 from tests.api.service import serving
 
 
@@ -23,16 +24,20 @@ def main() -> None:
     log_to_stderr(sys.argv[2])
     with serving(Path(sys.argv[1])) as service:
         tokens = service.app.state.context.tokens
-        code, cookie = tokens.new_code("viewer"), tokens.new_cookie("admin")
+        admin = tokens.named("admin")
+        code, (cookie, _) = tokens.new_code(admin, "viewer"), tokens.new_session(admin)
+        named = create_token(service.data / "service", "ada", "admin", None)
         Tokens.redeem = broken  # type: ignore[method-assign]
         populations.list_supervised = broken
         shown = [
             {"authorization": f"Bearer {service.token(level)}"} for level in ("viewer", "admin")
-        ] + [{"cookie": f"{COOKIE}={cookie}"}]
+        ] + [{"cookie": f"{COOKIE}={cookie}"}, {"authorization": f"Bearer {named}"}]
         answers = [service.client.get("/v1/populations", headers=headers) for headers in shown]
         answers.append(service.client.post("/v1/session", json={"code": code}))
+        Tokens.new_session = broken  # type: ignore[method-assign]
+        answers.append(service.client.post("/v1/session", json={"token": named}))
         key = (service.data / "service/cookie.key").read_text().strip()
-        secrets = [service.token("viewer"), service.token("admin"), cookie, code, key]
+        secrets = [service.token("viewer"), service.token("admin"), cookie, code, key, named]
         print(
             json.dumps(
                 {

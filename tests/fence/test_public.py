@@ -36,6 +36,7 @@ REMOVED: Removed = {
         ),
         VERIFY,
     ),
+    "openapi: schema CodeBody": "The schema `CodeBody` of a login is called `LoginBody`.",
 }
 """What is gone or renamed, as "list: item" -> the words of CHANGELOG.md that tell users.
 

@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import Browser
 
 import hatch_build
-from api.http.tokens import COOKIE, Level, Tokens
+from api.http.tokens import COOKIE, Tokens
+from arena.data.service_tokens import TokenLevel
 from tests.web.browser import Visitor, launched
 from tests.web.served import Served
 from tests.web.sources import Sources, run
@@ -72,11 +73,12 @@ def visit(browser: Browser) -> Iterator[Visit]:
     visitors: list[Visitor] = []
 
     def make(
-        served: Served, *, level: Level = "admin", width: int = 1280, dark: bool = False
+        served: Served, *, level: TokenLevel = "admin", width: int = 1280, dark: bool = False
     ) -> Visitor:
         visitor = Visitor(browser, served.url, width=width, dark=dark)
         visitors.append(visitor)
-        cookie = Tokens(Path(served.data) / "service").new_cookie(level)
+        tokens = Tokens(Path(served.data) / "service")
+        cookie, _ = tokens.new_session(tokens.named(level))
         visitor.context.add_cookies(
             [
                 {

@@ -6,7 +6,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChild, ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { connected, follow, heardAt } from "./api/events";
-import { logOut, refusal, session } from "./api/session";
+import { logInWith, logOut, refusal, session } from "./api/session";
 import { duration } from "./format";
 import { Compare } from "./pages/Compare";
 import { Game } from "./pages/Game";
@@ -22,6 +22,7 @@ import { Populations } from "./pages/Populations";
 import { SitDown } from "./pages/SitDown";
 import { System } from "./pages/System";
 import { parts, to } from "./address";
+import { Field } from "./ui/Field";
 import { Empty, Loading } from "./ui/state";
 import { useCurrentSeen } from "./ui/tabs";
 
@@ -160,7 +161,15 @@ function view([section, name, more, item]: readonly string[]): ComponentChild {
   );
 }
 
+/** Says how to log in; takes a token. */
 function LoggedOut() {
+  const [token, setToken] = useState("");
+  const [sending, setSending] = useState(false);
+  const send = async (event: Event) => {
+    event.preventDefault();
+    setSending(true);
+    if (!(await logInWith(token.trim()))) setSending(false);
+  };
   return (
     <Empty title="You are not logged in">
       {refusal.value && <p role="alert">{refusal.value}</p>}
@@ -168,6 +177,25 @@ function LoggedOut() {
         Run <code>arena open</code> on the machine of the service: it makes a link that logs this
         browser in, once.
       </p>
+      <form aria-label="Login" method="post" onSubmit={(event) => void send(event)}>
+        <Field title="Token" note="Or paste a token: arena token create makes one." wrong={[]}>
+          {(described) => (
+            <input
+              {...described}
+              type="password"
+              autocomplete="off"
+              spellcheck={false}
+              maxLength={500}
+              required
+              value={token}
+              onInput={(event) => setToken(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <button class="primary" disabled={sending}>
+          Log in
+        </button>
+      </form>
     </Empty>
   );
 }

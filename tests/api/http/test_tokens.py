@@ -1,18 +1,15 @@
-"""Token files, codes, cookies."""
+"""Tokens that come and go while a service runs; codes, sessions, cookies."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
+import structlog
 
-from api.http.tokens import (
-    CODE_VALID_S,
-    SESSION_VALID_S,
-    Tokens,
-    caller_name,
-    read_or_make,
-)
-from pbt.errors import PbtError
+from api.http import known_tokens
+from api.http.tokens import CODE_VALID_S, SESSION_VALID_S, Tokens
+from arena.data.service_tokens import NAMED_TOKENS, create_token, revoke_token
 
 
 class Clock:
@@ -20,6 +17,20 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def level(tokens: Tokens, secret: str) -> str:
+    grant = tokens.bearer(secret)
+    return "none" if grant is None else grant.level
+
+
+def cookie_level(tokens: Tokens, cookie: str) -> str:
+    grant = tokens.session(cookie)
+    return "none" if grant is None else grant.level
+
+
+def file_secret(folder: Path, name: str) -> str:
+    return (folder / f"{name}.token").read_text().strip()
 
 
 def test_token_files_are_made_once_and_for_their_owner_alone(tmp_path: Path) -> None:
@@ -37,72 +48,157 @@ def test_token_files_are_made_once_and_for_their_owner_alone(tmp_path: Path) -> 
     assert len(set(texts)) == 3
 
 
-def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "admin.token"
-    read_or_make(path)
-    path.chmod(0o644)
-    with pytest.raises(PbtError, match="mode 644, so others can read it; expected 600"):
-        read_or_make(path)
-    path.chmod(0o600)
-    path.write_text("short\n")
-    with pytest.raises(PbtError, match="5 characters; expected 16 or more"):
-        read_or_make(path)
-
-
 def test_levels(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
-    given = [(tmp_path / f"{level}.token").read_text().strip() for level in ("admin", "viewer")]
-    assert [tokens.level(token) for token in (*given, "", "wrong", given[0] + "x", "\ud800")] == [
+    admin, viewer = file_secret(tmp_path, "admin"), file_secret(tmp_path, "viewer")
+    named = create_token(tmp_path, "ada", "admin", None)
+    hashed = tokens.named("ada").token.sha256
+    assert [level(tokens, secret) for secret in (admin, viewer, named)] == [
         "admin",
         "viewer",
-        "none",
-        "none",
-        "none",
-        "none",
+        "admin",
     ]
+    for wrong in ("", "wrong", admin + "x", named[:-1], hashed, "ada", "\ud800"):
+        assert level(tokens, wrong) == "none", wrong
+
+
+def test_a_token_counts_from_its_making_to_its_end(tmp_path: Path) -> None:
+    clock = Clock()
+    tokens = Tokens(tmp_path, clock)
+    clock.now = 1e9
+    short = create_token(tmp_path, "short", "viewer", 1e9 + 5)
+    long = create_token(tmp_path, "long", "viewer", None)
+    cookie, session = tokens.new_session(tokens.named("short"))
+    assert (session.until, session.by) == (1e9 + 5, "session of short")
+    assert cookie_level(tokens, cookie) == level(tokens, short) == level(tokens, long) == "viewer"
+    revoke_token(tmp_path, "long")
+    assert level(tokens, long) == "none"
+    clock.now += 5
+    assert cookie_level(tokens, cookie) == level(tokens, short) == "none"
+    assert not tokens.holds(session)
+
+
+def test_what_a_token_gave_ends_with_it_and_not_with_its_name(tmp_path: Path) -> None:
+    """A token, its session and its code; another token of the name revives none of them."""
+    tokens = Tokens(tmp_path)
+    for name in ("ada", "admin"):
+        if name == "ada":
+            create_token(tmp_path, name, "admin", None)
+        grant = tokens.named(name)
+        cookie, session = tokens.new_session(grant)
+        code = tokens.new_code(session, "viewer")
+        assert cookie_level(tokens, cookie) == "admin" and tokens.holds(session)
+        revoke_token(tmp_path, name)
+        if name == "ada":
+            create_token(tmp_path, name, "admin", None)
+        for known in (tokens, Tokens(tmp_path)):
+            assert cookie_level(known, cookie) == "none"
+            assert not known.holds(grant) and not known.holds(session)
+        assert tokens.redeem(code) is None
 
 
 def test_a_code_is_good_once_and_for_ten_minutes(tmp_path: Path) -> None:
     clock = Clock()
     tokens = Tokens(tmp_path, clock)
-    first, second = tokens.new_code("admin"), tokens.new_code("viewer")
-    assert [tokens.redeem(first), tokens.redeem(first), tokens.redeem("")] == [
-        "admin",
-        "none",
-        "none",
-    ]
+    admin = tokens.named("admin")
+    first, second = tokens.new_code(admin, "admin"), tokens.new_code(admin, "viewer")
+    grant = tokens.redeem(first)
+    assert grant is not None and (grant.level, grant.by) == ("admin", "admin")
+    assert [tokens.redeem(first), tokens.redeem("")] == [None, None]
     clock.now += CODE_VALID_S
-    assert tokens.redeem(second) == "none"
+    assert tokens.redeem(second) is None
+
+
+def test_no_code_and_no_session_gives_more_than_its_token(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path)
+    found = tokens.redeem(tokens.new_code(tokens.named("viewer"), "admin"))
+    assert found is not None and found.level == "viewer"
+    found = tokens.redeem(tokens.new_code(tokens.named("admin"), "viewer"))
+    assert found is not None and found.level == "viewer"
+    cookie, session = tokens.new_session(found)
+    assert cookie_level(tokens, cookie) == session.level == "viewer"
+    assert session.by == "session of admin"
 
 
 def test_a_cookie_is_believed_by_its_signature_and_until_its_day(tmp_path: Path) -> None:
     clock = Clock()
     tokens = Tokens(tmp_path, clock)
-    cookie = tokens.new_cookie("viewer")
-    assert tokens.cookie_level(cookie) == "viewer"
-    assert Tokens(tmp_path, clock).cookie_level(cookie) == "viewer"
+    cookie, session = tokens.new_session(tokens.named("viewer"))
+    assert cookie_level(tokens, cookie) == "viewer"
+    assert cookie_level(Tokens(tmp_path, clock), cookie) == "viewer"
     forged = [
-        "admin" + cookie[6:],
+        cookie.replace("viewer.", "admin.", 1),
+        cookie.replace(".viewer.", ".admin.", 1),
         cookie[:-1] + ("0" if cookie[-1] != "0" else "1"),
         "",
         "a.b.c.d",
+        "a.b.c.d.e",
         "viewer",
         cookie.replace(f".{int(1000 + SESSION_VALID_S)}.", ".99999999999."),
+        cookie.replace(session.session, "0" * 16),
         "ü.ü",
     ]
     assert cookie not in forged
-    assert {tokens.cookie_level(text) for text in forged} == {"none"}
+    assert {cookie_level(tokens, text) for text in forged} == {"none"}
     clock.now += SESSION_VALID_S
-    assert tokens.cookie_level(cookie) == "none"
+    assert cookie_level(tokens, cookie) == "none"
 
 
 def test_a_session_that_was_ended_stays_ended(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
-    left, stays = tokens.new_cookie("admin"), tokens.new_cookie("viewer")
-    tokens.end_session(left, caller_name(left, "127.0.0.1"))
-    tokens.end_session("admin.99999999999.made.up", "x y")
-    assert tokens.locked_out(caller_name(left, "10.0.0.7"))
-    assert not tokens.locked_out(caller_name(stays, "127.0.0.1"))
+    (left, one), (stays, other) = (
+        tokens.new_session(tokens.named(name)) for name in ("admin", "viewer")
+    )
+    tokens.end_session(left)
+    tokens.end_session("admin.admin.99999999999.made.up")
+    assert not tokens.holds(one) and tokens.holds(other)
+    assert tokens.holds(tokens.named("admin"))
     for known in (tokens, Tokens(tmp_path)):
-        assert [known.cookie_level(cookie) for cookie in (left, stays)] == ["none", "viewer"]
+        assert [cookie_level(known, cookie) for cookie in (left, stays)] == ["none", "viewer"]
     assert (tmp_path / "ended_sessions.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_cannot_be_trusted_lets_no_caller_in(tmp_path: Path) -> None:
+    """Neither its tokens nor those of the other files, until it is as it should be."""
+    tokens = Tokens(tmp_path)
+    admin, named = file_secret(tmp_path, "admin"), create_token(tmp_path, "ci", "viewer", None)
+    assert [level(tokens, secret) for secret in (admin, named)] == ["admin", "viewer"]
+    with structlog.testing.capture_logs() as lines:
+        (tmp_path / NAMED_TOKENS).chmod(0o640)
+        for _ in range(3):
+            assert [level(tokens, secret) for secret in (admin, named)] == ["none", "none"]
+    (line,) = lines
+    assert line["log_level"] == "error" and "mode 640" in line["why"] and named not in str(line)
+    (tmp_path / NAMED_TOKENS).chmod(0o600)
+    assert [level(tokens, secret) for secret in (admin, named)] == ["admin", "viewer"]
+    (tmp_path / NAMED_TOKENS).unlink()
+    assert [level(tokens, secret) for secret in (admin, named)] == ["admin", "none"]
+
+
+def test_tokens_last_while_their_folder_is_away(tmp_path: Path) -> None:
+    folder, away = tmp_path / "service", tmp_path / "away"
+    tokens = Tokens(folder)
+    named = create_token(folder, "ci", "viewer", None)
+    assert level(tokens, named) == "viewer"
+    folder.rename(away)
+    assert level(tokens, named) == "viewer"
+    revoke_token(away, "ci")
+    away.rename(folder)
+    assert level(tokens, named) == "none"
+
+
+def test_a_machine_without_file_handles_locks_no_caller_out_and_forgets_no_revocation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = Tokens(tmp_path)
+    admin, named = file_secret(tmp_path, "admin"), create_token(tmp_path, "ci", "viewer", None)
+    assert level(tokens, named) == "viewer"
+    revoke_token(tmp_path, "ci")
+
+    def refuse(folder: Path) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as full:
+        full.setattr(known_tokens, "named_tokens", refuse)
+        assert level(tokens, admin) == "admin"
+    assert [level(tokens, secret) for secret in (admin, named)] == ["admin", "none"]

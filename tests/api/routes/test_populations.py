@@ -106,6 +106,21 @@ def test_a_bad_config_is_refused_with_every_place(
     checked.call("GET", "/v1/populations/bad", status=404)
 
 
+def test_a_number_that_python_would_read_as_0_is_refused(checked: Service) -> None:
+    config = '{"env": {"name": "connect_four"}, "learning": {"entropy_coef": 1e-400}}'
+    answer = checked.client.post(
+        "/v1/populations",
+        content='{"name": "bad", "config": ' + config + "}",
+        headers={
+            "authorization": f"Bearer {checked.token('admin')}",
+            "content-type": "application/json",
+        },
+    )
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["pointer"]) == (422, "/config/learning/entropy_coef")
+    assert "as a float32 it is 0" in error["detail"]
+
+
 def test_the_check_says_the_same_where_it_is_no_process() -> None:
     assert check({"env": {"name": "connect_four"}, "population": {"members": 2}}).roles == (
         ("m0", "player"),

@@ -55,6 +55,23 @@ def test_the_levels_of_a_run_of_any_length_sum_to_its_probability() -> None:
     assert round_level(0.01, 4, 1) == pytest.approx(0.00125)
 
 
+def test_a_run_of_known_length_spends_evenly_and_keeps_a_tenth_for_later() -> None:
+    levels = [4 * round_level(0.01, 4, number, copy_rounds=5) for number in range(1, 20_000)]
+    assert levels[:5] == pytest.approx([0.0018] * 5)
+    assert 0.0099 < math.fsum(levels) < 0.01
+    assert levels[5:] == sorted(levels[5:], reverse=True) and levels[5] < levels[4]
+
+
+def test_copy_rounds_lets_a_lead_of_the_last_planned_round_copy() -> None:
+    scores, planned = four(0.60, 0.5, 0.49, 0.41), replace(RUN, copy_rounds=5)
+    copied = [
+        decide("m3", number, 10, scores, own_values(4), planned, 5).copy_from is not None
+        for number in (1, 5, 6, 50)
+    ]
+    assert copied == [True, True, False, False]
+    assert PbtRules.from_config(PbtConfig(copy_rounds=5), "win").copy_rounds == 5
+
+
 def test_a_member_copies_one_that_is_surely_ahead_and_says_why() -> None:
     scores = four(0.62, 0.45, 0.44, 0.39)
     decision = decide("m3", 1, 10, scores, own_values(4), RUN, 5)
@@ -63,7 +80,7 @@ def test_a_member_copies_one_that_is_surely_ahead_and_says_why() -> None:
     p = compare(scores[0], scores[3], "win", RUN.equals_sd).p
     # The smallest of three p values has a third of the level of the first round of four members.
     assert (
-        f"ahead by 0.23 on 1 common opponent, 4.4 standard errors, p = {p:.3g} <= 0.000416667; "
+        f"ahead by 0.23 on 1 common opponent, 4.8 standard errors, p = {p:.3g} <= 0.000416667; "
         in decision.verdict
     )
 
@@ -86,7 +103,7 @@ def test_without_a_copy_the_one_furthest_ahead_is_named() -> None:
 
 
 def test_later_rounds_ask_for_more() -> None:
-    scores = four(0.61, 0.5, 0.49, 0.41)
+    scores = four(0.60, 0.5, 0.49, 0.41)
     copied = [
         decide("m3", number, 10, scores, own_values(4), RUN, 5).copy_from is not None
         for number in (1, 2, 5, 50)

@@ -6,6 +6,7 @@
  */
 import { signal } from "@preact/signals";
 import { ROOT } from "../root";
+import { askAgain } from "./session";
 
 /** An event: something of this topic changed, in one population or, with null, in all. */
 export interface ServiceEvent {
@@ -101,7 +102,9 @@ function stream(channel: BroadcastChannel, over: AbortSignal): Promise<void> {
       source.onerror = () => {
         connected.value = false;
         // A browser tries again by itself after a lost connection, but not after a refusal.
-        if (source.readyState === EventSource.CLOSED) retry = setTimeout(open, RETRY_MS);
+        if (source.readyState !== EventSource.CLOSED) return;
+        void askAgain();
+        retry = setTimeout(open, RETRY_MS);
       };
       for (const topic of TOPICS) source.addEventListener(topic, (event) => arrived(topic, event));
     };

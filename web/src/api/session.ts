@@ -12,40 +12,61 @@ export type Level = components["schemas"]["SessionBody"]["level"];
  * is needed.
  */
 export const session = signal<Level | "unknown">("unknown");
-/** Why the code in the address was refused; null where it was not. */
+/** Why the code or the token was refused; null where it was not. */
 export const refusal = signal<string | null>(null);
 
 /**
- * Swaps the code behind "#", which a browser sends to no server, for a cookie; then asks what the
- * cookie allows.
+ * Swaps the code or the token behind "#", which a browser sends to no server, for a cookie; then
+ * asks what the cookie allows. A link with a token takes nothing away: an admin's session stays.
  */
 export async function logIn(): Promise<void> {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (code) {
-    history.replaceState(null, "", location.pathname + location.search);
-    const answer = await fetch(SESSION, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ code }),
-    }).catch(() => null);
-    refusal.value = answer?.ok
-      ? null
-      : answer
-        ? "This code is wrong, used or old."
-        : "The service does not answer.";
-  }
+  const behind = new URLSearchParams(location.hash.slice(1));
+  const [code, token] = [behind.get("code"), behind.get("token")];
+  if (code || token) history.replaceState(null, "", location.pathname + location.search);
+  if (code) await send({ code }, "This code is wrong, used or old.");
+  else if (token && (await level()) !== "admin") await sendToken(token);
   await ask();
+}
+
+/** Logs in with a token that a person pasted. Returns whether it was taken. */
+export async function logInWith(token: string): Promise<boolean> {
+  const taken = await sendToken(token);
+  if (taken) await ask();
+  return taken;
+}
+
+function sendToken(token: string): Promise<boolean> {
+  return send({ token }, "This token is wrong, expired or revoked.");
+}
+
+async function send(body: { code: string } | { token: string }, wrong: string): Promise<boolean> {
+  const answer = await fetch(SESSION, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  }).catch(() => null);
+  refusal.value = answer?.ok ? null : answer ? wrong : "The service does not answer.";
+  return answer?.ok ?? false;
+}
+
+/** Returns the level of the browser, null where the service does not answer. */
+async function level(): Promise<Level | null> {
+  type Body = components["schemas"]["SessionBody"];
+  return fetch(SESSION, { cache: "no-store" })
+    .then(async (answer) => (answer.ok ? ((await answer.json()) as Body).level : null))
+    .catch(() => null);
 }
 
 /** Asks the service for the level, once a second until it answers. */
 export async function ask(): Promise<void> {
-  const asked = fetch(SESSION, { cache: "no-store" });
-  type Body = components["schemas"]["SessionBody"];
-  const body = await asked
-    .then((answer) => (answer.ok ? (answer.json() as Promise<Body>) : null))
-    .catch(() => null);
-  if (body) session.value = body.level;
+  const found = await level();
+  if (found) session.value = found;
   else setTimeout(() => void ask(), 1000);
+}
+
+/** Asks once whether the session still stands, after the service refused something. */
+export async function askAgain(): Promise<void> {
+  if ((await level()) === "none") session.value = "none";
 }
 
 /** Ends the session. */

@@ -1,0 +1,100 @@
+"""Logging a browser in, by a pasted token and by a link that only reads; and being logged out."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Request, expect
+
+from arena.data.service_tokens import create_token, revoke_token
+from tests.web.browser import WAIT_MS, Visitor, shows
+from tests.web.conftest import Visit
+from tests.web.served import Served
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def arena_token(served: Served, *words: str) -> Any:
+    """What `arena token` prints as JSON."""
+    command = [sys.executable, "-P", "-m", "arena", "token", *words, "--json"]
+    done = subprocess.run(
+        [*command, "--data", str(served.data)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_a_pasted_token_logs_in_until_it_is_revoked(
+    served: Served, browser: Browser, axe: Path
+) -> None:
+    token = arena_token(served, "create", "ada", "--level", "admin")["token"]
+    visitor = Visitor(browser, served.url)
+    visitor.expected.add(401)
+    page = visitor.see("populations")
+    shows(page, "You are not logged in")
+    assert visitor.faults(axe) == []
+    visitor.keep("login")
+    field = page.get_by_label("Token")
+    field.fill("not-a-token")
+    page.get_by_role("button", name="Log in").click()
+    shows(page, "This token is wrong, expired or revoked.")
+    field.fill(f"  {token}\n")
+    field.press("Enter")
+    shows(page, "No populations yet")
+    expect(page.locator("header .level")).to_have_text("admin")
+    assert token not in page.url + page.content()
+    kept = "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])"
+    assert token not in page.evaluate(kept) and "arena_session" not in page.evaluate(kept)
+    expect(page.locator(".badge.live")).to_be_visible(timeout=WAIT_MS)
+    arena_token(served, "revoke", "ada")
+    shows(page, "You are not logged in")
+    visitor.leave()
+
+
+def test_a_link_reads_and_its_secret_stays_behind(served: Served, browser: Browser) -> None:
+    """In two browsers, one after the other; neither address, request nor referrer tells it."""
+    made = arena_token(served, "link", "guests", "--expires", "1h")["url"]
+    address, _, token = made.partition("#token=")
+    assert address == f"{served.url}/" and len(token) > 40
+    sent: list[str] = []
+
+    def note(request: Request) -> None:
+        headers = {**request.headers, "cookie": ""}
+        sent.append(f"{request.url} {headers}")
+
+    for width in (1280, 320):
+        visitor = Visitor(browser, served.url, width=width)
+        visitor.expected.add(401)
+        visitor.context.on("request", note)
+        visitor.page.goto(made)
+        shows(visitor.page, "opulations")
+        expect(visitor.page.locator("header .level")).to_have_text("viewer")
+        assert visitor.page.url == f"{served.url}/app/populations"
+        assert visitor.page.evaluate("history.length") <= 2
+        if width == 320:
+            assert visitor.too_wide_px <= 0
+            revoke_token(served.data / "service", "guests")
+            shows(visitor.page, "You are not logged in")
+            visitor.page.goto("about:blank")
+            visitor.page.goto(made)
+            shows(visitor.page, "This token is wrong, expired or revoked.")
+            assert visitor.too_wide_px <= 0
+        visitor.leave()
+    assert sent and not [line for line in sent if token in line]
+
+
+def test_a_link_takes_nothing_from_an_admin(served: Served, visit: Visit) -> None:
+    """A link that another person sends logs no admin's browser in as its own reader."""
+    token = create_token(served.data / "service", "other", "viewer", None)
+    visitor = visit(served)
+    visitor.page.goto(f"{served.url}/app/system#token={token}")
+    shows(visitor.page, "Nothing trains here now")
+    expect(visitor.page.locator("header .level")).to_have_text("admin")
+    assert visitor.page.url == f"{served.url}/app/system"
+    revoke_token(served.data / "service", "other")
