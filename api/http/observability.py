@@ -76,11 +76,11 @@ class Observed:
         asked = "Matches asked of the service that are not over, by state"
         self.evaluations = Gauge("arena_evaluations", asked, ["state"], registry=registry)
         self._of_populations(registry)
+        self._of_trainings(registry)
         self._of_members(registry)
 
     def _of_populations(self, registry: CollectorRegistry) -> None:
         """Make what every population has."""
-        one = ["population"]
         self.populations = Gauge(
             "arena_populations", "Populations by state", ["state"], registry=registry
         )
@@ -89,14 +89,22 @@ class Observed:
             "arena_population_state", now, ["population", "state"], registry=registry
         )
         age = "Age of the newest checkpoint, by the time that stands in it"
-        self.checkpoint_age = Gauge("arena_checkpoint_age_seconds", age, one, registry=registry)
+        self.checkpoint_age = Gauge(
+            "arena_checkpoint_age_seconds", age, ["population"], registry=registry
+        )
         best = "Rating of the best snapshot of each role, in the unit of the objective"
-        of_role = ["population", "role", "objective"]
-        self.best = Gauge("arena_best_rating", best, of_role, registry=registry)
+        self.best = Gauge(
+            "arena_best_rating", best, ["population", "role", "objective"], registry=registry
+        )
         low = "Lower end of the 95 % interval of that rating"
-        self.best_low = Gauge("arena_best_rating_low", low, of_role, registry=registry)
+        self.best_low = Gauge(
+            "arena_best_rating_low", low, ["population", "role", "objective"], registry=registry
+        )
+
+    def _of_trainings(self, registry: CollectorRegistry) -> None:
+        """Make what is counted of every training."""
         trained = "Rows that were trained on"
-        self.rows = Counter("arena_rows_trained", trained, one, registry=registry)
+        self.rows = Counter("arena_rows_trained", trained, ["population"], registry=registry)
         unused = "Rows that were made for nothing, by reason"
         self.dropped = Counter(
             "arena_rows_dropped", unused, ["population", "reason"], registry=registry
@@ -104,7 +112,7 @@ class Observed:
         played = "Games of a training that count, by kind: training or evaluation"
         self.games = Counter("arena_games", played, ["population", "kind"], registry=registry)
         voided = "Games of a training that count for nothing, since a part failed in them"
-        self.voided = Counter("arena_games_voided", voided, one, registry=registry)
+        self.voided = Counter("arena_games_voided", voided, ["population"], registry=registry)
         restarts = "Restarts of each process of a training"
         self.worker_restarts = Counter(
             "arena_worker_restarts", restarts, ["population", "process"], registry=registry
@@ -114,17 +122,24 @@ class Observed:
 
     def _of_members(self, registry: CollectorRegistry) -> None:
         """Make what every member has."""
-        each = ["population", "member"]
-        frames = "Frames that each member trained"
-        self.frames = Counter("arena_env_frames", frames, each, registry=registry)
+        trained = "Frames that each member trained"
+        self.frames = Counter(
+            "arena_env_frames", trained, ["population", "member"], registry=registry
+        )
         clock = "Frames of each member since it began: its clock"
-        self.clock = Gauge("arena_member_frames", clock, each, registry=registry)
+        self.clock = Gauge(
+            "arena_member_frames", clock, ["population", "member"], registry=registry
+        )
         lag = "Mean lag of each member's newest update"
-        self.lag = Gauge("arena_policy_lag_versions", lag, each, registry=registry)
+        self.lag = Gauge(
+            "arena_policy_lag_versions", lag, ["population", "member"], registry=registry
+        )
         taken = "Optimiser steps of each member"
-        self.updates = Counter("arena_updates", taken, each, registry=registry)
+        self.updates = Counter("arena_updates", taken, ["population", "member"], registry=registry)
         refused = "Steps refused because a loss or a gradient was not finite"
-        self.updates_refused = Counter("arena_updates_refused", refused, each, registry=registry)
+        self.updates_refused = Counter(
+            "arena_updates_refused", refused, ["population", "member"], registry=registry
+        )
 
     def count(self, states: Mapping[str, str]) -> None:
         """Set the state of every population, and how many are in each. states: by name.
