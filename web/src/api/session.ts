@@ -37,9 +37,8 @@ export async function logIn(): Promise<void> {
 /** Asks the service for the level, once a second until it answers. */
 export async function ask(): Promise<void> {
   const asked = fetch("/v1/session", { cache: "no-store" });
-  type Body = components["schemas"]["SessionBody"];
-  const body = await asked
-    .then((answer) => (answer.ok ? (answer.json() as Promise<Body>) : null))
+  const body: components["schemas"]["SessionBody"] | null = await asked
+    .then((answer) => (answer.ok ? answer.json() : null))
     .catch(() => null);
   if (body) session.value = body.level;
   else setTimeout(() => void ask(), 1000);
