@@ -30,9 +30,22 @@ from arena.league.idempotency import Answer, Keyed, stored_answer
 
 KeyHeader = Annotated[
     str | None,
-    Header(alias="Idempotency-Key", min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$"),
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=128,
+        pattern=r"^[\x21-\x7e]+$",
+        description="a repetition with the same key gets the same answer, for 24 hours",
+    ),
 ]
-IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
+IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        max_length=64,
+        description="ETag of the population; 412 where it was changed since",
+    ),
+]
 
 
 class OpenStreams:
