@@ -69,11 +69,17 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router)
     add_dashboard(app)
     problems.install(app)
-    app.add_middleware(Guard, settings=settings, tokens=tokens, observed=observed)
-    if settings.root_path:
-        app.add_middleware(BelowRoot, root=settings.root_path)
+    _guard(app, context)
     describe(app)
     return app
+
+
+def _guard(app: FastAPI, context: Context) -> None:
+    """Add the middleware that every request passes; what is added last comes first."""
+    settings = context.settings
+    app.add_middleware(Guard, settings=settings, tokens=context.tokens, observed=context.observed)
+    if settings.root_path:
+        app.add_middleware(BelowRoot, root=settings.root_path)
 
 
 async def refuse_unknown_parameters(request: Request) -> None:

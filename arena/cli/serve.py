@@ -7,8 +7,9 @@ replaces itself by it.
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 from urllib.parse import urlsplit
 
 import typer
@@ -144,9 +145,13 @@ def serve(
         "hard_disk_bytes": int(hard_disk_gb * 1e9),
         "tokens_set": (service_folder(folder) / "admin.token").exists(),
     }
-    program = "api.http.make_tokens" if make_tokens else "api"
+    _become("api.http.make_tokens" if make_tokens else "api", settings)
+
+
+def _become(program: str, settings: Mapping[str, object]) -> NoReturn:
+    """Replace this process by a program of our own."""
     hand_on_stdout()
-    # -P: a folder `api/` of the user must not be run instead of our own program.
+    # -P: a folder `api/` of the user must not be run instead.
     command = [sys.executable, "-P", "-m", program, json.dumps(settings)]
     os.execv(command[0], command)  # noqa: S606  the command is our own
 
