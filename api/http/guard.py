@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.http.observability import Observed
 from api.http.phrases import phrase
 from api.http.problems import MEDIA_TYPE, Problem, kind_of, problem_bytes
+from api.http.root_path import public_path
 from api.http.settings import Settings, plain_host
 from api.http.tokens import COOKIE, RANK, Grant, Level, Tokens
 
@@ -123,8 +124,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        path = scope.get("root_path", "") + scope["path"]
-        answer = _Answer(send, path, request_id=uuid.uuid4().hex[:16])
+        answer = _Answer(send, public_path(scope), request_id=uuid.uuid4().hex[:16])
         state = scope.setdefault("state", {})
         state["request_id"], started = answer.request_id, time.perf_counter()
         try:

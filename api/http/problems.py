@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from api.http.root_path import public_path
 from arena.league.idempotency import ReusedKeyError
 from arena.league.league_file import LeagueError
 from arena.league.supervised import ConflictError, PreconditionError
@@ -181,7 +182,7 @@ def install(app: FastAPI) -> None:
     """Add the handlers that turn every error of a route into a problem."""
 
     async def answer(request: Request, error: Exception) -> Response:
-        path = request.scope.get("root_path", "") + request.url.path
+        path = public_path(request.scope)
         problem = as_problem(error, path)
         if getattr(request.state, "level", None) != "admin":
             data = str(request.app.state.context.settings.data)

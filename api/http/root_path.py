@@ -69,3 +69,8 @@ def within(root: str, path: str) -> str:
     if path == root:
         return "/"
     return path[len(root) :] if path.startswith(f"{root}/") else path
+
+
+def public_path(scope: Scope) -> str:
+    """The path of a request as its sender called it, with the root path."""
+    return f"{scope.get('root_path', '')}{scope['path']}"

@@ -98,9 +98,10 @@ def link(
     directory = data_dir(data)
     expires_at = expiry(expires, time.time())
     state = read_state(directory)
-    if url is None and state is None:
+    if url is None and (state is None or state.socket is not None):
+        why = "no service runs" if state is None else "the service listens on a Unix socket"
         raise ServiceUnreachableError(
-            f"no service runs for {directory}, so its address is not known; start one with `arena "
+            f"{why} for {directory}, so how browsers reach it is not known; start one with `arena "
             "serve`, or name the address with --url"
         )
     address = _address(url if url is not None or state is None else state.url)

@@ -1,6 +1,7 @@
 """`arena token`: what it prints and stores, and what it refuses."""
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ import pytest
 
 from arena.cli import app as cli
 from arena.cli.tokens import expiry
+from arena.data.lock import PopulationLock
 from arena.data.private_file import make_secret
+from arena.data.service_state import ServiceState, service_lock, write_state
 from arena.data.service_tokens import hash_of, named_tokens
 from pbt.errors import ConfigError
 
@@ -97,3 +100,16 @@ def test_how_long_a_token_works() -> None:
     for wrong in ("", "0d", "-1d", "1", "d", "1y", "1.5h", "10000d", "1d ", "٣d", "1d\n"):
         with pytest.raises(ConfigError, match="expected a whole number"):
             expiry(wrong, 0.0)
+
+
+def test_a_link_to_a_service_on_a_unix_socket_needs_the_address_of_its_proxy(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    url = "http://localhost/arena"
+    with PopulationLock(service_lock(tmp_path), "service"):
+        write_state(tmp_path, ServiceState(os.getpid(), url, 0.0, "1", str(tmp_path / "socket")))
+        code, _, err = arena(tmp_path, capsys, "link", "guests")
+        assert code == 5 and "listens on a Unix socket" in err and "--url" in err
+        site = "https://tools.example/arena"
+        code, out, _ = arena(tmp_path, capsys, "link", "guests", "--url", site)
+        assert code == 0 and out.startswith(site)
