@@ -110,11 +110,13 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "signals": {"data"},
         "guests": {"machine"},
         "league": {"data", "stats"},
+        "backup": {"data", "league"},
         "players": {"data", "guests", "league"},
         "training": {"data", "league", "machine", "signals", "stats"},
         "matches": {"data", "guests", "league", "players", "signals", "stats"},
         "verification": {"data", "league", "matches", "players"},
         "cli": {
+            "backup",
             "data",
             "guests",
             "league",
