@@ -48,8 +48,9 @@ def restore_backup(
         progress.what = "restoring"
         with _aside(data) as aside:
             _refuse_full_disk(aside, progress.total_bytes)
-            for name in archive.sizes.keys() - {DESCRIPTION}:
-                _write(archive, name, aside, progress)
+            for name in archive.sizes:
+                if name != DESCRIPTION:
+                    _write(archive, name, aside, progress)
             _compare_identity(aside, told, path)
             _take_places(aside, data)
     return told
