@@ -19,6 +19,7 @@ from api.http.observability import Observed
 from api.http.problems import Problem
 from api.http.settings import Settings
 from api.http.tokens import Tokens
+from api.notify.notifier import Notifier
 from api.reconcile.plays import Plays
 from api.reconcile.reconciler import Supervisor
 from api.reconcile.replays import Replays
@@ -78,6 +79,7 @@ class Context:
     closing     the service was asked to stop
     plays       games that people play by hand
     replays     stored games that are played again
+    notifier    sends the webhooks of populations
     """
 
     settings: Settings
@@ -93,12 +95,14 @@ class Context:
     closing: threading.Event = field(default_factory=threading.Event)
     plays: Plays = field(init=False)
     replays: Replays = field(init=False)
+    notifier: Notifier = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         settings = self.settings
         self.streams = OpenStreams(settings.max_streams, settings.max_streams_each)
         self.plays, self.replays = Plays(self.settings), Replays(self.settings)
+        self.notifier = Notifier(settings, self.league)
 
     def paths(self, name: str) -> PopulationPaths:
         return population_paths(self.settings.data, name)

@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1/events", tags=["events"])
 LOOK_EVERY_S = 0.3
 AT_ONCE = 200
 RETRY_MS = 2000
-TOPICS = ("population", "operation", "training", "evaluation")
+TOPICS = ("population", "operation", "training", "evaluation", "webhook")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from api.routes import (
     session,
     system,
     templates,
+    webhooks,
 )
 
 ROUTERS = tuple(
@@ -35,6 +36,7 @@ ROUTERS = tuple(
         members,
         curves,
         membership,
+        webhooks,
         games,
         replays,
         films,

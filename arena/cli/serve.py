@@ -52,6 +52,17 @@ AllowGamesOption = Annotated[
         show_default=False,
     ),
 ]
+WebhookHostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HOST",
+        help=(
+            "A host that webhooks of populations may be sent to, by name or address; may be "
+            "repeated. An address that is not public must be named itself. Default: none."
+        ),
+        show_default=False,
+    ),
+]
 MaxRunningOption = Annotated[
     int, typer.Option(min=1, help="Populations that train at the same time; others wait.")
 ]
@@ -90,6 +101,7 @@ def serve(
     port: PortOption = DEFAULT_PORT,
     allowed_host: AllowedHostOption = None,
     allow_games: AllowGamesOption = None,
+    webhook_host: WebhookHostOption = None,
     max_running: MaxRunningOption = 2,
     max_plays: MaxPlaysOption = 4,
     soft_disk_gb: SoftDiskOption = 5.0,
@@ -111,6 +123,7 @@ def serve(
         "port": port,
         "allowed_hosts": allowed_host or [],
         "allowed_games": allow_games or [],
+        "webhook_hosts": webhook_host or [],
         "read_only": read_only,
         "max_running": max_running,
         "log_format": log_format,
