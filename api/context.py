@@ -104,6 +104,17 @@ class Context:
         self.plays, self.replays = Plays(self.settings), Replays(self.settings)
         self.notifier = Notifier(settings, self.league)
 
+    def start(self) -> None:
+        """Begin to supervise trainings, and to send webhooks."""
+        self.supervisor.start()
+        self.notifier.start()
+
+    def close(self) -> None:
+        """End the boards, save and stop all trainings, send nothing more."""
+        self.plays.close()
+        self.supervisor.close()
+        self.notifier.close()
+
     def paths(self, name: str) -> PopulationPaths:
         return population_paths(self.settings.data, name)
 

@@ -5,6 +5,7 @@ parts take their places: the identity first and the league last, so that a folde
 them is refused by every command, which finds an identity without its league.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ from arena.backup.progress import CopyProgress
 from arena.data.paths import POPULATION_NAME, league_path
 from arena.league.copying import identity_in
 from arena.league.identity import FILE as IDENTITY
-from pbt.errors import ConfigError
+from pbt.errors import ConfigError, HeldError
 from pbt.files import sync_folder
 
 ASIDE = ".restoring"
@@ -113,19 +114,34 @@ def _aside(data: Path) -> Iterator[Path]:
     """A folder inside of the new data directory, which goes again with all that is in it.
 
     What an interrupted restore left there goes first.
+    Raises: HeldError while another process restores into the same folder.
     """
     made = not data.exists()
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     aside = data / ASIDE
-    shutil.rmtree(aside, ignore_errors=True)
+    held = os.open(data, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        aside.mkdir(mode=0o700)
-        yield aside
+        _hold(held, data)
+        try:
+            shutil.rmtree(aside, ignore_errors=True)
+            aside.mkdir(mode=0o700)
+            yield aside
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+            if made:
+                with suppress(OSError):
+                    data.rmdir()  # only where it is empty
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
-        if made:
-            with suppress(OSError):
-                data.rmdir()  # only where it is empty
+        os.close(held)
+
+
+def _hold(descriptor: int, data: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise HeldError(f"{data}: another process restores into it; wait for its end") from error
+    except OSError:
+        return  # a file system without locks, such as a network mount
 
 
 def _refuse_full_disk(folder: Path, needed: int) -> None:

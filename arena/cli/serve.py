@@ -115,10 +115,9 @@ def serve(
 
     Ctrl-C saves and stops all trainings. Those that were to run go on at the next start.
     """
-    folder = data_dir(data)
     _check(log_format, soft_disk_gb, hard_disk_gb)
     settings = {
-        "data": str(folder),
+        "data": str(folder := data_dir(data)),
         "host": host,
         "port": port,
         "allowed_hosts": allowed_host or [],

@@ -14,33 +14,39 @@ from pbt.errors import ConfigError
 _COLUMNS = ("notice", "time (UTC)", "event", ">attempts", "result")
 
 
+UrlArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[URL]",
+        help="Where to post to. Without it, the webhook is shown.",
+        show_default=False,
+    ),
+]
+EventOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="EVENT",
+        help="finished, failed, stalled or best; may be repeated. Default: all.",
+        show_default=False,
+    ),
+]
+SecretOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A file with a secret, which signs each notice (X-Arena-Signature).",
+        show_default=False,
+    ),
+]
+RemoveOption = Annotated[bool, typer.Option("--remove", help="Remove the webhook.")]
+
+
 def webhook(
     name: NameArgument,
-    url: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[URL]",
-            help="Where to post to. Without it, the webhook is shown.",
-            show_default=False,
-        ),
-    ] = None,
-    event: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="EVENT",
-            help="finished, failed, stalled or best; may be repeated. Default: all.",
-            show_default=False,
-        ),
-    ] = None,
-    secret_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A file with a secret, which signs each notice (X-Arena-Signature).",
-            show_default=False,
-        ),
-    ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the webhook.")] = False,
+    url: UrlArgument = None,
+    event: EventOption = None,
+    secret_file: SecretOption = None,
+    remove: RemoveOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:

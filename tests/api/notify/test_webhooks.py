@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import ipaddress
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -18,11 +19,14 @@ from api.notify.addresses import TargetError, is_allowed, resolve, target_of
 from api.notify.happenings import Standstill, new_bests
 from api.notify.post import DeliveryError, post
 from api.notify.stored import Outgoing, read_outgoing, write_outgoing
+from arena.cli.app import run
+from arena.cli.service_client import Client
 from arena.league.database import League
 from arena.league.populations import Incarnation, open_incarnation
 from arena.league.service_events import events_after
 from arena.league.supervised import Supervised
 from arena.league.writer import LeagueWriter
+from tests.api.live import live
 from tests.api.notify.receiver import Receiver, receiving
 from tests.api.service import Service, serving
 from tests.arena.league.samples import (
@@ -348,6 +352,32 @@ def test_a_webhook_goes_with_its_population(tmp_path: Path, receiver: Receiver) 
         service.wait(lambda: not (tmp_path / "data/populations/demo").exists())
         service.create("demo")
         service.call("GET", HOOK, status=404)
+
+
+def test_the_command_sets_shows_and_removes_it(
+    tmp_path: Path,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "secret").write_text("a long secret\n")
+    with live(tmp_path / "data", **QUICK) as (url, service):
+        service.create("demo", DONE)
+        client = Client(url, service.token("admin"))
+        monkeypatch.setattr(Client, "find", lambda data: client)
+        words = ["population", "webhook", "demo"]
+        options = ["--event", "finished", "--secret-file", str(tmp_path / "secret")]
+        assert run([*words, receiver.url, *options]) == 0
+        service.call("POST", "/v1/populations/demo/start")
+        ended(service)
+        assert run(words) == 0
+        said = capsys.readouterr().out
+        assert f"http://127.0.0.1:{receiver.port}: finished; signed" in said
+        assert re.search(r"demo-1 .* finished +1 +delivered", said)
+        assert run([*words, "https://elsewhere.example/"]) == 2
+        assert run([*words, "--remove"]) == 0
+        assert run([*words, "--json"]) == 2
+        assert "population 'demo' has no webhook" in capsys.readouterr().err
 
 
 # --- where it may go --------------------------------------------------------------------------

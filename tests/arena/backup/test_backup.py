@@ -1,7 +1,9 @@
 """A backup is whole or refused, and what is restored is the data directory of one moment."""
 
+import fcntl
 import io
 import json
+import os
 import random
 import re
 import shutil
@@ -190,6 +192,19 @@ def test_one_process_at_a_time_writes_a_backup(home: Path, tmp_path: Path) -> No
             backed_up(home, path)
         assert not path.exists()
     assert path.read_bytes() == b"so far"
+
+
+def test_one_process_at_a_time_restores_into_a_folder(saved: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / ".restoring").mkdir()
+    holder = os.open(there, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    with pytest.raises(HeldError, match="another process restores into it"):
+        restored(saved, there)
+    assert (there / ".restoring").exists()
+    os.close(holder)
+    restored(saved, there)
 
 
 @pytest.mark.parametrize("module", [make, restore])
