@@ -43,12 +43,11 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        context.supervisor.start()
+        context.start()
         try:
             yield
         finally:
-            await asyncio.to_thread(context.plays.close)
-            await asyncio.to_thread(context.supervisor.close)
+            await asyncio.to_thread(context.close)
             opened.close()
 
     app = FastAPI(

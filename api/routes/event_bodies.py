@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, RootModel
 
+from api.notify.stored import EventName
 from arena.matches.report_parts import MarginReport
 from pbt.objective import ObjectiveKind
 
@@ -132,6 +133,23 @@ class EvaluationTold(Told):
     margin: MarginReport | None
 
 
+class WebhookTold(Told):
+    """A notice of a webhook was taken, or given up.
+
+    topic      which kind of event it is
+    event      what the notice told
+    delivered  whether the receiver took it
+    problem    why it did not, null where it did
+    tries      how often it was sent
+    """
+
+    topic: Literal["webhook"]
+    event: EventName
+    delivered: bool
+    problem: str | None
+    tries: int
+
+
 class ResyncTold(BaseModel):
     """Events were missed and are not kept any more: read everything anew.
 
@@ -146,7 +164,12 @@ class ResyncTold(BaseModel):
 class StreamedEvent(
     RootModel[
         Annotated[
-            PopulationTold | OperationTold | TrainingTold | EvaluationTold | ResyncTold,
+            PopulationTold
+            | OperationTold
+            | TrainingTold
+            | EvaluationTold
+            | WebhookTold
+            | ResyncTold,
             Field(discriminator="topic"),
         ]
     ]

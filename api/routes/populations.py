@@ -31,6 +31,7 @@ from api.routes.edits import (
     effects,
 )
 from api.routes.pages import Cursor, Limit, Since, Until, read_cursor, write_cursor
+from api.routes.webhooks import webhook_troubles
 from arena.data.logs import newest_records
 from arena.league.idempotency import Answer, Keyed
 from arena.league.population_requests import create_supervised
@@ -279,6 +280,6 @@ def full(here: Context, row: Supervised, effects: Sequence[str] = ()) -> Populat
         last_checkpoint=folders[-1].name if folders else None,
         last_log_lines=tail(paths.logs / LOG_NAME, LAST_LOG_LINES),
     )
-    body.status.warnings += damage
+    body.status.warnings += damage + webhook_troubles(here, row.name)
     body.effects = list(effects)
     return body

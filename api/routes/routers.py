@@ -25,6 +25,7 @@ from api.routes import (
     snapshots,
     system,
     templates,
+    webhooks,
 )
 
 ROUTERS = tuple(
@@ -39,6 +40,7 @@ ROUTERS = tuple(
         curves,
         rounds,
         membership,
+        webhooks,
         games,
         replays,
         films,
