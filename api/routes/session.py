@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from api.context import Here
 from api.http.problems import Problem
-from api.http.tokens import CODE_VALID_S, COOKIE, Level
+from api.http.tokens import CODE_VALID_S, COOKIE, RANK, Grant, Level
 from api.routes.bodies import Body
 from arena.data.service_tokens import TokenLevel
 
@@ -73,7 +73,11 @@ def session(request: Request) -> SessionBody:
 
 @router.post("", operation_id="logIn", status_code=204)
 def log_in(here: Here, request: Request, body: LoginBody) -> Response:
-    """Swap a code or a token for a cookie, which only this site's own pages send."""
+    """Swap a code or a token for a cookie, which only this site's own pages send.
+
+    A viewer's token does not replace an admin's session: a link takes no right away.
+    """
+    answer = Response(status_code=204)
     if body.code is not None:
         grant = here.tokens.redeem(body.code)
         refused = "this code is wrong, used or old; `arena open` makes a new one"
@@ -84,9 +88,11 @@ def log_in(here: Here, request: Request, body: LoginBody) -> Response:
         )
     if grant is None:
         raise Problem("unauthorized", refused)
+    now: Grant | None = getattr(request.state, "grant", None)
+    if body.token and now is not None and now.session and RANK[now.level] > RANK[grant.level]:
+        return answer
     cookie, session = here.tokens.new_session(grant)
     request.state.by = session.by
-    answer = Response(status_code=204)
     answer.set_cookie(
         here.tokens.cookie,
         cookie,

@@ -90,7 +90,7 @@ def test_a_link_reads_and_its_secret_stays_behind(served: Served, browser: Brows
 
 
 def test_a_link_takes_nothing_from_an_admin(served: Served, visit: Visit) -> None:
-    """A link that another person sends logs no admin's browser in as its own reader."""
+    """Neither to the right to change, nor in the address."""
     token = create_token(served.data / "service", "other", "viewer", None)
     visitor = visit(served)
     visitor.page.goto(f"{served.url}/app/system#token={token}")

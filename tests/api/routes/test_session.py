@@ -97,6 +97,24 @@ def test_what_is_no_token_logs_no_browser_in(service: Service) -> None:
     log_in(service, code=code)
 
 
+def test_a_viewers_token_replaces_no_session_of_an_admin(service: Service) -> None:
+    """A link that a stranger sends takes no right away; a code of one's own does."""
+    viewer, admin = created(service, "guests"), created(service, "ada", "admin")
+    own = {**cookie_of(log_in(service, token=admin)), "origin": "http://127.0.0.1"}
+
+    def replaced(**body: str) -> bool:
+        answer = service.client.post("/v1/session", json=body, headers=own)
+        service.client.cookies.clear()
+        assert answer.status_code == 204
+        return "set-cookie" in answer.headers
+
+    made = service.client.post("/v1/session/codes", headers=own, json={"level": "viewer"})
+    assert not replaced(token=viewer)
+    assert replaced(token=service.token("admin")) and replaced(code=made.json()["code"])
+    revoke_token(service.data / "service", "ada")
+    assert replaced(token=viewer)
+
+
 @pytest.mark.parametrize(
     "headers",
     [
