@@ -54,7 +54,7 @@ def test_without_a_bundle_a_page_says_so_and_logs_in(
 ) -> None:
     monkeypatch.setattr(dashboard, "BUNDLE", tmp_path / "none")
     assert "python hatch_build.py" in shared.client.get("/").text
-    assert "/v1/session" in shared.client.get("/login.js").text
+    assert "v1/session" in shared.client.get("/login.js").text
 
 
 def test_anybody_learns_what_they_may_do(shared: Service) -> None:
