@@ -43,12 +43,11 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        context.supervisor.start()
+        context.start()
         try:
             yield
         finally:
-            await asyncio.to_thread(context.plays.close)
-            await asyncio.to_thread(context.supervisor.close)
+            await asyncio.to_thread(context.close)
             opened.close()
 
     app = FastAPI(
@@ -65,21 +64,21 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.context = context
+    _furnish(app, context)
+    return app
+
+
+def _furnish(app: FastAPI, context: Context) -> None:
+    """Give the application its routes, its middleware and its document."""
     for router in ROUTERS:
         app.include_router(router)
     add_dashboard(app)
     problems.install(app)
-    _guard(app, context)
-    describe(app)
-    return app
-
-
-def _guard(app: FastAPI, context: Context) -> None:
-    """Add the middleware that every request passes; what is added last comes first."""
     settings = context.settings
     app.add_middleware(Guard, settings=settings, tokens=context.tokens, observed=context.observed)
     if settings.root_path:
         app.add_middleware(BelowRoot, root=settings.root_path)
+    describe(app)
 
 
 async def refuse_unknown_parameters(request: Request) -> None:

@@ -19,6 +19,7 @@ from api.http.observability import Observed
 from api.http.problems import Problem
 from api.http.settings import Settings
 from api.http.tokens import Tokens
+from api.notify.notifier import Notifier
 from api.reconcile.best_ratings import BestRatings
 from api.reconcile.plays import Plays
 from api.reconcile.reconciler import Supervisor
@@ -30,9 +31,22 @@ from arena.league.idempotency import Answer, Keyed, stored_answer
 
 KeyHeader = Annotated[
     str | None,
-    Header(alias="Idempotency-Key", min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$"),
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=128,
+        pattern=r"^[\x21-\x7e]+$",
+        description="a repetition with the same key gets the same answer, for 24 hours",
+    ),
 ]
-IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
+IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        max_length=64,
+        description="ETag of the population; 412 where it was changed since",
+    ),
+]
 
 
 class OpenStreams:
@@ -80,6 +94,7 @@ class Context:
     plays       games that people play by hand
     replays     stored games that are played again
     best_ratings  of every population, for the metrics
+    notifier    sends the webhooks of populations
     """
 
     settings: Settings
@@ -96,6 +111,7 @@ class Context:
     plays: Plays = field(init=False)
     replays: Replays = field(init=False)
     best_ratings: BestRatings = field(init=False)
+    notifier: Notifier = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -103,6 +119,18 @@ class Context:
         self.streams = OpenStreams(settings.max_streams, settings.max_streams_each)
         self.plays, self.replays = Plays(self.settings), Replays(self.settings)
         self.best_ratings = BestRatings(self.league, self.observed)
+        self.notifier = Notifier(settings, self.league)
+
+    def start(self) -> None:
+        """Begin to supervise trainings, and to send webhooks."""
+        self.supervisor.start()
+        self.notifier.start()
+
+    def close(self) -> None:
+        """End the boards, save and stop all trainings, send nothing more."""
+        self.plays.close()
+        self.supervisor.close()
+        self.notifier.close()
 
     def paths(self, name: str) -> PopulationPaths:
         return population_paths(self.settings.data, name)

@@ -1,18 +1,25 @@
 """The OpenAPI document: what FastAPI derives from the routes, completed by the possible problems.
 
 The guard and the problem handlers answer in front of the routes, so FastAPI does not know them.
+Each file of `api/examples/` has the name of an operation, and an example of its request and of its
+answers by status.
 """
 
+import json
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from api.field_texts import describe_fields
 from api.http.guard import SAFE_METHODS, required_level
 from api.http.phrases import phrase
 from api.http.problems import MEDIA_TYPE, ProblemBody
+from api.open_values import put_models
 
+EXAMPLES = Path(__file__).parent / "examples"
 METHODS = ("get", "put", "post", "delete", "patch")
 
 
@@ -33,7 +40,8 @@ def describe(app: FastAPI) -> None:
 def completed(document: dict[str, Any]) -> dict[str, Any]:
     """The document with a problem for every error status, and the token that an operation needs."""
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    schemas["Problem"] = ProblemBody.model_json_schema()
+    _add_problem(schemas)
+    put_models(document)
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     document["components"]["securitySchemes"] = {
@@ -44,7 +52,14 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
         for method, operation in operations.items():
             if method in METHODS:
                 _complete(operation, path, method.upper())
+    describe_fields(schemas)
     return document
+
+
+def _add_problem(schemas: dict[str, Any]) -> None:
+    made = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= made.pop("$defs")
+    schemas["Problem"] = {**made, "title": "Problem"}
 
 
 def _complete(operation: dict[str, Any], path: str, method: str) -> None:
@@ -57,6 +72,19 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
             "description": phrase(status),
             "content": {MEDIA_TYPE: {"schema": reference}},
         }
+    _add_examples(operation)
+
+
+def _add_examples(operation: dict[str, Any]) -> None:
+    path = EXAMPLES / f"{operation['operationId']}.json"
+    if not path.is_file():
+        return
+    shown = json.loads(path.read_text(encoding="utf-8"))
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        content["example"] = shown["request"]
+    for status, answer in shown["answers"].items():
+        for content in operation["responses"][status].get("content", {}).values():
+            content["example"] = answer
 
 
 def _refusals(operation: dict[str, Any], path: str, method: str) -> set[int]:
@@ -76,6 +104,8 @@ def _refusals(operation: dict[str, Any], path: str, method: str) -> set[int]:
         statuses.add(503)
     if path.endswith("/weights"):
         statuses |= {410, 416}
+    if method == "PUT" and path.endswith("/anchor"):
+        statuses.add(410)
     if path == "/v1/events":
         statuses.add(429)
     if path.endswith("/lineage"):

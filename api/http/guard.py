@@ -144,27 +144,25 @@ class Guard:
                 )
             )
         finally:
-            route = getattr(scope.get("route"), "path", "unrouted")
-            seconds = time.perf_counter() - started
-            method = scope["method"] if scope["method"] in METHODS else "other"
-            self._observed.requests.labels(route, method, str(answer.status)).observe(seconds)
-            # Changing and refused requests are logged; those that only read are not.
-            write = (
-                log.debug
-                if method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST
-                else log.info
-            )
-            name = scope.get("path_params", {}).get("name")
-            write(
-                "request",
-                request_id=answer.request_id,
-                method=method,
-                route=route,
-                status=answer.status,
-                by=state.get("by", "-"),
-                seconds=round(seconds, 4),
-                **({"population": name} if name else {}),
-            )
+            self._record(scope, answer, time.perf_counter() - started)
+
+    def _record(self, scope: Scope, answer: "_Answer", seconds: float) -> None:
+        """Count and log a request; one that only reads and is answered is not shown."""
+        route = getattr(scope.get("route"), "path", "unrouted")
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self._observed.requests.labels(route, method, str(answer.status)).observe(seconds)
+        read = method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST
+        name = scope.get("path_params", {}).get("name")
+        (log.debug if read else log.info)(
+            "request",
+            request_id=answer.request_id,
+            method=method,
+            route=route,
+            status=answer.status,
+            by=scope["state"].get("by", "-"),
+            seconds=round(seconds, 4),
+            **({"population": name} if name else {}),
+        )
 
     def _admit(self, scope: Scope) -> Level:
         """The level of the request's sender. Raises: Problem."""

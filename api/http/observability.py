@@ -185,8 +185,8 @@ class Observed:
             self.clock.labels(*labels).set(member.frames)
             if member.lag is not None:
                 self.lag.labels(*labels).set(member.lag)
-        for (counter, names), now in counts.items():
-            self._rising.see(counter, names, now)
+        for (counter, counted), now in counts.items():
+            self._rising.see(counter, counted, now)
         self._rising.keep_only(population, counts)
 
     def played(self, population: str, games: GameCounts) -> None:

@@ -48,10 +48,27 @@ KINDS: Mapping[str, tuple[int, str]] = {
 """Kind -> (status, title). docs/service.md says what to do about each."""
 
 
+class ProblemPlace(BaseModel):
+    """One thing that is wrong.
+
+    pointer  a JSON pointer into the body, or the name of a parameter
+    detail   what is wrong there
+    """
+
+    pointer: str
+    detail: str
+
+
 class ProblemBody(BaseModel):
     """An RFC 9457 problem.
 
-    errors  what is wrong, and where: JSON pointers into the body, or names of parameters
+    type        `urn:pbt-arena:problem:` and the kind of problem
+    title       the kind in words
+    status      of the answer
+    detail      what is wrong, and what to do
+    instance    the path of the request
+    request_id  under which the service's log has more
+    errors      what is wrong, and where
     """
 
     type: str
@@ -60,7 +77,7 @@ class ProblemBody(BaseModel):
     detail: str
     instance: str
     request_id: str
-    errors: list[dict[str, str]] = []
+    errors: list[ProblemPlace] = []
 
 
 class Problem(Exception):
@@ -87,7 +104,7 @@ class Problem(Exception):
 def problem_bytes(problem: Problem, path: str, request_id: str) -> tuple[int, bytes]:
     """Status and body of a problem, also for bytes that did not become a request."""
     status, title = KINDS[problem.kind]
-    errors = [{"pointer": pointer, "detail": detail} for pointer, detail in problem.errors]
+    errors = [ProblemPlace(pointer=pointer, detail=detail) for pointer, detail in problem.errors]
     body = ProblemBody(
         type=TYPE_PREFIX + problem.kind,
         title=title,

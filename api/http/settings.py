@@ -35,6 +35,14 @@ class Settings(BaseModel):
     max_streams      event streams that are open at the same time
     max_streams_each  those of one caller: a token or a session, from one address
     max_body_bytes   the longest body of a request
+    webhook_hosts    hosts that webhooks may be sent to; an address that is not public must be
+                     named itself
+    webhook_timeout_s  how long one attempt may take
+    webhook_tries    attempts to send a notice
+    webhook_backoff_s  the wait before the second attempt; it is five times as long each time
+    webhook_look_s   seconds between two looks for what webhooks tell
+    webhook_best_s   seconds between two looks for a new best snapshot
+    webhook_stalled_s  a training without progress for so long is told to be stalled
     log_format       "console" or "json"
     soft_disk_bytes  with less free space than this nothing new is started
     hard_disk_bytes  with less free space than this trainings save and stop, and changes are refused
@@ -70,6 +78,13 @@ class Settings(BaseModel):
     max_streams: Annotated[int, Field(ge=1)] = 60
     max_streams_each: Annotated[int, Field(ge=1)] = 12
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1 << 20
+    webhook_hosts: tuple[Annotated[str, Field(pattern=r"^[^\s/@]+$")], ...] = ()
+    webhook_timeout_s: Positive = 5.0
+    webhook_tries: Annotated[int, Field(ge=1)] = 4
+    webhook_backoff_s: Positive = 2.0
+    webhook_look_s: Positive = 1.0
+    webhook_best_s: Positive = 60.0
+    webhook_stalled_s: Positive = 300.0
     log_format: str = Field("console", pattern="^(console|json)$")
     soft_disk_bytes: Annotated[int, Field(ge=0)] = 5 * 10**9
     hard_disk_bytes: Annotated[int, Field(ge=0)] = 2 * 10**9

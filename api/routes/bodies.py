@@ -3,10 +3,11 @@
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.http.json_values import plain
+from api.open_values import AnyValue, ConfigTable
 from api.routes.warnings import warnings
 from arena.data.paths import POPULATION_NAME
 from arena.data.status import Moment, RunStatus
@@ -15,7 +16,10 @@ from arena.league.supervised import Supervised
 from pbt.objective import ObjectiveKind
 
 NAME_PATTERN = f"^{POPULATION_NAME.pattern}$"
-PopulationName = Annotated[str, Path(pattern=NAME_PATTERN)]
+PopulationName = Annotated[str, Path(pattern=NAME_PATTERN, description="name of the population")]
+Member = Annotated[
+    str | None, Query(pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="only this member")
+]
 State = Literal[
     "created",
     "queued",
@@ -30,9 +34,6 @@ State = Literal[
     "deleting",
     "interrupted",
 ]
-
-
-Table = Annotated[dict[str, Any], AfterValidator(plain)]
 
 
 class Body(BaseModel):
@@ -50,7 +51,7 @@ class NewPopulationBody(Body):
     """
 
     name: Annotated[str, Field(pattern=NAME_PATTERN, description="letters, digits, '-' and '_'")]
-    config: Table
+    config: Annotated[ConfigTable, AfterValidator(plain)]
     start: bool = False
 
 
@@ -62,7 +63,7 @@ class PatchBody(Body):
     """
 
     set: Annotated[
-        dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,200}$")], Any],
+        dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,200}$")], AnyValue],
         Field(min_length=1, max_length=64),
         AfterValidator(plain),
     ]
@@ -86,7 +87,7 @@ class MemberStatus(BaseModel):
     name: str
     frames: int
     lag: float | None
-    state: str
+    state: Literal["learning", "finished", "failed", "paused", "stopped"]
     ranked: float | None = None
     updates: int = 0
     refused_updates: int = 0
@@ -103,7 +104,7 @@ class PopulationSpec(BaseModel):
 
     desired: Literal["running", "paused", "stopped", "deleted"] | None
     pending_edits: list[str]
-    config: dict[str, Any] | None = None
+    config: ConfigTable | None = None
 
 
 class PopulationStatus(BaseModel):
@@ -122,7 +123,7 @@ class PopulationStatus(BaseModel):
     last_log_lines   for one population that is shown alone: the end of its trainer's output
     """
 
-    state: str
+    state: State
     reason: str | None
     message: str
     since: float

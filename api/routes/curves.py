@@ -10,9 +10,8 @@ from starlette.responses import Response
 from api.context import Here
 from api.http.json_response import json_bytes
 from api.http.problems import Problem
-from api.routes.bodies import PopulationName
+from api.routes.bodies import Member, PopulationName
 from api.routes.etags import KNOWN, IfNoneMatch, tagged
-from api.routes.members import Member
 from api.routes.series import decimate
 from arena.data.curves import Points, curves_stamp
 from arena.league.populations import find_population

@@ -11,7 +11,14 @@ from starlette.responses import Response
 from api.context import Context
 from api.http.json_response import json_bytes
 
-IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=1000)]
+IfNoneMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-None-Match",
+        max_length=1000,
+        description="ETag of the answer that the caller has; 304 while it is the same",
+    ),
+]
 KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller has it"}}
 
 

@@ -3,15 +3,17 @@
 import json
 import subprocess
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
 from api.context import Changing, Context, Here
+from api.http.json_response import written
 from api.http.problems import Problem
 from api.routes.bodies import Body
+from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
 from arena.league.idempotency import Answer, Keyed
 from arena.league.match_requests import (
     MatchRequest,
@@ -23,6 +25,7 @@ from arena.league.match_requests import (
 )
 from arena.league.matches import seed_of_games
 from arena.matches.report_parts import MarginReport
+from arena.matches.report_schema import MatchReport
 from pbt.objective import ObjectiveKind
 
 router = APIRouter(prefix="/v1/evaluations", tags=["evaluations"])
@@ -30,9 +33,10 @@ router = APIRouter(prefix="/v1/evaluations", tags=["evaluations"])
 PLAYER = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(/[A-Za-z0-9_-]{1,64})?(@[A-Za-z0-9._]{1,32})?$"
 ENV = r"^[A-Za-z0-9_]{1,64}(:[A-Za-z0-9_]{1,64})?$"
 MAX_ELO = 1000.0
+LISTED = "evaluations"
 CHECK_TIMEOUT_S = 60.0
 State = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
-EvaluationId = Annotated[int, Path(ge=1, lt=2**53)]
+EvaluationId = Annotated[int, Path(ge=1, lt=2**53, description="number of the evaluation")]
 Elo = Annotated[float, Field(ge=-MAX_ELO, le=MAX_ELO, allow_inf_nan=False)]
 
 
@@ -156,7 +160,7 @@ class EvaluationBody(BaseModel):
     cancelled: bool
     created_at: float
     finished_at: float | None
-    report: dict[str, Any] | None = None
+    report: MatchReport | None = None
 
 
 class EvaluationList(BaseModel):
@@ -218,24 +222,30 @@ def _refuse_impossible(here: Context, requested: RequestedMatch) -> None:
 @router.get("", operation_id="listEvaluations", response_model=EvaluationList)
 def list_evaluations(
     here: Here,
-    state: State | None = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,15}$")] = None,
+    state: Annotated[State | None, Query(description="only those in this state")] = None,
+    player: Annotated[
+        str | None, Query(pattern=PLAYER, description="only those that were asked for with it")
+    ] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> EvaluationList:
     """Newest first."""
+    before = read_cursor(LISTED, cursor, int)
     rows, more = match_request_page(
-        here.league, state, None if cursor is None else int(cursor), limit
+        here.league, state, player, None if before is None else before[0], limit
     )
     return EvaluationList(
-        items=[evaluation_body(row) for row in rows], next=None if more is None else str(more)
+        items=[evaluation_body(row) for row in rows],
+        next=write_cursor(LISTED, None if more is None else [more]),
     )
 
 
 @router.get("/{evaluation_id}", operation_id="getEvaluation", response_model=EvaluationBody)
-def get(here: Here, evaluation_id: EvaluationId) -> EvaluationBody:
+def get(here: Here, evaluation_id: EvaluationId) -> Response:
     """One evaluation with its whole report. Poll it, or follow the events of topic `evaluation`."""
     row = get_match_request(here.league, evaluation_id)
-    return evaluation_body(row).model_copy(update={"report": row.report})
+    # A report of an earlier version may lack fields, so it is passed on as it is stored.
+    return written({**evaluation_body(row).model_dump(mode="json"), "report": row.report})
 
 
 @router.post(

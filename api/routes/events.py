@@ -6,7 +6,7 @@ A client that connects again names the last number that it received, and misses 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -14,6 +14,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from api.context import Context, Here
 from api.http.problems import Problem
 from api.http.tokens import Grant
+from api.open_values import MARK
 from api.routes.bodies import NAME_PATTERN
 from arena.league.service_events import event_bounds, events_after
 
@@ -22,7 +23,48 @@ router = APIRouter(prefix="/v1/events", tags=["events"])
 LOOK_EVERY_S = 0.3
 AT_ONCE = 200
 RETRY_MS = 2000
-TOPICS = ("population", "operation", "training", "evaluation")
+STREAM: dict[str, Any] = {
+    "description": "events, until the client leaves",
+    "content": {
+        "text/event-stream": {
+            "itemSchema": {
+                "type": "object",
+                "properties": {
+                    "data": {
+                        "contentMediaType": "application/json",
+                        "contentSchema": {MARK: "StreamedEvent"},
+                    }
+                },
+            }
+        }
+    },
+}
+"""How OpenAPI 3.2 describes what a stream carries; FastAPI adds the other fields of an event."""
+TOPICS = ("population", "operation", "training", "evaluation", "webhook")
+
+Topics = Annotated[
+    str | None,
+    Query(
+        max_length=100,
+        description=f"which of {', '.join(TOPICS)}, with commas between; without it, all",
+    ),
+]
+OfPopulation = Annotated[
+    str | None, Query(pattern=NAME_PATTERN, description="only events of this population")
+]
+After = Annotated[
+    int | None,
+    Query(ge=0, lt=2**53, description="begin behind this number; without it, with the next event"),
+]
+LastEventId = Annotated[
+    int | None,
+    Header(
+        alias="Last-Event-ID",
+        ge=0,
+        lt=2**53,
+        description="as `after`, which it overrides; browsers send it by themselves",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -53,23 +95,10 @@ class Stream:
 def open_stream(
     request: Request,
     here: Here,
-    topics: Annotated[
-        str | None,
-        Query(
-            max_length=100,
-            description=f"which of {', '.join(TOPICS)}, with commas between; without it, all",
-        ),
-    ] = None,
-    population: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
-    after: Annotated[
-        int | None,
-        Query(
-            ge=0,
-            lt=2**53,
-            description="begin behind this number; without it, with the next event",
-        ),
-    ] = None,
-    last_event_id: Annotated[int | None, Header(alias="Last-Event-ID", ge=0, lt=2**53)] = None,
+    topics: Topics = None,
+    population: OfPopulation = None,
+    after: After = None,
+    last_event_id: LastEventId = None,
 ) -> Iterator[Stream]:
     """Check the request before the answer begins, because nothing can be refused after that."""
     chosen = tuple(topics.split(",")) if topics is not None else ()
@@ -93,7 +122,9 @@ def open_stream(
         here.observed.streams.dec()
 
 
-@router.get("", operation_id="streamEvents", response_class=EventSourceResponse)
+@router.get(
+    "", operation_id="streamEvents", response_class=EventSourceResponse, responses={200: STREAM}
+)
 async def stream(opened: Annotated[Stream, Depends(open_stream)]) -> AsyncIterator[ServerSentEvent]:
     """Follow the events. `event` is the topic, `id` the number to connect again with.
 
@@ -101,7 +132,9 @@ async def stream(opened: Annotated[Stream, Depends(open_stream)]) -> AsyncIterat
     """
     after = opened.after
     if opened.lost:
-        yield ServerSentEvent(event="resync", id=str(after), retry=RETRY_MS, data={"newest": after})
+        yield ServerSentEvent(
+            event="resync", id=str(after), retry=RETRY_MS, data={"topic": "resync", "newest": after}
+        )
     else:
         yield ServerSentEvent(comment="open", retry=RETRY_MS)
     while not opened.ended:
@@ -109,7 +142,9 @@ async def stream(opened: Annotated[Stream, Depends(open_stream)]) -> AsyncIterat
             events_after, opened.here.league, after, AT_ONCE, opened.topics, opened.population
         )
         for event in events:
-            data = {"population": event.population, "at": event.created_at, **event.payload}
-            yield ServerSentEvent(event=event.topic, id=str(event.id), data=data)
+            head = {"topic": event.topic, "population": event.population, "at": event.created_at}
+            yield ServerSentEvent(
+                event=event.topic, id=str(event.id), data={**head, **event.payload}
+            )
         if not events:
             await asyncio.sleep(LOOK_EVERY_S)

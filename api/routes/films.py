@@ -1,14 +1,14 @@
 """Films of training-time evaluation games (`evaluation.record_share`)."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import FileResponse
 
 from api.context import Here
 from api.http.problems import Problem
 from api.routes.bodies import PopulationName
+from api.routes.games import GameKey
+from api.routes.snapshots import BINARY
 from arena.league.films import film_of_game, games_of_films
 from pbt.errors import PlayerError
 from pbt.film.folder import FilmFolder
@@ -69,12 +69,12 @@ def list_films(here: Here, name: PopulationName) -> FilmList:
     operation_id="getFilm",
     response_class=FileResponse,
     responses={
-        200: {"content": {MEDIA_TYPE: {}}},
+        200: {"content": {MEDIA_TYPE: {"schema": BINARY}}},
         206: {"description": "the range asked for"},
         416: {},
     },
 )
-def get_film(here: Here, game_id: Annotated[str, Path(pattern=r"^[0-9]{1,19}$")]) -> FileResponse:
+def get_film(here: Here, game_id: GameKey) -> FileResponse:
     """What the seats of a game saw, side by side, as H.264 in MP4.
 
     Ranges are served, so that a browser can jump in it.

@@ -2,21 +2,23 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.context import Here
 from api.http.json_response import written
 from api.routes.bodies import PopulationName
+from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
 from arena.league.game_rows import GameFilter, StoredGame
 from arena.league.paging import GamePage, population_game_page
 from pbt.records import SeatRecord
 
 router = APIRouter(prefix="/v1/populations", tags=["games"])
 
-Limit = Annotated[int, Query(ge=1, le=500)]
+GameKey = Annotated[str, Path(pattern=r"^[0-9]{1,19}$", description="the `id` of a game in a list")]
 MAX_KEY = 2**63 - 1
+GAMES = "games"
 
 
 class SeatBody(BaseModel):
@@ -98,7 +100,9 @@ class GameList(BaseModel):
 def list_games(
     here: Here,
     name: PopulationName,
-    kind: Literal["training", "evaluation"] | None = None,
+    kind: Annotated[
+        Literal["training", "evaluation"] | None, Query(description="only games of this kind")
+    ] = None,
     player: Annotated[
         str | None,
         Query(
@@ -111,24 +115,26 @@ def list_games(
         bool, Query(description="also games that a resume went back behind")
     ] = False,
     limit: Limit = 100,
-    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,19}$")] = None,
+    cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
     games_filter = GameFilter(kind, player, voided=voided, superseded=superseded)
     return written(
-        game_list(population_game_page(here.league, name, games_filter, key_cursor(cursor), limit))
+        game_list(population_game_page(here.league, name, games_filter, game_place(cursor), limit))
     )
 
 
-def key_cursor(cursor: str | None) -> int | None:
-    return None if cursor is None else min(int(cursor), MAX_KEY)
+def game_place(cursor: str | None) -> int | None:
+    """The `before` of a page of games. Raises: Problem for a cursor of another list."""
+    place = read_cursor(GAMES, cursor, int)
+    return None if place is None else int(place[0])
 
 
 def game_list(page: GamePage) -> dict[str, Any]:
     """The values of a `GameList`."""
     return {
         "items": [game_body(key, game) for key, game in page.games],
-        "next": None if page.next is None else str(page.next),
+        "next": write_cursor(GAMES, None if page.next is None else [page.next]),
     }
 
 

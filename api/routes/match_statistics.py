@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from api.context import Here
 from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_league
-from api.routes.league import MatchId, the_match
+from api.routes.matches import MatchId, the_match
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.report_parts import MarginReport
 from arena.matches.stored import StoredDuel, stored_duel
@@ -20,7 +20,12 @@ router = APIRouter(prefix="/v1/matches", tags=["league"])
 
 
 class TallyBody(BaseModel):
-    """Games won, drawn and lost."""
+    """Games won, drawn and lost.
+
+    wins    games won
+    draws   games drawn
+    losses  games lost
+    """
 
     wins: int
     draws: int
@@ -28,11 +33,33 @@ class TallyBody(BaseModel):
 
 
 class MatchStatisticsBody(BaseModel):
-    """The statistics of the first of two players. docs/schemas/match.json explains the fields.
+    """The statistics of the first of two players.
 
-    objective says what decides between the players; margin is null unless margins do. nelo,
-    nelo_low and nelo_high are null below 50 pairs, and in a match with a sequential test. los is
-    null in a match with a sequential test.
+    objective             what decides between the players
+    margin                null unless margins decide
+    games                 number of games that count
+    score                 (wins + draws / 2) / games
+    low, high             an end of the score's 95 % interval
+    interval              what the interval is: computed from "pairs" or from "games", or a
+                          "sequence", which holds at any stop
+    elo                   of the score, null where the score has no finite one
+    elo_low, elo_high     an end of its 95 % interval, null where it has no bound
+    nelo                  normalised Elo; null below 50 pairs, and in a match with a sequential test
+    nelo_low, nelo_high   an end of its 95 % interval, null as nelo and where it has no bound
+    los                   likelihood of superiority, null in a match with a sequential test
+    wins                  games that it won
+    draws                 games drawn
+    losses                games that it lost
+    pair_counts           number of pairs by its points: 0, 0.5, 1, 1.5, 2; null without pairs
+    even_pairs            of the pairs worth 1 point: [each won once, both drawn]
+    as_first              its games in the first seat
+    as_second             its games in the second seat
+    first_against_second  all games, from the side of the player in the first seat
+    distinct              number of different games among them, by their actions
+    errors                tries that the environment spoiled; they were played again
+    forfeits              games that were lost by a program's fault
+    mean_length           of a game, in decisions of all seats
+    length_deviation      standard deviation of the length
     """
 
     objective: ObjectiveKind

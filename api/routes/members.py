@@ -1,8 +1,8 @@
-"""Members of a population: values, hyperparameters, lineage, snapshots and events."""
+"""Members of a population: values, hyperparameters, lineage and events."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
@@ -12,23 +12,21 @@ from api.context import Here
 from api.http.json_response import written
 from api.http.problems import Problem
 from api.reconcile.trainings import newest_status
-from api.routes.bodies import PopulationName
+from api.routes.bodies import Member, PopulationName
 from api.routes.edits import config_table
 from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_content
-from api.routes.league import SnapshotBody, snapshot_body
+from api.routes.event_bodies import EventList
+from api.routes.lineage_bodies import LineageBody
+from api.routes.pages import Cursor, LongLimit, Since, Until, read_cursor, write_cursor
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
 from arena.league.lineage import RoundDecision, trace
-from arena.league.stored_history import StoredEvent, list_events
-from arena.league.stored_snapshots import list_snapshots
+from arena.league.ordered_pages import EventFilter, Sorting, Span, event_page
+from arena.league.stored_history import StoredEvent
 from arena.league.summaries import MemberSummary, list_members
 from pbt.errors import EngineError
 
 router = APIRouter(prefix="/v1/populations/{name}", tags=["members"])
-
-Member = Annotated[
-    str | None, Query(pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="only this member")
-]
 
 
 class MemberBody(BaseModel):
@@ -61,7 +59,10 @@ class MemberBody(BaseModel):
 
 
 class MemberList(BaseModel):
-    """The members of a population, in order, with those that left."""
+    """The members of a population.
+
+    items  in order, with those that left
+    """
 
     items: list[MemberBody]
 
@@ -94,39 +95,6 @@ class HyperparamsHistory(BaseModel):
 
     start: dict[str, dict[str, float]]
     members: dict[str, list[HyperparamsPoint]]
-
-
-class SnapshotList(BaseModel):
-    """The snapshots of a population, ordered by frames."""
-
-    items: list[SnapshotBody]
-
-
-class EventBody(BaseModel):
-    """An event of a training.
-
-    kind         of event
-    member       that it concerns, null for the whole population
-    frames       of the member's clock
-    text         what happened
-    incarnation  which start of the trainer noted it
-    superseded   a resume went back behind it
-    created_at   seconds since 1970
-    """
-
-    kind: str
-    member: str | None
-    frames: int
-    text: str
-    incarnation: int
-    superseded: bool
-    created_at: float
-
-
-class EventList(BaseModel):
-    """Events of a population, oldest first."""
-
-    items: list[EventBody]
 
 
 @router.get("/members", operation_id="listMembers", response_model=MemberList)
@@ -213,7 +181,7 @@ def hyperparams_point(decision: RoundDecision) -> dict[str, Any]:
     }
 
 
-@router.get("/lineage", operation_id="getLineage", response_model=dict[str, Any], responses=KNOWN)
+@router.get("/lineage", operation_id="getLineage", response_model=LineageBody, responses=KNOWN)
 def lineage(
     here: Here,
     name: PopulationName,
@@ -255,29 +223,31 @@ def _steps(steps: Any) -> list[dict[str, Any]]:
     return tables
 
 
-@router.get("/snapshots", operation_id="listSnapshots", response_model=SnapshotList)
-def snapshots(
-    here: Here, name: PopulationName, member: Member = None, superseded: bool = False
-) -> Response:
-    """Ordered by frames."""
-    return written(
-        SnapshotList(
-            items=[
-                snapshot_body(stored)
-                for stored in list_snapshots(here.league, name, member, superseded=superseded)
-            ]
-        )
-    )
-
-
 @router.get("/events", operation_id="listEvents", response_model=EventList)
 def events(
-    here: Here, name: PopulationName, limit: Annotated[int, Query(ge=1, le=5000)] = 500
+    here: Here,
+    name: PopulationName,
+    member: Member = None,
+    kind: Annotated[
+        str | None, Query(pattern=r"^[a-z]{1,32}$", description="only events of this kind")
+    ] = None,
+    superseded: Annotated[
+        bool, Query(description="also events that a resume went back behind")
+    ] = True,
+    since: Since = None,
+    until: Until = None,
+    sort: Annotated[
+        Literal["created", "-created"], Query(description="`-created`: newest first")
+    ] = "-created",
+    limit: LongLimit = 500,
+    cursor: Cursor = None,
 ) -> Response:
-    """The events that its trainers noted: the newest `limit`, oldest first."""
-    return written(
-        {"items": [event_body(row) for row in list_events(here.league, name, limit=limit)]}
-    )
+    """The events that its trainers noted."""
+    of = f"events {sort}"
+    wanted = EventFilter(kind, member, superseded, Span(since, until))
+    order, after = Sorting("created_at", sort == "-created"), read_cursor(of, cursor, float, int)
+    page, place = event_page(here.league, name, wanted, order, after, limit)
+    return written({"items": [event_body(row) for row in page], "next": write_cursor(of, place)})
 
 
 def event_body(stored: StoredEvent) -> dict[str, Any]:

@@ -26,7 +26,9 @@ from pbt.config.semantics import member_number
 
 router = APIRouter(prefix="/v1/populations/{name}/members", tags=["members"])
 
-MemberPath = Annotated[str, Path(pattern=r"^m(0|[1-9][0-9]{0,3})$")]
+MemberPath = Annotated[
+    str, Path(pattern=r"^m(0|[1-9][0-9]{0,3})$", description="name of the member")
+]
 SNAPSHOT = r"^(m(0|[1-9][0-9]{0,3})|[0-9a-f]{64})$"
 MAX_NAMES = 10_000
 """A member's number has four digits at most (pbt.config.values.MemberName)."""

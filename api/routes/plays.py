@@ -15,7 +15,7 @@ router = APIRouter(prefix="/v1/plays", tags=["plays"])
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}$"
 BEGIN_WAIT_S = 0.2
-PlayId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
+PlayId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="number of the game by hand")]
 Square = Annotated[
     tuple[int | None, int] | None,
     Field(description="row and column; row null: any square of that column"),

@@ -1,18 +1,17 @@
 """Populations: created, listed, shown, edited, and the logs of their trainers."""
 
-import base64
-import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse, Response
 
 from api.context import Changing, Context, Here
 from api.http.json_body import ExactRoute
 from api.http.json_response import written
 from api.http.problems import EDITS, Problem
+from api.open_values import ConfigTable
 from api.reconcile.trainer_process import LOG_NAME, tail
 from api.reconcile.trainings import checkpoint_folders, newest_status
 from api.routes.bodies import (
@@ -31,6 +30,8 @@ from api.routes.edits import (
     edited,
     effects,
 )
+from api.routes.pages import Cursor, Limit, Since, Until, read_cursor, write_cursor
+from api.routes.webhooks import webhook_troubles
 from arena.data.logs import newest_records
 from arena.league.idempotency import Answer, Keyed
 from arena.league.population_requests import create_supervised
@@ -46,11 +47,20 @@ router = APIRouter(prefix="/v1/populations", tags=["populations"], route_class=E
 
 LAST_LOG_LINES = 20
 
+Sort = Literal["created", "-created", "name", "-name"]
+KINDS: Mapping[str, tuple[type, ...]] = {"created": (float, str), "name": (str,)}
+"""Name of an order -> the types of a place in it."""
+NamePart = Annotated[
+    str | None,
+    Query(pattern=r"^[a-z0-9_-]{1,64}$", description="only those with this text in their names"),
+]
+Lines = Annotated[int, Query(ge=1, le=2000, description="at most this many of each")]
+
 
 class PopulationList(BaseModel):
     """A page of populations.
 
-    items  oldest first
+    items  in the order that was asked for
     next   the cursor of the next page, null on the last one
     """
 
@@ -66,40 +76,80 @@ class Checked(BaseModel):
     """
 
     id: str
-    config: dict[str, Any]
+    config: ConfigTable
+
+
+class LogRecord(BaseModel):
+    """A line of `populations/NAME/logs/train-*.jsonl`. Further fields may follow.
+
+    timestamp   in UTC, as ISO 8601
+    level       "info", "warning" or "error"
+    logger      the part of the program that wrote it
+    population  whose trainer wrote it
+    event       what happened, in words
+    kind        of event of the training, such as "copy" or "checkpoint"
+    member      that it concerns
+    frames      of the member's clock
+    exception   the traceback of an error
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    timestamp: str
+    level: str
+    logger: str
+    population: str
+    event: str
+    kind: str | None = None
+    member: str | None = None
+    frames: int | None = None
+    exception: str | None = None
 
 
 class LogLines(BaseModel):
     """The log of a population.
 
     lines    output of its trainers
-    records  what they noted, as in `populations/NAME/logs/train-*.jsonl`: timestamp, level, logger,
-             event and more
+    records  what they noted
     """
 
     lines: list[str]
-    records: list[dict[str, Any]]
+    records: list[LogRecord]
 
 
 @router.get("", operation_id="listPopulations", response_model=PopulationList)
 def list_populations(
     here: Here,
     state: Annotated[State | None, Query(description="only those in this state")] = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    name: NamePart = None,
+    since: Since = None,
+    until: Until = None,
+    sort: Annotated[Sort, Query(description="`created`: oldest first")] = "created",
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> Response:
-    """Oldest first."""
-    after = decode_cursor(cursor)
-    rows = [row for row in list_supervised(here.league) if state in (None, row.state)]
-    rows = [row for row in rows if after is None or [row.created_at, row.name] > after]
-    page = sorted(rows, key=lambda row: (row.created_at, row.name))[:limit]
-    more = (
-        encode_cursor([page[-1].created_at, page[-1].name])
-        if len(rows) > len(page) and page
-        else None
-    )
+    """Populations of this league, with what each does."""
+    of, by = f"populations {sort}", sort.removeprefix("-")
+    rows = [
+        row
+        for row in list_supervised(here.league)
+        if state in (None, row.state)
+        and (name is None or name in row.name)
+        and (since is None or row.created_at >= since)
+        and (until is None or row.created_at < until)
+    ]
+
+    def place(row: Supervised) -> list[Any]:
+        return [row.name] if by == "name" else [row.created_at, row.name]
+
+    down = sort.startswith("-")
+    after = read_cursor(of, cursor, *KINDS[by])
+    if after is not None:
+        rows = [row for row in rows if (place(row) < after if down else place(row) > after)]
+    page = sorted(rows, key=place, reverse=down)[:limit]
+    more = place(page[-1]) if len(rows) > len(page) else None
     items = [population_body(row, newest_status(here.paths(row.name))) for row in page]
-    return written(PopulationList(items=items, next=more))
+    return written(PopulationList(items=items, next=write_cursor(of, more)))
 
 
 @router.post(
@@ -200,16 +250,15 @@ def edit_population(change: ChangingPopulation, body: PatchBody) -> Response:
 
 
 @router.get("/{name}/logs", operation_id="getPopulationLogs", response_model=LogLines)
-def get_logs(
-    here: Here, name: PopulationName, lines: Annotated[int, Query(ge=1, le=2000)] = 100
-) -> LogLines:
+def get_logs(here: Here, name: PopulationName, lines: Lines = 100) -> Response:
     """The newest output and the newest records of its trainers.
 
     Output is kept only of trainers that this service started, records of all of them.
     """
     get_supervised(here.league, name)
     folder = here.paths(name).logs
-    return LogLines(lines=tail(folder / LOG_NAME, lines), records=newest_records(folder, lines))
+    shown = tail(folder / LOG_NAME, lines)
+    return written({"lines": shown, "records": newest_records(folder, lines)})
 
 
 # --- shown ----------------------------------------------------------------------------------------
@@ -231,27 +280,6 @@ def full(here: Context, row: Supervised, effects: Sequence[str] = ()) -> Populat
         last_checkpoint=folders[-1].name if folders else None,
         last_log_lines=tail(paths.logs / LOG_NAME, LAST_LOG_LINES),
     )
-    body.status.warnings += damage
+    body.status.warnings += damage + webhook_troubles(here, row.name)
     body.effects = list(effects)
     return body
-
-
-def encode_cursor(place: list[Any]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
-
-
-def decode_cursor(cursor: str | None) -> list[Any] | None:
-    """The place in the list. Raises: Problem for a cursor that this service did not make."""
-    if cursor is None:
-        return None
-    try:
-        place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except ValueError:
-        place = None
-    if not isinstance(place, list) or [type(part) for part in place] != [float, str]:
-        raise Problem(
-            "invalid",
-            "cursor: this service did not make it; leave it out to begin anew",
-            [("cursor", "unknown")],
-        )
-    return place

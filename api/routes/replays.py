@@ -1,23 +1,22 @@
 """One game of the league, and its moves."""
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.context import Here
 from api.http.json_response import written
 from api.http.problems import Problem
-from api.routes.games import MAX_KEY, GameBody, game_body
+from api.open_values import AnyValue
+from api.routes.games import MAX_KEY, GameBody, GameKey, game_body
 from api.routes.plays import FULL, SeatedBody, Square
 from arena.league.game_names import NamedGame, game_of_key, no_actions
 from arena.league.game_rows import StoredGame
 
 router = APIRouter(prefix="/v1/games", tags=["games"])
-
-GameKey = Annotated[str, Path(pattern=r"^[0-9]{1,19}$", description="the `id` of a game in a list")]
 
 
 class WholeGameBody(GameBody):
@@ -67,7 +66,7 @@ class ReplayMoveBody(BaseModel):
 
     step: int
     seat: int
-    action: Any
+    action: AnyValue
     name: str | None
     square: Square
     opening: bool

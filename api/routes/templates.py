@@ -1,11 +1,11 @@
 """Templates: the configs that come with the package, with which a new population may begin."""
 
 import tomllib
-from typing import Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 
+from api.open_values import ConfigTable
 from pbt.config.load import shipped_configs
 
 router = APIRouter(prefix="/v1/templates", tags=["populations"])
@@ -21,11 +21,14 @@ class TemplateBody(BaseModel):
 
     name: str
     description: str
-    config: dict[str, Any]
+    config: ConfigTable
 
 
 class TemplateList(BaseModel):
-    """All templates, ordered by name."""
+    """All templates.
+
+    items  ordered by name
+    """
 
     items: list[TemplateBody]
 

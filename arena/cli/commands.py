@@ -145,6 +145,19 @@ COMMANDS = (
     ),
     Command("delete", KEEP, "Remove a population.", "first --dry-run", "retention:delete"),
     Command(
+        "backup",
+        KEEP,
+        "Write the data directory to one file, also while trainings run.",
+        "backup.tar",
+    ),
+    Command(
+        "restore",
+        KEEP,
+        "Make a new data directory from a backup.",
+        "backup.tar --data restored",
+        "backup:restore",
+    ),
+    Command(
         "env",
         SET_UP,
         "List the games, or check one of your own.",

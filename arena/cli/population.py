@@ -21,6 +21,7 @@ from arena.cli.output import (
 )
 from arena.cli.service_client import Client
 from arena.cli.train import NameOption
+from arena.cli.webhook import webhook
 from arena.data.paths import check_population_name, data_dir
 from pbt.errors import ConfigError, PbtError
 
@@ -177,6 +178,11 @@ def set_(
         )
         for effect in edited["effects"]:
             say(f"  {effect}")
+
+
+app.command(epilog="Example: arena population webhook first https://hooks.example.org/arena")(
+    webhook
+)
 
 
 @app.command(epilog="Example: arena population join first --weights m0")

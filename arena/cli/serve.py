@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 from urllib.parse import urlsplit
 
 import typer
@@ -74,6 +74,17 @@ AllowGamesOption = Annotated[
         show_default=False,
     ),
 ]
+WebhookHostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HOST",
+        help=(
+            "A host that webhooks of populations may be sent to, by name or address; may be "
+            "repeated. An address that is not public must be named itself. Default: none."
+        ),
+        show_default=False,
+    ),
+]
 MaxRunningOption = Annotated[
     int, typer.Option(min=1, help="Populations that train at the same time; others wait.")
 ]
@@ -114,6 +125,7 @@ def serve(
     root_path: RootPathOption = "",
     allowed_host: AllowedHostOption = None,
     allow_games: AllowGamesOption = None,
+    webhook_host: WebhookHostOption = None,
     max_running: MaxRunningOption = 2,
     max_plays: MaxPlaysOption = 4,
     soft_disk_gb: SoftDiskOption = 5.0,
@@ -127,16 +139,16 @@ def serve(
 
     Ctrl-C saves and stops all trainings. Those that were to run go on at the next start.
     """
-    folder = data_dir(data)
     _check(log_format, soft_disk_gb, hard_disk_gb)
     settings = {
-        "data": str(folder),
+        "data": str(folder := data_dir(data)),
         "host": host.strip("[]"),
         "port": port,
         "unix_socket": None if unix_socket is None else str(unix_socket),
         "root_path": root_path.rstrip("/"),
         "allowed_hosts": allowed_host or [],
         "allowed_games": allow_games or [],
+        "webhook_hosts": webhook_host or [],
         "read_only": read_only,
         "max_running": max_running,
         "log_format": log_format,
@@ -148,10 +160,10 @@ def serve(
     _become("api.http.make_tokens" if make_tokens else "api", settings)
 
 
-def _become(program: str, settings: Mapping[str, object]) -> NoReturn:
-    """Replace this process by a program of our own."""
+def _become(program: str, settings: Mapping[str, Any]) -> NoReturn:
+    """Replace this process by a program of the service."""
     hand_on_stdout()
-    # -P: a folder `api/` of the user must not be run instead.
+    # -P: a folder `api/` of the user must not be run instead of our own program.
     command = [sys.executable, "-P", "-m", program, json.dumps(settings)]
     os.execv(command[0], command)  # noqa: S606  the command is our own
 

@@ -14,6 +14,7 @@ arena-data/
         films/                    pictures of recorded games (`evaluation.record_share`)
         status.json               what the trainer's processes do, written every second
         edits.json                edits that the running trainer is to take without a restart
+        webhook.json              where the service tells what becomes of the population
         lock                      held by the trainer
 """
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, exists, func, select, update
 
 from arena.league.database import League, insert_row, newest_rows
 from arena.league.idempotency import Answer, Keyed, answer_once
@@ -210,10 +210,21 @@ def open_match_requests(league: League) -> list[MatchRequest]:
 
 
 def match_request_page(
-    league: League, state: MatchRequestState | None, before: int | None, limit: int
+    league: League,
+    state: MatchRequestState | None,
+    player: str | None,
+    before: int | None,
+    limit: int,
 ) -> tuple[list[MatchRequest], int | None]:
-    """(a page of requests, newest first; the number before which the next page begins or None)."""
+    """(a page of requests, newest first; the number before which the next page begins or None).
+
+    state   only those in this state; None: all
+    player  only those that name this player; None: all
+    """
     where = [] if state is None else [evaluations.c.state == state]
+    if player is not None:
+        named = func.json_each(evaluations.c.request, "$.players").table_valued("value")
+        where.append(exists(select(1).select_from(named).where(named.c.value == player)))
     rows, next_before = newest_rows(league, evaluations, where, before, limit)
     return [_to_request(row) for row in rows], next_before
 

@@ -1,4 +1,4 @@
-"""Pages of games and matches, newest first, and a short revision of all that ratings depend on."""
+"""Pages of games, newest first, and a short revision of all that ratings depend on."""
 
 import hashlib
 import json
@@ -8,11 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, select, text
 
-from arena.league.database import League, newest_rows
+from arena.league.database import League
 from arena.league.game_rows import Conditions, GameFilter, StoredGame, conditions, read_games
-from arena.league.matches import Match, to_match
 from arena.league.populations import find_population, starts_of
-from arena.league.schema import games, keys_of_match, keys_of_start, matches
+from arena.league.schema import games, keys_of_match, keys_of_start
 
 # The newest rated game of each start and each match: it changes with added games, new starts (which
 # supersede games), ended matches and deletions.
@@ -102,17 +101,3 @@ def _page(newest: list[tuple[int, StoredGame]], limit: int) -> GamePage:
     """The page of at most one game more than `limit`."""
     page = newest[:limit]
     return GamePage(page, page[-1][0] if len(newest) > limit else None)
-
-
-def match_page(
-    league: League, env_name: str | None, *, finished: bool | None, before: int | None, limit: int
-) -> tuple[list[Match], int | None]:
-    """(a page of matches, newest first; the number before which the next page begins or None)."""
-    where = []
-    if env_name is not None:
-        where.append(matches.c.env_name == env_name)
-    if finished is not None:
-        ended = matches.c.finished_at
-        where.append(ended.is_not(None) if finished else ended.is_(None))
-    rows, next_before = newest_rows(league, matches, where, before, limit)
-    return [to_match(row) for row in rows], next_before

@@ -26,7 +26,7 @@ class ServiceEvent:
 
     id          number of the event
     topic       "population" (a new state or edits), "operation", "training" (an event of a
-                trainer), or "evaluation" (progress of a match)
+                trainer), "evaluation" (progress of a match) or "webhook" (how a notice ended)
     population  name of the population, "" for an "evaluation"
     payload     what happened, as a JSON object
     created_at  seconds since the epoch

@@ -76,12 +76,14 @@ def list_rounds(league: League, population: str, *, superseded: bool = False) ->
     Raises: PlayerError.
     """
     rows = _of_population(league, population, rounds, superseded=superseded)
-    return [
-        StoredRound(
-            to_round(row), row.incarnation, bool(row.superseded), row.created_at, row.after_game
-        )
-        for row in rows
-    ]
+    return [to_stored_round(row) for row in rows]
+
+
+def to_stored_round(row: Any) -> StoredRound:
+    """row: of the table, with the number of its start as `incarnation`"""
+    return StoredRound(
+        to_round(row), row.incarnation, bool(row.superseded), row.created_at, row.after_game
+    )
 
 
 def list_certificates(
@@ -116,15 +118,12 @@ def list_decisions(
     ]
 
 
-def list_events(
-    league: League, population: str, *, superseded: bool = True, limit: int | None = None
-) -> list[StoredEvent]:
+def list_events(league: League, population: str, *, superseded: bool = True) -> list[StoredEvent]:
     """The events of a population, oldest first. Raises: PlayerError.
 
     superseded  whether superseded ones are included
-    limit       only this many of the newest; None: all
     """
-    rows = _of_population(league, population, events, superseded=superseded, newest=limit)
+    rows = _of_population(league, population, events, superseded=superseded)
     return [
         StoredEvent(from_row(Event, row), row.incarnation, bool(row.superseded), row.created_at)
         for row in rows
@@ -139,41 +138,32 @@ def _of_population(
     *,
     superseded: bool,
     member: str | None = None,
-    newest: int | None = None,
 ) -> list[Any]:
     """The rows of a population in a table, each with its incarnation's number, as written.
 
     columns     only these; (): all
     superseded  whether superseded rows are included
     member      only this member's; None: all
-    newest      only this many of the newest; None: all
     Raises: PlayerError.
     """
     with league.read() as connection:
-        of = {
-            "population_id": find_population(connection, population).id,
-            "newest": -1 if newest is None else newest,
-        }
+        of = {"population_id": find_population(connection, population).id}
         of |= {} if member is None else {"member": member}
         return list(
             connection.execute(
                 _rows_of_population(table, columns, superseded, member is not None), of
             )
-        )[::-1]
+        )
 
 
 @cache
 def _rows_of_population(
     table: Table, columns: tuple[Any, ...], superseded: bool, of_member: bool
 ) -> Select[Any]:
-    """The query of `_of_population`, newest first. Its parameter `newest` is -1 for all rows."""
+    """The query of `_of_population`."""
     query = select(*(columns or (table,)), incarnations.c.number.label("incarnation")).join(
         incarnations, incarnations.c.id == table.c.incarnation_id
     )
-    query = (
-        query.where(incarnations.c.population_id == _ID)
-        .order_by(table.c.id.desc())
-        .limit(bindparam("newest"))
-    )
+    query = query.where(incarnations.c.population_id == _ID).order_by(table.c.id)
     query = query.where(table.c.member == bindparam("member")) if of_member else query
     return query if superseded else query.where(table.c.superseded == 0)

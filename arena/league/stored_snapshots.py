@@ -73,7 +73,7 @@ def list_snapshots(
 @cache
 def _snapshots_of_population(of_member: bool, superseded: bool) -> Select[Any]:
     query = (
-        _snapshot_query()
+        snapshot_query()
         .where(snapshots.c.population_id == _ID)
         .order_by(snapshots.c.frames, snapshots.c.id)
     )
@@ -81,7 +81,8 @@ def _snapshots_of_population(of_member: bool, superseded: bool) -> Select[Any]:
     return query if superseded else query.where(snapshots.c.superseded == 0)
 
 
-def _snapshot_query() -> Select[Any]:
+def snapshot_query() -> Select[Any]:
+    """All snapshots with the names of their populations."""
     return select(snapshots, populations.c.name.label("population")).join(
         populations, populations.c.id == snapshots.c.population_id
     )
@@ -141,7 +142,7 @@ def snapshots_of(
 
     Equal weights may stand in several populations.
     """
-    query = _snapshot_query().order_by(snapshots.c.id.desc())
+    query = snapshot_query().order_by(snapshots.c.id.desc())
     if snapshot_ids is not None:
         query = query.where(snapshots.c.snapshot_id.in_(snapshot_ids))
     if id_prefix is not None:

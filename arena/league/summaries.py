@@ -118,6 +118,16 @@ def _last_number(connection: Connection, start: Any) -> int:
     return int(start.first_game) - 1 if key is None else int(key) & MAX_NUMBER
 
 
+def newest_game(league: League, population: str) -> int:
+    """A number that grows with every game of a population's newest start; 0 before any.
+
+    Raises: PlayerError.
+    """
+    with league.read() as connection:
+        starts = starts_of(connection, find_population(connection, population).id)
+        return _last_number(connection, starts[-1]) + 1 if starts else 0
+
+
 def list_members(league: League, population: str) -> list[MemberSummary]:
     """The members of a population, in order. Raises: PlayerError."""
     with league.read() as connection:

@@ -36,7 +36,12 @@ class PlayerReport(ReportPart):
 
 
 class TallyReport(ReportPart):
-    """Numbers of games won, drawn and lost."""
+    """Numbers of games.
+
+    wins    games won
+    draws   games drawn
+    losses  games lost
+    """
 
     wins: Count
     draws: Count
@@ -44,7 +49,12 @@ class TallyReport(ReportPart):
 
 
 class MeasureReport(ReportPart):
-    """A value with its 95 % interval, from low to high."""
+    """A value with its 95 % interval.
+
+    value  the value
+    low    lower end
+    high   upper end
+    """
 
     value: float
     low: float

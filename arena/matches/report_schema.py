@@ -80,6 +80,7 @@ class _MatchReport(ReportPart):
 class DuelReport(_MatchReport):
     """The report of a match of two players.
 
+    kind                  of report
     a                     the first player
     b                     the second player
     score                 (wins + draws / 2) / games
@@ -88,7 +89,9 @@ class DuelReport(_MatchReport):
     interval              what the interval is: for a fixed number of games, computed from "pairs"
                           or from "games"; or a confidence "sequence", which holds at any stop, of a
                           match with a sequential test
-    elo                   of the score, with its interval; null where the score has no finite one
+    elo                   of the score; null where the score has no finite one
+    elo_low               lower end of its 95 % interval; null as elo
+    elo_high              upper end of its 95 % interval; null as elo
     nelo                  normalised Elo; null below 50 pairs (games, where nothing is paired),
                           where all pairs are alike, and in a match with a sequential test
     nelo_low              lower end of its 95 % interval; null as nelo, or where it has no bound
@@ -193,6 +196,7 @@ class LeadReport(ReportPart):
 class TableReport(_MatchReport):
     """The report of a match at larger tables, or of more than two players.
 
+    kind            of report
     blocks          number of blocks, the unit of evidence: games of one seed that seat every player
                     in each seat that it can take
     anchor          name of the player whose rating is 0; null where seats have several roles
@@ -233,6 +237,7 @@ class PartnerReport(ReportPart):
 class PartnersReport(_MatchReport):
     """The report of a match in which returns count, such as of a cooperative game.
 
+    kind        of report
     blocks      number of blocks of games on one seed, the unit of evidence
     players     in the order named
     self_play   mean over the players

@@ -15,7 +15,8 @@ from arena.machine import usable_cores
 from arena.training.game_check import CheckedGame, checked_game, judged_objective, number_warnings
 from arena.training.membership import Membership, change_members, settled
 from arena.training.moved_files import take_moves
-from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_newest
+from pbt.checkpoint.files import Checkpoint, read_newest
+from pbt.checkpoint.folders import checkpoint_folders
 from pbt.config.defaults import defaults_line, left_to_defaults
 from pbt.config.load import config_from_table
 from pbt.config.resume import (

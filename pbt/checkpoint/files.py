@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,15 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
+from pbt.checkpoint.folders import (
+    FORMAT,
+    MANIFEST,
+    STATE,
+    checkpoint_folders,
+    parse_manifest,
+)
 from pbt.errors import CheckpointError
 from pbt.files import sync_folder, write_synced
-
-MANIFEST, STATE = "manifest.json", "state.json"
-FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -75,13 +79,6 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     return target
 
 
-def checkpoint_folders(folder: Path) -> list[Path]:
-    """Return the complete checkpoints, oldest first."""
-    return (
-        sorted(path for path in folder.glob("[0-9]*") if path.is_dir()) if folder.is_dir() else []
-    )
-
-
 def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
     """Return the newest intact checkpoint and, in words, what is wrong with newer ones.
 
@@ -105,18 +102,12 @@ def read_checkpoint(path: Path) -> Checkpoint:
     Raises: CheckpointError naming the file whose content does not match the manifest.
     """
     try:
-        manifest: Mapping[str, Any] = json.loads((path / MANIFEST).read_bytes())
-        expected: Mapping[str, str] = manifest["sha256"]
-        contents = {name: (path / name).read_bytes() for name in expected}
-        number = int(manifest["number"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        manifest = parse_manifest(path.name, (path / MANIFEST).read_bytes())
+        contents = {name: (path / name).read_bytes() for name in manifest.sha256}
+    except OSError as error:
         raise CheckpointError(f"checkpoint {path.name}: unreadable ({error})") from error
-    if manifest.get("format") != FORMAT:
-        raise CheckpointError(
-            f"checkpoint {path.name}: format {manifest.get('format')}, this version reads {FORMAT}"
-        )
     for name, content in contents.items():
-        if hashlib.sha256(content).hexdigest() != expected[name]:
+        if hashlib.sha256(content).hexdigest() != manifest.sha256[name]:
             raise CheckpointError(
                 f"checkpoint {path.name}: {name} is damaged (its SHA-256 differs from the "
                 "manifest's)"
@@ -126,7 +117,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         for name, content in contents.items()
         if name != STATE
     }
-    return Checkpoint(number, json.loads(contents[STATE]), tensors)
+    return Checkpoint(manifest.number, json.loads(contents[STATE]), tensors)
 
 
 def _contents(checkpoint: Checkpoint) -> Iterator[tuple[str, bytes]]:

@@ -59,6 +59,7 @@ LEFT_OUT = ("/v1/events", "deletePopulation")
 DOUBLES = {
     "sitting": (sys.executable, str(HERE / "sitting_double.py")),
     "replayer": (sys.executable, str(HERE / "replayer_double.py")),
+    "webhook_hosts": ("hooks.example.org",),
 }
 
 Operation = tuple[str, str]
@@ -165,6 +166,9 @@ class Fresh:
             ("POST", f"{name}/resume"): self._pause,
             ("POST", f"{name}/members"): self._exchange,
             ("DELETE", f"{name}/members/{{member}}"): self._exchange,
+            ("GET", f"{name}/webhook"): self._hook,
+            ("PUT", f"{name}/webhook"): self._hook,
+            ("DELETE", f"{name}/webhook"): self._hook,
             ("POST", "/v1/session"): self._log_in,
             ("POST", "/v1/session/codes"): self._log_in,
             ("DELETE", "/v1/session"): lambda: self._call("DELETE", "/v1/session"),
@@ -215,6 +219,12 @@ class Fresh:
         self._call("POST", f"{path}/moves", {"action": 0, "at": 0})
         self._call("DELETE", path)
         self._service.wait(lambda: self._call("GET", path)["state"] in ("over", "dropped"))
+
+    def _hook(self) -> None:
+        path = "/v1/populations/demo/webhook"
+        self._call("PUT", path, {"url": "https://hooks.example.org/arena"})
+        self._call("GET", path)
+        self._call("DELETE", path)
 
     def _exchange(self) -> None:
         joined = self._call("POST", "/v1/populations/demo/members", {})

@@ -24,11 +24,11 @@ from arena.league.game_rows import population_games
 from arena.league.writer import LeagueWriter
 from pbt.checkpoint.files import (
     Checkpoint,
-    checkpoint_folders,
     read_checkpoint,
     read_newest,
     write_checkpoint,
 )
+from pbt.checkpoint.folders import checkpoint_folders
 from pbt.errors import CheckpointError, PbtError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.snapshots import FileSnapshotStore

@@ -12,7 +12,7 @@ import pytest
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
-from pbt.checkpoint.files import checkpoint_folders
+from pbt.checkpoint.folders import checkpoint_folders
 from tests.e2e.faults import processes
 from tests.e2e.faults.campaign import ended_well, voided
 from tests.e2e.faults.recovery import start_growing

@@ -17,7 +17,7 @@ import pytest
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.stored_history import list_events
-from pbt.checkpoint.files import checkpoint_folders
+from pbt.checkpoint.folders import checkpoint_folders
 
 CONFIG = """
 stop_at_frames = {frames}

@@ -17,6 +17,9 @@ from tests.fence.record import Lists
 Stored = Mapping[str, Sequence[str]]
 Removed = Mapping[str, str]
 
+NAMED = (
+    "Players of a match and places of a problem have their fields by name in the OpenAPI document."
+)
 VERIFY = "`arena rounds verify` is called `arena verify` and verifies everything."
 REMOVED: Removed = {
     **dict.fromkeys(
@@ -37,6 +40,14 @@ REMOVED: Removed = {
         VERIFY,
     ),
     "openapi: schema CodeBody": "The schema `CodeBody` of a login is called `LoginBody`.",
+    **dict.fromkeys(
+        (
+            "openapi: GET /v1/matches 200: items[].players[].*",
+            "openapi: GET /v1/matches/{match_id} 200: players[].*",
+            "openapi: problem: errors[].*",
+        ),
+        NAMED,
+    ),
 }
 """What is gone or renamed, as "list: item" -> the words of CHANGELOG.md that tell users.
 

@@ -20,6 +20,17 @@ def test_types_follow_the_openapi_document(sources: Sources) -> None:
     run(sources, "run", "check")
 
 
+def test_answers_have_the_types_of_the_document(repository: Path) -> None:
+    cast = re.compile(r"as unknown as|\.json\(\)\)? as |\.value as |JSON\.parse\([^)]*\) as ")
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in (repository / "web/src").rglob("*.ts*")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if cast.search(line)
+    ]
+    assert not found, "use the generated types; where one is wrong, mend the model of the route"
+
+
 def test_their_own_tests(sources: Sources) -> None:
     assert re.search(r"Tests .*passed", run(sources, "test"))
 

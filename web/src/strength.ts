@@ -65,15 +65,15 @@ export interface Strength {
 
 const ANCHOR = "random";
 
-function valueOf(row: ReportRow, objective: Objective): number | null {
+function valueOf(row: ReportRow): number | null {
   if ("mean_return" in row) return row.mean_return;
-  return (objective === "margin" ? row.margin : row.elo) ?? null;
+  return "margin" in row ? row.margin : row.elo;
 }
 
 export function strengthOf(row: ReportRow, objective: Objective): Strength {
   const { format } = COUNTED[objective];
   const { low, high } = row;
-  const value = valueOf(row, objective);
+  const value = valueOf(row);
   const why = "no chain of games connects it to the others";
   if (value === null) return { value, low, high, point: null, text: null, interval: "", why };
   if (low === null && high === null) {

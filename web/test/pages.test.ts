@@ -244,7 +244,7 @@ describe("edits", () => {
         pending_edits: ["evaluation.share=0.3", "evaluation.share=0.4", "seed=2"],
         config,
       },
-    });
+    } as unknown as Parameters<typeof wanted>[0]);
     expect(found).toMatchObject({
       stop_at_frames: "1000",
       "pbt.period_frames": "10",
@@ -263,7 +263,7 @@ describe("the schedule of a policy", () => {
     verdict: "",
     donor: null,
   };
-  const donor = { member: "m1", frames: 50, generation: 0, snapshot: null };
+  const donor = { member: "m1", frames: 50, generation: 0, created_at: 1, snapshot: null };
   it("goes on through its copies to the frames it has", async () => {
     const { scheduleLine } = await import("../src/pages/Policy");
     const steps = [

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import type { RatedPlayer, RatingReport, ReturnRow } from "../src/api/reports";
+import type { Schemas } from "../src/api/client";
+import type { RatingReport, ReturnRow } from "../src/api/reports";
 import { bestTexts } from "../src/pages/bestTexts";
 import { headlineOf, roleTables, strengthOf } from "../src/strength";
 
@@ -10,8 +11,14 @@ beforeAll(() => {
   vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => {} }));
 });
 
-function rated(values: Partial<RatedPlayer>): RatedPlayer {
-  return { id: "a", player: "demo/m0@1k", kind: "snapshot", ...values } as RatedPlayer;
+const ROW = { id: "a", player: "demo/m0@1k", kind: "snapshot" as const };
+
+function rated(values: Partial<Schemas["EloRatedBody"]>): Schemas["EloRatedBody"] {
+  return { ...ROW, ...values } as Schemas["EloRatedBody"];
+}
+
+function won(values: Partial<Schemas["MarginRatedBody"]>): Schemas["MarginRatedBody"] {
+  return { ...ROW, ...values } as Schemas["MarginRatedBody"];
 }
 
 function returned(values: Partial<ReturnRow>): ReturnRow {
@@ -23,7 +30,7 @@ describe("the strength of a row", () => {
   it("is Elo, a margin or a return, by the objective of its report", () => {
     const told = [
       strengthOf(rated({ elo: 312.4, low: 250, high: 374 }), "win"),
-      strengthOf(rated({ margin: 0.6612, low: 0.2, high: 1.1234 }), "margin"),
+      strengthOf(won({ margin: 0.6612, low: 0.2, high: 1.1234 }), "margin"),
       strengthOf(returned({}), "return"),
     ];
     expect(told.map(({ text, interval }) => `${text} ${interval}`)).toEqual([
@@ -34,7 +41,7 @@ describe("the strength of a row", () => {
   });
   it("is a bound where an end of the interval is open", () => {
     const above = strengthOf(rated({ elo: 900, low: 640, high: null }), "win");
-    const below = strengthOf(rated({ margin: -3, low: null, high: -2 }), "margin");
+    const below = strengthOf(won({ margin: -3, low: null, high: -2 }), "margin");
     expect([above.text, above.point, above.value]).toEqual([">= +640", 640, 900]);
     expect([below.text, below.point, below.interval]).toEqual(["<= −2", -2, ""]);
   });
@@ -99,6 +106,7 @@ describe("the best of many", () => {
     low_of: "demo/m1@1k",
     own_low: 0.38,
     may_be_best: 3,
+    may_be_untrained: false,
     may_be_random: true,
     fresh: [],
     fresh_strength: null,
@@ -114,7 +122,10 @@ describe("the best of many", () => {
   const report: RatingReport = {
     ...head,
     objective: "margin",
-    players: [rated({ margin: 0.66, low: 0.5, high: 0.8 })],
+    model: { name: "", explained: null, misfit: null, tau: null, deviations: null, ranked_by: null },
+    cycles: [],
+    cyclic_share: { share: 0, p: 1 },
+    players: [won({ margin: 0.66, low: 0.5, high: 0.8 })],
     best_of_many: { player: claim },
   };
   it("is told with what may be claimed of it", () => {
@@ -160,9 +171,9 @@ describe("the best of many", () => {
     expect(best!.text).toContain("3 of 9 may be the best, an untrained one among them. Fresh");
     expect(best!.text).toMatch(/games with itself in all seats: return 4.5.* a game, 200 seeds\.$/);
   });
-  it("of returns of earlier versions claims no more than the choice", () => {
+  it("of which nothing is claimed is told as chosen", () => {
     const text = "demo@best is demo/m0@1k: the highest lower end of those with 30 games or more.";
-    expect(bestTexts({ ...head, objective: "return", players: [returned({})] })).toEqual([
+    expect(bestTexts({ ...head, objective: "return", players: [returned({})], best_of_many: {} })).toEqual([
       { text, match: null },
     ]);
   });

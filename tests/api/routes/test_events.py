@@ -73,8 +73,8 @@ def test_a_client_that_was_away_too_long_is_told(tmp_path: Path) -> None:
         with service.league.write() as connection:
             connection.execute(delete(service_events).where(service_events.c.id <= 2))
         token = service.token("viewer")
-        assert read(url, token, 1, after=1) == [("resync", 3, {"newest": 3})]
-        assert read(url, token, 1, after=77) == [("resync", 3, {"newest": 3})]
+        assert read(url, token, 1, after=1) == [("resync", 3, {"topic": "resync", "newest": 3})]
+        assert read(url, token, 1, after=77) == [("resync", 3, {"topic": "resync", "newest": 3})]
         assert read(url, token, 1, after=2)[0][1] == 3
 
 

@@ -15,9 +15,10 @@ import pytest
 from api.http.settings import Settings
 from api.reconcile import plays
 from arena.league.database import open_league
-from arena.league.paging import match_page
+from arena.league.ordered_pages import MatchFilter, Sorting, match_page
 from tests.api.service import Service, serving
 
+NEWEST = Sorting("created_at", descending=True)
 REAL = {name: Settings.model_fields[name].default for name in ("sitting", "replayer")}
 
 
@@ -254,7 +255,7 @@ def test_games_are_told_one_by_one(service: Service) -> None:
 
 
 def stored(service: Service) -> list[Any]:
-    return match_page(service.league, None, finished=None, before=None, limit=100)[0]
+    return match_page(service.league, MatchFilter(), NEWEST, None, 100)[0]
 
 
 def play_on(service: Service, play: Any) -> Any:
@@ -354,4 +355,4 @@ time.sleep(600)
         assert time.monotonic() < deadline
         time.sleep(0.05)
     with open_league(tmp_path / "league.db", read_only=True) as league:
-        assert match_page(league, None, finished=None, before=None, limit=10)[0] == []
+        assert match_page(league, MatchFilter(), NEWEST, None, 10)[0] == []

@@ -2,12 +2,17 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 
+from api.routes.lineage_bodies import LineageBody
+from api.routes.pair_bodies import CyclesBody, WinMatrixBody
+from api.routes.rating_bodies import RatingsBody
+from api.routes.rounds import RoundList
 from arena.cli.rating_report import league_report
 from arena.data.metrics import MetricsWriter
 from arena.data.paths import population_paths
@@ -18,6 +23,7 @@ from arena.league.paging import league_revision
 from arena.league.populations import create_population, open_incarnation
 from arena.league.schema import snapshots
 from arena.league.service_events import events_after
+from arena.league.stored_history import list_rounds
 from arena.league.writer import LeagueWriter
 from pbt.config.load import config_from_table
 from pbt.records import PlayerRef
@@ -310,6 +316,64 @@ def test_lineage_and_events(told: Service) -> None:
     assert [item["text"] for item in get(told, "/v1/populations/demo/events?limit=1")["items"]] == [
         "begun"
     ]
+
+
+def test_rounds_say_what_they_were_decided_from(told: Service) -> None:
+    path = "/v1/populations/demo/rounds"
+    found = get(told, path)["items"]
+    stored = list_rounds(told.league, "demo")
+    assert [(one["member"], one["round"]) for one in found] == [("m0", 1), ("m0", 2)]
+    for one, expected in zip(found, stored, strict=True):
+        record = expected.record
+        assert one["directive"] == {
+            **asdict(record.directive),
+            "mutated": [*record.directive.mutated],
+        }
+        assert [score["objective"] for score in one["scores"]] == [
+            score.objective for score in record.scores
+        ]
+        assert (one["rules"], one["hyperparams"], one["seed"], one["verdict"]) == (
+            record.rules,
+            record.hyperparams,
+            str(record.seed),
+            record.verdict,
+        )
+        assert one["wiring"] is None
+    RoundList.model_validate(get(told, path), strict=True)
+    assert get(told, f"{path}?member=m1")["items"] == []
+    assert get(told, f"{path}?sort=-created&limit=1")["items"][0]["round"] == 2
+    get(told, "/v1/populations/unknown/rounds", 404)
+
+
+def test_an_anchor_is_set_and_taken_away(told: Service) -> None:
+    path = f"/v1/snapshots/{'a' * 64}"
+    for _ in range(2):
+        assert told.call("PUT", f"{path}/anchor")["is_anchor"] is True
+    assert get(told, path)["is_anchor"] is True
+    for _ in range(2):
+        assert told.call("DELETE", f"{path}/anchor")["is_anchor"] is False
+    assert get(told, path)["is_anchor"] is False
+    told.call("PUT", f"/v1/snapshots/{'c' * 64}/anchor", None, 404)
+    viewer = {"authorization": f"Bearer {told.token('viewer')}"}
+    assert told.client.put(f"{path}/anchor", headers=viewer).status_code == 403
+    with told.league.write() as connection:
+        connection.execute(update(snapshots).values(weights_removed=1))
+    told.call("PUT", f"{path}/anchor", None, 410)
+    with told.league.write() as connection:
+        connection.execute(update(snapshots).values(weights_removed=0))
+
+
+def test_strength_is_as_its_models_say(told: Service) -> None:
+    """Answers are written without a check, so here is one: no field more, none less."""
+    for path, model in (
+        ("ratings", RatingsBody),
+        ("win-matrix", WinMatrixBody),
+        ("cycles", CyclesBody),
+    ):
+        answer = get(told, f"/v1/{path}?population=demo")
+        assert model.model_validate(answer).model_dump() == answer
+    answer = get(told, "/v1/populations/demo/lineage?player=m1")
+    assert LineageBody.model_validate(answer).model_dump() == answer
 
 
 def test_a_get_changes_nothing(told: Service) -> None:

@@ -12,13 +12,15 @@ import pytest
 from arena.league.database import League, open_league
 from arena.league.game_names import game_of_key
 from arena.league.matches import MatchError
-from arena.league.paging import match_page
+from arena.league.ordered_pages import MatchFilter, Order, match_page
 from arena.league.ratings import game_table
 from arena.matches.by_hand import Dropped, HandGame, Request, Silence, Standing, refusal
 from arena.matches.game_boards import GameBoard
 from arena.matches.replay import replay
 from pbt.envs.registry import spec
 from pbt.errors import PlayerError
+
+NEWEST = Order("created_at", descending=True)
 
 Say = Callable[[Standing], Mapping[str, Any]]
 
@@ -79,7 +81,7 @@ def test_a_game_is_shown_move_by_move_and_stored_as_it_was_played(
     assert (found.grid, found.start) == (over["grid"], over["start"])
     assert [record.player.kind for record in game.record.seats][seat] == "guest"
     assert [record.place for record in game.record.seats] == over["result"]["places"]
-    (match,) = match_page(league, None, finished=True, before=None, limit=9)[0]
+    (match,) = match_page(league, MatchFilter(finished=True), NEWEST, None, 9)[0]
     assert (str(match.id), match.games, match.settings["person"]) == (
         over["result"]["match"],
         1,
@@ -141,7 +143,7 @@ def test_who_leaves_has_lost_once_they_have_moved(league: League, leave: Say, wh
     assert replay(named).problems == ()
     with pytest.raises(Dropped, match=f"Ada {why} before their first move; nothing is stored"):
         sit(league, leave)
-    assert len(match_page(league, None, finished=None, before=None, limit=9)[0]) == 1
+    assert len(match_page(league, MatchFilter(), NEWEST, None, 9)[0]) == 1
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_a_match_played_by_hand_is_not_gone_on_with(league: League) -> None:
     from arena.cli.match_resume import _players_of
 
     sit(league, lowest)
-    (match,) = match_page(league, None, finished=None, before=None, limit=1)[0]
+    (match,) = match_page(league, MatchFilter(), NEWEST, None, 1)[0]
     with pytest.raises(
         MatchError,
         match=(

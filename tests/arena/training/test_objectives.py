@@ -17,7 +17,8 @@ from arena.league.verify import verify_rounds
 from arena.training.game_check import checked_game
 from arena.training.start import first_start, objective_notes
 from arena.training.train import resume_training, start_training
-from pbt.checkpoint.files import checkpoint_folders, read_checkpoint, write_checkpoint
+from pbt.checkpoint.files import read_checkpoint, write_checkpoint
+from pbt.checkpoint.folders import checkpoint_folders
 from pbt.config.load import config_from_table
 from pbt.config.resume import as_it_began
 from pbt.config.schema import RunConfig

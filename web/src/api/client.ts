@@ -60,11 +60,13 @@ const MOST_KEPT = 100;
  */
 const REVISED = "/v1/populations/{name}";
 const GONE: ReadonlySet<number> = new Set([404, 410]);
-const kept = new Map<string, { tag: string; body: unknown }>();
+/** What the JSON of an answer is typed as before its route is known. */
+type Unchecked = Awaited<ReturnType<Response["json"]>>;
+const kept = new Map<string, { tag: string; body: Unchecked }>();
 
 /** Returns the last answer to a GET, if it is remembered: something to show until the next one. */
 export function remembered<P extends keyof paths>(template: P, place?: Place): Got<P> | undefined {
-  return kept.get(address(template, place))?.body as Got<P> | undefined;
+  return kept.get(address(template, place))?.body;
 }
 
 /** Sends a GET with the last ETag. Where nothing changed, the very same object comes back. */
@@ -82,7 +84,7 @@ export async function get<P extends keyof paths>(
     if (error instanceof ServiceProblem && GONE.has(error.status)) kept.delete(url);
     throw error;
   });
-  if (answer.status === 304 && known) return known.body as Got<P>;
+  if (answer.status === 304 && known) return known.body;
   const body = await read(answer);
   const tag = answer.headers.get("etag");
   if (tag && template !== REVISED) {
@@ -90,7 +92,7 @@ export async function get<P extends keyof paths>(
     kept.set(url, { tag, body });
     if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
   }
-  return body as Got<P>;
+  return body;
 }
 
 /**
@@ -117,7 +119,7 @@ export async function change<P extends keyof paths, M extends "post" | "patch" |
   });
   // A resource that is made next can have the name of the deleted one.
   if (method === "delete") kept.clear();
-  return (answer.status === 204 ? undefined : await read(answer)) as Success<Operation<P, M>>;
+  return read(answer);
 }
 
 async function send(url: string, init: RequestInit): Promise<Response> {
@@ -136,10 +138,11 @@ async function send(url: string, init: RequestInit): Promise<Response> {
 }
 
 /**
- * Returns the JSON of an answer. An answer that ends in the middle, since the service was killed
- * while it sent, counts as none.
+ * Returns the JSON of an answer, undefined for one without content. An answer that ends in the
+ * middle, since the service was killed while it sent, counts as none.
  */
-async function read(answer: Response): Promise<unknown> {
+async function read(answer: Response): Promise<Unchecked> {
+  if (answer.status === 204) return undefined;
   try {
     return await answer.json();
   } catch (error) {
@@ -162,10 +165,8 @@ function unanswered(error: unknown): unknown {
 
 async function problemOf(answer: Response): Promise<ServiceProblem> {
   try {
-    const problem = (await answer.json()) as Schemas["Problem"] & {
-      errors?: { pointer: string; detail: string }[];
-    };
-    return new ServiceProblem(answer.status, problem.title, problem.detail, problem.errors ?? []);
+    const problem: Schemas["Problem"] = await answer.json();
+    return new ServiceProblem(answer.status, problem.title, problem.detail, problem.errors);
   } catch {
     return new ServiceProblem(answer.status, `The service answered ${answer.status}`, "");
   }

@@ -6,12 +6,13 @@
  */
 import { signal } from "@preact/signals";
 import { ROOT } from "../root";
+import type { Schemas } from "./client";
 import { askAgain } from "./session";
 
 /** An event: something of this topic changed, in one population or, with null, in all. */
 export interface ServiceEvent {
   id: number;
-  topic: (typeof TOPICS)[number];
+  topic: Schemas["StreamedEvent"]["topic"];
   population: string | null;
 }
 
@@ -109,9 +110,9 @@ function stream(channel: BroadcastChannel, over: AbortSignal): Promise<void> {
       for (const topic of TOPICS) source.addEventListener(topic, (event) => arrived(topic, event));
     };
     const arrived = (topic: ServiceEvent["topic"], event: MessageEvent<string>) => {
-      const body = JSON.parse(event.data) as { population?: string | null };
-      const id = Number(event.lastEventId);
-      const message = { id, topic, population: body.population ?? null };
+      const told: Schemas["StreamedEvent"] = JSON.parse(event.data);
+      const population = told.topic === "resync" ? null : told.population;
+      const message = { id: Number(event.lastEventId), topic, population };
       alive();
       channel.postMessage({ kind: "event", event: message } satisfies Message);
       take(message);

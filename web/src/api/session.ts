@@ -51,10 +51,11 @@ async function send(body: { code: string } | { token: string }, wrong: string): 
 
 /** Returns the level of the browser, null where the service does not answer. */
 async function level(): Promise<Level | null> {
-  type Body = components["schemas"]["SessionBody"];
-  return fetch(SESSION, { cache: "no-store" })
-    .then(async (answer) => (answer.ok ? ((await answer.json()) as Body).level : null))
+  const asked = fetch(SESSION, { cache: "no-store" });
+  const body: components["schemas"]["SessionBody"] | null = await asked
+    .then((answer) => (answer.ok ? answer.json() : null))
     .catch(() => null);
+  return body && body.level;
 }
 
 /** Asks the service for the level, once a second until it answers. */

@@ -28,6 +28,8 @@ export interface Freshness {
 const GATHER_MS = 150;
 /** For what changes all the time, such as frames. */
 export const OFTEN_MS = 1500;
+/** The service gives no more snapshots at once. */
+export const MOST_SNAPSHOTS = 5000;
 /** For what changes with games and updates. */
 export const SELDOM_MS = 5000;
 

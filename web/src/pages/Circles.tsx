@@ -13,13 +13,13 @@ const MUCH = 0.25;
 /**
  * Shows nothing where there can be no circle: with fewer than three players, and where returns count.
  */
-export function Circles({
-  report: { objective, cycles, cyclic_share: share, players },
-}: {
-  report: RatingReport;
-}) {
-  return cycles && objective !== "return" && players.length > 2 ? (
-    <CircleList objective={objective} cycles={cycles} share={share} />
+export function Circles({ report }: { report: RatingReport }) {
+  return report.objective !== "return" && report.players.length > 2 ? (
+    <CircleList
+      objective={report.objective}
+      cycles={report.cycles}
+      share={report.cyclic_share}
+    />
   ) : null;
 }
 

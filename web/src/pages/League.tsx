@@ -1,5 +1,5 @@
 /** `League` is the page of ratings: of one population, or of all players of its game. */
-import { gameOf, type RatingReport, type WinMatrixReport } from "../api/reports";
+import { gameOf } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { query, setQuery, to } from "../address";
 import { Empty, Shown } from "../ui/state";
@@ -70,14 +70,13 @@ function Standings({ population, everyone }: { population: string; everyone: boo
   const matrix = useGet("/v1/win-matrix", place);
   return (
     <Shown query={ratings} what="ratings">
-      {(report) => {
-        const rated = report as unknown as RatingReport;
+      {(rated) => {
         return (
           <>
             <RatingTable report={rated} />
             {rated.players.length > 0 && rated.objective !== "return" && (
               <Shown query={matrix} what="the win matrix">
-                {(found) => <WinMatrixFigure report={found as unknown as WinMatrixReport} />}
+                {(found) => <WinMatrixFigure report={found} />}
               </Shown>
             )}
             <Circles report={rated} />

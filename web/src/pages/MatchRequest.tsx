@@ -4,7 +4,6 @@
  */
 import { useEffect, useState } from "preact/hooks";
 import { change, type Got } from "../api/client";
-import type { MatchReport } from "../api/reports";
 import { session } from "../api/session";
 import { OFTEN_MS, useGet } from "../api/useGet";
 import { count, decimal, when } from "../format";
@@ -138,7 +137,7 @@ function ScoreFigure({
 
 /** Shows the numbers so far. */
 function Numbers({ body }: { body: Body }) {
-  const report = body.report as unknown as MatchReport | null;
+  const { report } = body;
   if (!report) return <Waiting body={body} />;
   if (report.kind !== "duel") {
     return (

@@ -3,8 +3,8 @@
  * have met.
  */
 import { useState } from "preact/hooks";
-import { gameOf, type RatingReport } from "../api/reports";
-import { useGet } from "../api/useGet";
+import { gameOf } from "../api/reports";
+import { MOST_SNAPSHOTS, useGet } from "../api/useGet";
 import { query, setQuery } from "../address";
 import { Shown } from "../ui/state";
 import { opponents } from "./opponents";
@@ -52,7 +52,7 @@ function PlayerChoices({ population }: { population: string }) {
   const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
   const snapshots = useGet(
     "/v1/populations/{name}/snapshots",
-    { path: { name: population } },
+    { path: { name: population }, query: { limit: MOST_SNAPSHOTS } },
     { everyMs: 0, population },
   );
   const [asked, setAsked] = useState<readonly [string | undefined, string | undefined]>([
@@ -65,7 +65,7 @@ function PlayerChoices({ population }: { population: string }) {
       {(report) => (
         <Shown query={snapshots} what="snapshots">
           {(list) => {
-            const choices = opponents(population, report as unknown as RatingReport, list);
+            const choices = opponents(population, report, list);
             const players = [asked[0] ?? choices[0]!.name, asked[1] ?? choices.at(-1)!.name];
             return (
               <>

@@ -3,14 +3,8 @@
  * schedule, its weights as a file.
  */
 import type { Got } from "../api/client";
-import type {
-  Lineage,
-  LineageStep,
-  Objective,
-  RatingReport,
-  WinMatrixReport,
-} from "../api/reports";
-import { type Query, useGet } from "../api/useGet";
+import type { LineageStep, Objective, WinMatrixReport } from "../api/reports";
+import { MOST_SNAPSHOTS, type Query, useGet } from "../api/useGet";
 import { bytes, count, decimal, when } from "../format";
 import { to } from "../address";
 import { ROOT } from "../root";
@@ -72,15 +66,14 @@ export function Policy({ population, player }: { population: string; player: str
   const matrix = useGet("/v1/win-matrix", { query: { population } }, { population });
   const snapshots = useGet(
     "/v1/populations/{name}/snapshots",
-    { path: { name: population } },
+    { path: { name: population }, query: { limit: MOST_SNAPSHOTS } },
     { everyMs: 0, population },
   );
   return (
     <Shown query={found} what={player}>
-      {(answer) => {
-        const lineage = answer as unknown as Lineage;
+      {(lineage) => {
         const snapshot = snapshots.value?.items.find((one) => one.id === lineage.snapshot);
-        const table = ratings.value as unknown as RatingReport | undefined;
+        const table = ratings.value;
         const rated = table?.players.find((row) => row.id === lineage.snapshot);
         const strength = table && rated && strengthOf(rated, table.objective);
         const steps = [...lineage.steps].reverse();
@@ -135,7 +128,7 @@ export function Policy({ population, player }: { population: string; player: str
               {(report) => (
                 <Opponents
                   label={lineage.snapshot ? `${population}/${player}` : null}
-                  matrix={report as unknown as WinMatrixReport}
+                  matrix={report}
                   id={rated?.player}
                 />
               )}

@@ -93,7 +93,7 @@ function Row({ of, again }: { of: Population; again: () => void }) {
     { everyMs, population: of.id },
   );
   const speed = useSpeed(of.status.frames, running);
-  const last = events.value?.items.at(-1);
+  const last = events.value?.items[0];
   return (
     <tr>
       <td data-name="name">
@@ -143,8 +143,8 @@ function Row({ of, again }: { of: Population; again: () => void }) {
 }
 
 /** Shows the rating, or mean return, of the best of each role, with its interval. */
-function Best({ of }: { of: Query<unknown> }) {
-  const report = of.value as RatingReport | undefined;
+function Best({ of }: { of: Query<RatingReport> }) {
+  const report = of.value;
   if (!report) return <Value of={null} format={String} why={whyNot(of, "")} />;
   const rows = bestOf(report).flatMap(
     ({ id }) => report.players.find((row) => row.id === id) ?? [],

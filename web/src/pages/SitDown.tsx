@@ -4,9 +4,9 @@
  */
 import { useState } from "preact/hooks";
 import { change } from "../api/client";
-import { gameOf, type RatingReport } from "../api/reports";
+import { gameOf } from "../api/reports";
 import { session } from "../api/session";
-import { useGet } from "../api/useGet";
+import { MOST_SNAPSHOTS, useGet } from "../api/useGet";
 import { hasBoard } from "../board";
 import { go, query, setQuery, to } from "../address";
 import { useSending } from "../ui/sending";
@@ -96,7 +96,7 @@ function FormOfPopulation({ population, populations, cut }: Omit<Choosing, "env"
   const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
   const snapshots = useGet(
     "/v1/populations/{name}/snapshots",
-    { path: { name: population } },
+    { path: { name: population }, query: { limit: MOST_SNAPSHOTS } },
     { everyMs: 0, population },
   );
   return (
@@ -106,7 +106,7 @@ function FormOfPopulation({ population, populations, cut }: Omit<Choosing, "env"
           {(report) => (
             <Shown query={snapshots} what="snapshots">
               {(list) => {
-                const choices = opponents(population, report as unknown as RatingReport, list);
+                const choices = opponents(population, report, list);
                 return (
                   <Form
                     population={population}

@@ -18,8 +18,7 @@ export function bestTexts(report: RatingReport): BestText[] {
       const needed = `it takes ${MIN_GAMES} evaluation games and weights that are still there`;
       return { text: `${name}: none yet; ${needed}.`, match: null };
     }
-    // Reports of returns that were made by earlier versions have none.
-    const claim = report.best_of_many?.[role];
+    const claim = report.best_of_many[role];
     const among = claim
       ? `its ${claim.candidates} snapshots that play and have ${MIN_GAMES} games or more`
       : `those with ${MIN_GAMES} games or more`;

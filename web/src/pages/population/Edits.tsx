@@ -3,32 +3,47 @@
  * them at its next rest, without a new start.
  */
 import { useState } from "preact/hooks";
-import { change, type Got } from "../../api/client";
+import { change, type Got, type Schemas } from "../../api/client";
 import { Field } from "../../ui/Field";
 import { useSending } from "../../ui/sending";
 
 type Body = Got<"/v1/populations/{name}">;
+type Config = Schemas["RunConfig"];
 
 const FIELDS = [
-  { key: "stop_at_frames", title: "Stop at frames", note: "frames on each member's own clock" },
-  { key: "pbt.period_frames", title: "PBT period", note: "frames between two rounds of a member" },
+  {
+    key: "stop_at_frames",
+    of: (config: Config) => config.stop_at_frames,
+    title: "Stop at frames",
+    note: "frames on each member's own clock",
+  },
+  {
+    key: "pbt.period_frames",
+    of: (config: Config) => config.pbt?.period_frames,
+    title: "PBT period",
+    note: "frames between two rounds of a member",
+  },
   {
     key: "evaluation.share",
+    of: (config: Config) => config.evaluation?.share,
     title: "Evaluation share",
     note: "0 to 1 of all games: between frozen snapshots, for the ratings",
   },
   {
     key: "snapshots.every_frames",
+    of: (config: Config) => config.snapshots?.every_frames,
     title: "Snapshot every",
     note: "frames between two snapshots of a member",
   },
   {
     key: "snapshots.keep_newest",
+    of: (config: Config) => config.snapshots?.keep_newest,
     title: "Newest snapshots kept",
     note: "how many of the newest keep their weights",
   },
   {
     key: "snapshots.thinned_every",
+    of: (config: Config) => config.snapshots?.thinned_every,
     title: "Older snapshots kept",
     note: "every n-th of the older ones keeps its weights",
   },
@@ -124,15 +139,9 @@ export function wanted(body: Pick<Body, "spec">): Record<Key, string> {
       word.slice(word.indexOf("=") + 1),
     ]),
   );
-  const inForce = (key: string) =>
-    key
-      .split(".")
-      .reduce<unknown>(
-        (table, part) => (table as Record<string, unknown> | undefined)?.[part],
-        body.spec.config ?? {},
-      );
+  const { config } = body.spec;
   return Object.fromEntries(
-    FIELDS.map(({ key }) => [key, pending.get(key) ?? String(inForce(key) ?? "")]),
+    FIELDS.map(({ key, of }) => [key, pending.get(key) ?? String((config && of(config)) ?? "")]),
   ) as Record<Key, string>;
 }
 

@@ -3,6 +3,7 @@ import type { Got } from "../../api/client";
 import { useGet } from "../../api/useGet";
 import { count, when } from "../../format";
 import { query, setQuery } from "../../address";
+import { Pages, usePage } from "../../ui/paging";
 import { Downloads } from "../../ui/Downloads";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
@@ -21,22 +22,20 @@ const EVENTS: readonly Column<Event>[] = [
   { name: "what", value: (row) => row.text, wide: true },
 ];
 
-const FEW_EVENTS = 500;
-/** The service gives no more at once. */
-const MANY_EVENTS = 5000;
+const EVENTS_SHOWN = 500;
 
 export function Events({ name, everyMs }: { name: string; everyMs: number }) {
-  const most = query.value.get("many") === "1" ? MANY_EVENTS : FEW_EVENTS;
+  const page = usePage("earlier");
   const found = useGet(
     "/v1/populations/{name}/events",
-    { path: { name }, query: { limit: most } },
+    { path: { name }, query: { limit: EVENTS_SHOWN, cursor: page[0] } },
     { everyMs, population: name, keep: true },
   );
   const kind = query.value.get("kind") ?? "";
   return (
     <Shown query={found} what="events">
       {(list) => {
-        const rows = list.items.filter((event) => !kind || event.kind === kind).reverse();
+        const rows = list.items.filter((event) => !kind || event.kind === kind);
         return list.items.length === 0 ? (
           <Empty title="Nothing happened yet" />
         ) : (
@@ -59,12 +58,7 @@ export function Events({ name, everyMs }: { name: string; everyMs: number }) {
               <Downloads name={`events of ${name}`} columns={EVENTS} rows={rows} />
             </div>
             <Table label="Events" columns={EVENTS} rows={rows} cards />
-            {list.items.length === most && (
-              <p class="note">These are of the newest {most} events.</p>
-            )}
-            {list.items.length === most && most < MANY_EVENTS && (
-              <button onClick={() => setQuery({ many: true })}>More events</button>
-            )}
+            <Pages of="events" page={page} next={list.next} />
           </>
         );
       }}

@@ -1,6 +1,5 @@
 /** `Ratings` is the tab with the ratings of a population, over frames and as a table. */
-import type { RatingReport, WinMatrixReport } from "../../api/reports";
-import { useGet } from "../../api/useGet";
+import { MOST_SNAPSHOTS, useGet } from "../../api/useGet";
 import { Failed, Shown } from "../../ui/state";
 import { Circles } from "../Circles";
 import { RatingTable } from "../RatingTable";
@@ -14,7 +13,7 @@ export function Ratings({ name, everyMs }: { name: string; everyMs: number }) {
   );
   const snapshots = useGet(
     "/v1/populations/{name}/snapshots",
-    { path: { name } },
+    { path: { name }, query: { limit: MOST_SNAPSHOTS } },
     { everyMs, population: name },
   );
   const matrix = useGet(
@@ -29,17 +28,17 @@ export function Ratings({ name, everyMs }: { name: string; everyMs: number }) {
           <Shown query={snapshots} what="snapshots">
             {(list) => (
               <RatingChart
-                report={report as unknown as RatingReport}
+                report={report}
                 snapshots={list}
-                matrix={matrix.value as WinMatrixReport | undefined}
+                matrix={matrix.value}
               />
             )}
           </Shown>
           {matrix.problem && !matrix.value && (
             <Failed problem={matrix.problem} again={matrix.again} />
           )}
-          <RatingTable report={report as unknown as RatingReport} />
-          <Circles report={report as unknown as RatingReport} />
+          <RatingTable report={report} />
+          <Circles report={report} />
         </>
       )}
     </Shown>

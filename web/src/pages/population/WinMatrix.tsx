@@ -1,5 +1,4 @@
 /** `WinMatrix` is the tab with the win matrix of a population. */
-import type { WinMatrixReport } from "../../api/reports";
 import { useGet } from "../../api/useGet";
 import { Shown } from "../../ui/state";
 import { WinMatrixFigure } from "../WinMatrixFigure";
@@ -12,7 +11,7 @@ export function WinMatrix({ name, everyMs }: { name: string; everyMs: number }) 
   );
   return (
     <Shown query={found} what="the win matrix">
-      {(report) => <WinMatrixFigure report={report as unknown as WinMatrixReport} />}
+      {(report) => <WinMatrixFigure report={report} />}
     </Shown>
   );
 }

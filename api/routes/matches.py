@@ -1,0 +1,142 @@
+"""Matches over REST, and their games."""
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from api.context import Context, Here
+from api.http.json_response import written
+from api.http.problems import Problem
+from api.routes.games import GameList, game_list, game_place
+from api.routes.pages import Cursor, Limit, Since, Until, read_cursor, write_cursor
+from api.routes.rating_bodies import PlayerKind
+from arena.league.matches import Match, MatchError, find_match
+from arena.league.ordered_pages import MatchFilter, Sorting, Span, match_page
+from arena.league.paging import match_game_page
+from pbt.objective import ObjectiveKind
+
+router = APIRouter(prefix="/v1/matches", tags=["league"])
+
+MatchId = Annotated[int, Path(ge=1, lt=2**26, description="number of the match")]
+Sort = Literal["created", "-created"]
+Player = Annotated[
+    str | None,
+    Query(
+        max_length=200,
+        pattern=r"^[^\x00]*$",
+        description="that plays: a snapshot's id, a scripted player or a guest, a population "
+        "(`demo`) or a member (`demo/m0`) of which a snapshot plays",
+    ),
+]
+
+
+class MatchPlayerBody(BaseModel):
+    """A player of a match.
+
+    kind  what it is
+    name  a snapshot's id, or the name of a scripted player or a guest
+    """
+
+    kind: PlayerKind
+    name: str
+
+
+class MatchBody(BaseModel):
+    """A match.
+
+    id           its number in the league
+    env          the game
+    env_options  options of the game
+    players      kind and name of each
+    games        games planned
+    seed         the seed of everything random
+    objective    what decides between the players
+    settings     further settings of the match; `fresh` where its games count in no rating
+    created_at   seconds since 1970
+    finished_at  seconds since 1970, null for an unfinished one
+    """
+
+    id: str
+    env: str
+    env_options: dict[str, Any]
+    players: list[MatchPlayerBody]
+    games: int
+    seed: int
+    objective: ObjectiveKind
+    settings: dict[str, Any]
+    created_at: float
+    finished_at: float | None
+
+
+class MatchList(BaseModel):
+    """A page of matches.
+
+    items  in the order that was asked for
+    next   the cursor of the next page, null on the last one
+    """
+
+    items: list[MatchBody]
+    next: str | None
+
+
+@router.get("", operation_id="listMatches", response_model=MatchList)
+def list_matches(
+    here: Here,
+    env: Annotated[str | None, Query(max_length=200, description="only of this game")] = None,
+    finished: Annotated[
+        bool | None, Query(description="only those that are over, or only those that are not")
+    ] = None,
+    player: Player = None,
+    since: Since = None,
+    until: Until = None,
+    sort: Annotated[Sort, Query(description="`-created`: newest first")] = "-created",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
+    """Matches that were planned, whether a command or the service plays them."""
+    of = f"matches {sort}"
+    wanted = MatchFilter(env, finished, player, Span(since, until))
+    order = Sorting("created_at", sort == "-created")
+    page, place = match_page(here.league, wanted, order, read_cursor(of, cursor, float, int), limit)
+    return written(
+        MatchList(items=[match_body(match) for match in page], next=write_cursor(of, place))
+    )
+
+
+@router.get("/{match_id}", operation_id="getMatch", response_model=MatchBody)
+def get_match(here: Here, match_id: MatchId) -> MatchBody:
+    """One match of the league."""
+    return match_body(the_match(here, match_id))
+
+
+@router.get("/{match_id}/games", operation_id="listMatchGames", response_model=GameList)
+def list_match_games(
+    here: Here,
+    match_id: MatchId,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
+    """Newest first."""
+    the_match(here, match_id)
+    return written(game_list(match_game_page(here.league, match_id, game_place(cursor), limit)))
+
+
+def the_match(here: Context, match_id: int) -> Match:
+    try:
+        return find_match(here.league, match_id)
+    except MatchError as error:
+        raise Problem("not-found", f"there is no match {match_id}") from error
+
+
+def match_body(match: Match) -> MatchBody:
+    return MatchBody(
+        **{
+            **asdict(match),
+            "id": str(match.id),
+            "env": match.env_name,
+            "objective": match.objective,
+        }
+    )
