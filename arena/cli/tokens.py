@@ -6,6 +6,7 @@ notices with the next request. Needs no torch.
 
 import re
 import time
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -97,14 +98,7 @@ def link(
     """
     directory = data_dir(data)
     expires_at = expiry(expires, time.time())
-    state = read_state(directory)
-    if url is None and (state is None or state.socket is not None):
-        why = "no service runs" if state is None else "the service listens on a Unix socket"
-        raise ServiceUnreachableError(
-            f"{why} for {directory}, so how browsers reach it is not known; start one with `arena "
-            "serve`, or name the address with --url"
-        )
-    address = _address(url if url is not None or state is None else state.url)
+    address = _address(_url_of_service(directory) if url is None else url)
     token = create_token(service_folder(directory), name, "viewer", expires_at)
     made = f"{address}#token={token}"
     if as_json:
@@ -113,6 +107,18 @@ def link(
     print(made)
     here = "" if url is not None else "; with --url it gets the address that others use"
     say(f"{_words(name, 'viewer', expires_at)}; the link is shown this once{here}")
+
+
+def _url_of_service(directory: Path) -> str:
+    """The address of the service on this machine. Raises: ServiceUnreachableError."""
+    state = read_state(directory)
+    if state is None or state.socket is not None:
+        why = "no service runs" if state is None else "the service listens on a Unix socket"
+        raise ServiceUnreachableError(
+            f"{why} for {directory}, so how browsers reach it is not known; start one with `arena "
+            "serve`, or name the address with --url"
+        )
+    return state.url
 
 
 @app.command("list", epilog="Example: arena token list")
@@ -170,9 +176,9 @@ def expiry(text: str, now: float) -> float:
     return now + int(found[1]) * UNITS_S[found[2]]
 
 
-def _address(url: str | None) -> str:
+def _address(url: str) -> str:
     """The address of a page, ready for a fragment. Raises: ConfigError for what is no address."""
-    text = (url or "").rstrip("/")
+    text = url.rstrip("/")
     try:
         parts = urlsplit(text)
         whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
