@@ -168,10 +168,10 @@ def open_archive(path: Path) -> Iterator[ArchiveReader]:
             tarfile.open(fileobj=file, mode="r:") as tar,
         ):
             yield ArchiveReader(path, tar)
-    except FileNotFoundError as error:
-        if error.filename not in (path, str(path)):
+    except (FileNotFoundError, IsADirectoryError) as error:
+        if str(error.filename) != str(path):
             raise
-        raise BackupError(f"{path}: there is no such file") from error
+        raise BackupError(f"{path}: {error.strerror}; expected a file of `arena backup`") from error
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise BackupError(
             f"{path}: no tar of a backup, or damaged ({error}); take another backup"
