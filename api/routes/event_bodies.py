@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, RootModel
 
+from arena.league.job_requests import JobKind, JobState
 from arena.matches.report_parts import MarginReport
 from pbt.objective import ObjectiveKind
 
@@ -132,6 +133,23 @@ class EvaluationTold(Told):
     margin: MarginReport | None
 
 
+class JobTold(Told):
+    """Requested work has gone on.
+
+    topic    which kind of event it is
+    id       the job's number
+    kind     of work
+    state    how far it is
+    message  the same for people
+    """
+
+    topic: Literal["job"]
+    id: str
+    kind: JobKind
+    state: JobState
+    message: str
+
+
 class ResyncTold(BaseModel):
     """Events were missed and are not kept any more: read everything anew.
 
@@ -146,7 +164,7 @@ class ResyncTold(BaseModel):
 class StreamedEvent(
     RootModel[
         Annotated[
-            PopulationTold | OperationTold | TrainingTold | EvaluationTold | ResyncTold,
+            PopulationTold | OperationTold | TrainingTold | EvaluationTold | JobTold | ResyncTold,
             Field(discriminator="topic"),
         ]
     ]

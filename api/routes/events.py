@@ -39,7 +39,7 @@ STREAM: dict[str, Any] = {
     },
 }
 """How OpenAPI 3.2 describes what a stream carries; FastAPI adds the other fields of an event."""
-TOPICS = ("population", "operation", "training", "evaluation")
+TOPICS = ("population", "operation", "training", "evaluation", "job")
 
 Topics = Annotated[
     str | None,

@@ -26,8 +26,8 @@ class ServiceEvent:
 
     id          number of the event
     topic       "population" (a new state or edits), "operation", "training" (an event of a
-                trainer), or "evaluation" (progress of a match)
-    population  name of the population, "" for an "evaluation"
+                trainer), "evaluation" (progress of a match), or "job" (of other work)
+    population  name of the population, "" for an "evaluation" or a "job"
     payload     what happened, as a JSON object
     created_at  seconds since the epoch
     """

@@ -16,7 +16,7 @@ export interface ServiceEvent {
 
 type Message = { kind: "event"; event: ServiceEvent } | { kind: "alive" };
 
-const TOPICS = ["population", "operation", "training", "evaluation", "resync"] as const;
+const TOPICS = ["population", "operation", "training", "evaluation", "job", "resync"] as const;
 const LOCK = "pbt-arena events";
 const BEAT_MS = 1000;
 const LOST_AFTER_MS = 4000;
