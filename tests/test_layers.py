@@ -128,7 +128,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "training",
             "verification",
         },
-        "programs": {"cli", "data", "league", "matches", "players", "stats"},
+        "programs": {"cli", "data", "league", "matches", "players", "stats", "verification"},
         "__main__": {"cli"},
     },
     "api": {

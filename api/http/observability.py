@@ -156,7 +156,7 @@ class Observed:
             self.state.labels(population, state).set(1)
 
     def waiting(self, states: Iterable[str]) -> None:
-        """Set how many matches wait and are played. states: one for each that is not over."""
+        """Set how many matches and other jobs wait and run. states: one for each that is open."""
         counts = collections.Counter(states)
         for state in ("PENDING", "RUNNING"):
             self.evaluations.labels(state.lower()).set(counts[state])

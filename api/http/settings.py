@@ -29,7 +29,7 @@ class Settings(BaseModel):
     allowed_games    patterns of ids of Gymnasium and PettingZoo that may be trained and played
     read_only        nothing is written to the data directory, and every change is refused
     max_running      populations that train at the same time; others wait
-    max_evaluations  matches that are played at the same time; others wait
+    max_evaluations  matches and other requested work that run at the same time; others wait
     max_plays        games that people play by hand at the same time
     play_idle_s      how long such a game waits for the person's next move
     max_streams      event streams that are open at the same time
@@ -56,6 +56,7 @@ class Settings(BaseModel):
     checker          the program that checks a config against its game
     match_checker    the program that checks whether a match can be played
     player           the program that plays a match
+    worker           the program that does other work that was requested
     sitting          the program that plays one game against a person
     replayer         the program that plays a stored game again
     """
@@ -97,6 +98,7 @@ class Settings(BaseModel):
     checker: tuple[str, ...] = (*_PYTHON, "arena.programs.config_check")
     match_checker: tuple[str, ...] = (*_PYTHON, "arena.programs.match_check")
     player: tuple[str, ...] = (*_PYTHON, "arena.programs.match")
+    worker: tuple[str, ...] = (*_PYTHON, "arena.programs.job")
     sitting: tuple[str, ...] = (*_PYTHON, "arena.programs.play")
     replayer: tuple[str, ...] = (*_PYTHON, "arena.programs.replay")
 

@@ -17,12 +17,15 @@ from api.http.settings import Settings
 from api.reconcile.deletions import Deletions
 from api.reconcile.job import Job
 from api.reconcile.matches import MatchJob
+from api.reconcile.reported import ReportedJob
+from api.reconcile.requested import RequestedJob
 from api.reconcile.rules import Disk, Room, decide
 from api.reconcile.strays import Strays
 from api.reconcile.trainer_process import Trainer
 from api.reconcile.trainings import TrainingJob, TrainingRequest, checkpoint_age_s
 from arena.league.database import League
-from arena.league.match_requests import open_match_requests
+from arena.league.job_requests import JobRequest, open_jobs
+from arena.league.match_requests import MatchRequest, open_match_requests
 from arena.league.new_games import NewGames
 from arena.league.operations import open_operations
 from arena.league.service_events import copy_training_events, forget_old_events
@@ -49,7 +52,7 @@ class Supervisor:
     def __init__(self, settings: Settings, league: League, observed: Observed) -> None:
         self._settings, self._league, self._observed = settings, league, observed
         self._trainings: dict[str, TrainingJob] = {}
-        self._matches: dict[int, MatchJob] = {}
+        self._requested: dict[int, ReportedJob[Any]] = {}
         self._strays = Strays(league)
         self._games = NewGames(league)
         self._wake = threading.Event()
@@ -77,7 +80,7 @@ class Supervisor:
 
     @property
     def _processes(self) -> list[Trainer]:
-        jobs: tuple[Job[Any], ...] = (*self._trainings.values(), *self._matches.values())
+        jobs: tuple[Job[Any], ...] = (*self._trainings.values(), *self._requested.values())
         return [job.process for job in jobs if job.process is not None]
 
     def close(self) -> None:
@@ -132,7 +135,7 @@ class Supervisor:
             self._forgot = now
             forget_old_events(self._league)
         self._look_at_trainings(count=measured)
-        self._look_at_matches()
+        self._look_at_requests()
 
     def _look_at_trainings(self, *, count: bool) -> None:
         # Operations are read before rows: a request between the two changes its row at once, and
@@ -162,17 +165,24 @@ class Supervisor:
         for name in {one.population for one in operations if one.kind == "delete"} - names:
             self._deletions.step(name, None)
 
-    def _look_at_matches(self) -> None:
-        rows = open_match_requests(self._league)
+    def _look_at_requests(self) -> None:
+        """Matches and other work wait in one queue."""
+        rows: list[MatchRequest | JobRequest] = [*open_match_requests(self._league)]
+        rows += open_jobs(self._league)
         self._observed.waiting(row.state for row in rows)
-        for row in rows:  # oldest first
-            if row.id not in self._matches:
-                self._matches[row.id] = MatchJob(row, self._settings, self._league)
-            running = sum(job.running for job in self._matches.values())
+        for row in sorted(rows, key=lambda row: row.id):  # oldest first
+            if row.id not in self._requested:
+                self._requested[row.id] = self._job_of(row)
+            running = sum(job.running for job in self._requested.values())
             room = self._room(place=running < self._settings.max_evaluations)
-            self._step(self._matches[row.id], row, room)
-        for number in self._matches.keys() - {row.id for row in rows}:
-            del self._matches[number]
+            self._step(self._requested[row.id], row, room)
+        for number in self._requested.keys() - {row.id for row in rows}:
+            del self._requested[number]
+
+    def _job_of(self, row: MatchRequest | JobRequest) -> ReportedJob[Any]:
+        if isinstance(row, MatchRequest):
+            return MatchJob(row, self._settings, self._league)
+        return RequestedJob(row, self._settings, self._league)
 
     def _room(self, *, place: bool) -> Room:
         return Room(place, self.disk, self._settings.max_restarts)

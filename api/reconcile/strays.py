@@ -7,6 +7,7 @@ import structlog
 
 from api.reconcile.trainer_process import LONGEST_LOOK_S, alive
 from arena.league.database import League
+from arena.league.job_requests import open_jobs
 from arena.league.match_requests import open_match_requests
 from arena.league.supervised import list_supervised
 from pbt.processes.child_process import kill_group
@@ -24,6 +25,7 @@ class Strays:
     def __init__(self, league: League) -> None:
         recorded = [(row.name, row.trainer) for row in list_supervised(league)]
         recorded += [(f"evaluation {row.id}", row.process) for row in open_match_requests(league)]
+        recorded += [(f"{row.kind} {row.id}", row.process) for row in open_jobs(league)]
         self._left = [(of, identity) for of, identity in recorded if identity is not None]
         self._waited = WatchedTime(LONGEST_LOOK_S)
 

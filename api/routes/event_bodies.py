@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, RootModel
 
 from api.notify.stored import EventName
+from arena.league.job_requests import JobKind, JobState
 from arena.matches.report_parts import MarginReport
 from pbt.objective import ObjectiveKind
 
@@ -133,6 +134,23 @@ class EvaluationTold(Told):
     margin: MarginReport | None
 
 
+class JobTold(Told):
+    """Requested work has gone on.
+
+    topic    which kind of event it is
+    id       the job's number
+    kind     of work
+    state    how far it is
+    message  the same for people
+    """
+
+    topic: Literal["job"]
+    id: str
+    kind: JobKind
+    state: JobState
+    message: str
+
+
 class WebhookTold(Told):
     """A notice of a webhook was taken, or given up.
 
@@ -168,6 +186,7 @@ class StreamedEvent(
             | OperationTold
             | TrainingTold
             | EvaluationTold
+            | JobTold
             | WebhookTold
             | ResyncTold,
             Field(discriminator="topic"),

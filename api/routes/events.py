@@ -40,7 +40,7 @@ STREAM: dict[str, Any] = {
     },
 }
 """How OpenAPI 3.2 describes what a stream carries; FastAPI adds the other fields of an event."""
-TOPICS = ("population", "operation", "training", "evaluation", "webhook")
+TOPICS = ("population", "operation", "training", "evaluation", "job", "webhook")
 
 Topics = Annotated[
     str | None,

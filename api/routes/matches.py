@@ -14,7 +14,7 @@ from api.routes.games import GameList, game_list, game_place
 from api.routes.pages import Cursor, Limit, Since, Until, read_cursor, write_cursor
 from api.routes.rating_bodies import PlayerKind
 from arena.league.matches import Match, MatchError, find_match
-from arena.league.ordered_pages import MatchFilter, Sorting, Span, match_page
+from arena.league.ordered_pages import ListOrder, MatchFilter, Span, match_page
 from arena.league.paging import match_game_page
 from pbt.objective import ObjectiveKind
 
@@ -99,7 +99,7 @@ def list_matches(
     """Matches that were planned, whether a command or the service plays them."""
     of = f"matches {sort}"
     wanted = MatchFilter(env, finished, player, Span(since, until))
-    order = Sorting("created_at", sort == "-created")
+    order = ListOrder("created_at", sort == "-created")
     page, place = match_page(here.league, wanted, order, read_cursor(of, cursor, float, int), limit)
     return written(
         MatchList(items=[match_body(match) for match in page], next=write_cursor(of, place))

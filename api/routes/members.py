@@ -21,7 +21,7 @@ from api.routes.pages import Cursor, LongLimit, Since, Until, read_cursor, write
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
 from arena.league.lineage import RoundDecision, trace
-from arena.league.ordered_pages import EventFilter, Sorting, Span, event_page
+from arena.league.ordered_pages import EventFilter, ListOrder, Span, event_page
 from arena.league.stored_history import StoredEvent
 from arena.league.summaries import MemberSummary, list_members
 from pbt.errors import EngineError
@@ -245,7 +245,7 @@ def events(
     """The events that its trainers noted."""
     of = f"events {sort}"
     wanted = EventFilter(kind, member, superseded, Span(since, until))
-    order, after = Sorting("created_at", sort == "-created"), read_cursor(of, cursor, float, int)
+    order, after = ListOrder("created_at", sort == "-created"), read_cursor(of, cursor, float, int)
     page, place = event_page(here.league, name, wanted, order, after, limit)
     return written({"items": [event_body(row) for row in page], "next": write_cursor(of, place)})
 

@@ -12,7 +12,7 @@ from api.context import Here
 from api.http.json_response import written
 from api.routes.bodies import Member, PopulationName
 from api.routes.pages import Cursor, Limit, Since, Until, read_cursor, write_cursor
-from arena.league.ordered_pages import RoundFilter, Sorting, Span, round_page
+from arena.league.ordered_pages import ListOrder, RoundFilter, Span, round_page
 from arena.league.stored_history import StoredCertificate, StoredRound, list_certificates
 
 router = APIRouter(prefix="/v1/populations/{name}/rounds", tags=["members"])
@@ -162,7 +162,7 @@ def list_rounds(
     """Every decision with its reasons, as `arena rounds list --json`."""
     of = f"rounds {sort}"
     wanted = RoundFilter(member, superseded, Span(since, until))
-    order, after = Sorting("created_at", sort == "-created"), read_cursor(of, cursor, float, int)
+    order, after = ListOrder("created_at", sort == "-created"), read_cursor(of, cursor, float, int)
     page, place = round_page(here.league, name, wanted, order, after, limit)
     certificates = {
         (one.incarnation, one.record.member, one.record.frames): one

@@ -13,7 +13,7 @@ from api.http.json_response import written
 from api.http.problems import Problem
 from api.routes.bodies import Member, PopulationName
 from api.routes.pages import Cursor, LongLimit, Since, Until, read_cursor, write_cursor
-from arena.league.ordered_pages import SnapshotFilter, Sorting, Span, snapshot_page
+from arena.league.ordered_pages import ListOrder, SnapshotFilter, Span, snapshot_page
 from arena.league.retention import mark_anchor
 from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from pbt.errors import PlayerError
@@ -78,7 +78,7 @@ class SnapshotList(BaseModel):
 
 
 @dataclass(kw_only=True)
-class WantedSnapshots:
+class SnapshotQuestion:
     """Which snapshots are asked for."""
 
     member: Member = None
@@ -110,7 +110,7 @@ class WantedSnapshots:
 def list_snapshots(
     here: Here,
     name: PopulationName,
-    wanted: Annotated[WantedSnapshots, made_from_request(WantedSnapshots)],
+    wanted: Annotated[SnapshotQuestion, made_from_request(SnapshotQuestion)],
     sort: Annotated[
         Sort, Query(description="`frames`: least trained first; `-created`: newest first")
     ] = "frames",
@@ -119,7 +119,7 @@ def list_snapshots(
 ) -> Response:
     """Frozen copies of the members of a population."""
     of, (by, kind) = f"snapshots {sort}", COLUMNS[sort.removeprefix("-")]
-    order, after = Sorting(by, sort.startswith("-")), read_cursor(of, cursor, kind, int)
+    order, after = ListOrder(by, sort.startswith("-")), read_cursor(of, cursor, kind, int)
     page, place = snapshot_page(here.league, name, wanted.filter(), order, after, limit)
     return written(
         SnapshotList(items=[snapshot_body(each) for each in page], next=write_cursor(of, place))

@@ -64,7 +64,7 @@ def verify(
     """
     request = VerifyRequest(None if head is None else checked_head(head), _games(replay))
     with _progress() as observe:
-        report = _verified(data_dir(data), name, request, observe)
+        report = verified(data_dir(data), name, request, observe)
     if as_json:
         print_json(report_json(report))
     else:
@@ -73,7 +73,8 @@ def verify(
         raise typer.Exit(1)
 
 
-def _verified(data: Path, name: str, request: VerifyRequest, observe: Observer) -> VerifyReport:
+def verified(data: Path, name: str, request: VerifyRequest, observe: Observer) -> VerifyReport:
+    """Verify what the name says. Raises: PlayerError, MatchError and VerifyError."""
     if name == IMPORTED:
         from arena.verification.imports import verify_imports
 

@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import Connection, exists, func, select, update
+from sqlalchemy import ColumnElement, Connection, exists, func, select, update
 
 from arena.league.database import League, insert_row, newest_rows
 from arena.league.idempotency import Answer, Keyed, answer_once
+from arena.league.job_requests import kind_of_job
 from arena.league.rows import from_row, to_json
 from arena.league.schema import evaluations
 from arena.league.service_events import tell
@@ -23,6 +24,7 @@ from pbt.objective import ObjectiveKind
 
 MatchRequestState = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
 OPEN: tuple[MatchRequestState, ...] = ("PENDING", "RUNNING")
+OF_A_MATCH = kind_of_job.is_(None)
 POINT = ("games", "planned", "objective", "score", "low", "high", "margin")
 
 
@@ -202,10 +204,9 @@ def get_match_request(league: League, request_id: int) -> MatchRequest:
 
 def open_match_requests(league: League) -> list[MatchRequest]:
     """The requests that have not ended, oldest first."""
+    where = evaluations.c.state.in_(OPEN), OF_A_MATCH
     with league.read() as connection:
-        rows = connection.execute(
-            select(evaluations).where(evaluations.c.state.in_(OPEN)).order_by(evaluations.c.id)
-        )
+        rows = connection.execute(select(evaluations).where(*where).order_by(evaluations.c.id))
         return [_to_request(row) for row in rows]
 
 
@@ -221,7 +222,9 @@ def match_request_page(
     state   only those in this state; None: all
     player  only those that name this player; None: all
     """
-    where = [] if state is None else [evaluations.c.state == state]
+    where: list[ColumnElement[bool]] = [OF_A_MATCH]
+    if state is not None:
+        where.append(evaluations.c.state == state)
     if player is not None:
         named = func.json_each(evaluations.c.request, "$.players").table_valued("value")
         where.append(exists(select(1).select_from(named).where(named.c.value == player)))
@@ -230,7 +233,8 @@ def match_request_page(
 
 
 def _request(connection: Connection, request_id: int) -> MatchRequest:
-    row = connection.execute(select(evaluations).where(evaluations.c.id == request_id)).first()
+    mine = evaluations.c.id == request_id, OF_A_MATCH
+    row = connection.execute(select(evaluations).where(*mine)).first()
     if row is None:
         raise PlayerError(f"no evaluation {request_id}")
     return _to_request(row)

@@ -35,7 +35,7 @@ Conditions = Iterable[ColumnElement[bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sorting:
+class ListOrder:
     """The order of a list.
 
     by          the column that decides; rows that are equal in it are ordered by their number
@@ -134,7 +134,7 @@ class RoundFilter:
 
 
 def match_page(
-    league: League, wanted: MatchFilter, order: Sorting, after: Place | None, limit: int
+    league: League, wanted: MatchFilter, order: ListOrder, after: Place | None, limit: int
 ) -> tuple[list[Match], Place | None]:
     """(a page of matches; the place behind which the next page begins, None on the last one).
 
@@ -171,7 +171,7 @@ def snapshot_page(
     league: League,
     population: str,
     wanted: SnapshotFilter,
-    order: Sorting,
+    order: ListOrder,
     after: Place | None,
     limit: int,
 ) -> tuple[list[StoredSnapshot], Place | None]:
@@ -195,7 +195,7 @@ def event_page(
     league: League,
     population: str,
     wanted: EventFilter,
-    order: Sorting,
+    order: ListOrder,
     after: Place | None,
     limit: int,
 ) -> tuple[list[StoredEvent], Place | None]:
@@ -213,7 +213,7 @@ def round_page(
     league: League,
     population: str,
     wanted: RoundFilter,
-    order: Sorting,
+    order: ListOrder,
     after: Place | None,
     limit: int,
 ) -> tuple[list[StoredRound], Place | None]:
@@ -229,7 +229,7 @@ def _page_of_starts(
     population: str,
     table: Table,
     where: Conditions,
-    order: Sorting,
+    order: ListOrder,
     after: Place | None,
     limit: int,
 ) -> tuple[Sequence[Any], Place | None]:
@@ -255,7 +255,7 @@ def _page(
     connection: Connection,
     query: Select[Any],
     table: Table,
-    order: Sorting,
+    order: ListOrder,
     after: Place | None,
     limit: int,
 ) -> tuple[Sequence[Any], Place | None]:

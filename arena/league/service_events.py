@@ -26,8 +26,9 @@ class ServiceEvent:
 
     id          number of the event
     topic       "population" (a new state or edits), "operation", "training" (an event of a
-                trainer), "evaluation" (progress of a match) or "webhook" (how a notice ended)
-    population  name of the population, "" for an "evaluation"
+                trainer), "evaluation" (progress of a match), "job" (of other work) or "webhook"
+                (how a notice ended)
+    population  name of the population, "" for an "evaluation" or a "job"
     payload     what happened, as a JSON object
     created_at  seconds since the epoch
     """

@@ -33,6 +33,7 @@ def settings(data: Path, **changed: Any) -> Settings:
     quick: dict[str, Any] = {
         "trainer": (sys.executable, str(HERE / "trainer_double.py")),
         "player": (sys.executable, str(HERE / "player_double.py")),
+        "worker": (sys.executable, str(HERE / "worker_double.py")),
         "sitting": (sys.executable, str(HERE / "sitting_double.py")),
         "match_checker": (sys.executable, str(HERE / "match_checker_double.py")),
         "checker": (sys.executable, str(HERE / "checker_double.py")),

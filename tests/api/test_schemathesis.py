@@ -76,10 +76,11 @@ def prepare(service: Service) -> Mapping[str, Any]:
     )
     service.call("POST", "/v1/populations/demo/stop")
     service.call("POST", "/v1/evaluations", {"players": ["quick", "random"], "env": "connect_four"})
+    job = service.call("POST", "/v1/jobs", {"kind": "verification", "name": "match:1"})
     play = service.call(
         "POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "connect_four"}
     )
-    return {**KNOWN, "path.play_id": play["id"]}
+    return {**KNOWN, "path.play_id": play["id"], "path.job_id": int(job["id"])}
 
 
 def explore(folder: Path, level: str, url: str, service: Service, known: Mapping[str, Any]) -> int:
@@ -175,6 +176,8 @@ class Fresh:
             ("GET", "/v1/events"): self._hear,
             ("POST", "/v1/evaluations"): self._cancel,
             ("POST", "/v1/evaluations/{evaluation_id}/cancel"): self._cancel,
+            ("POST", "/v1/jobs"): self._work,
+            ("POST", "/v1/jobs/{job_id}/cancel"): self._work,
             ("POST", "/v1/plays"): self._play,
             ("POST", "/v1/plays/{play_id}/moves"): self._play,
             ("DELETE", "/v1/plays/{play_id}"): self._play,
@@ -209,6 +212,10 @@ class Fresh:
             "POST", "/v1/evaluations", {"players": ["endless", "random"], "env": "connect_four"}
         )
         self._call("POST", f"/v1/evaluations/{made['id']}/cancel")
+
+    def _work(self) -> None:
+        made = self._call("POST", "/v1/jobs", {"kind": "verification", "name": "imported"})
+        self._call("POST", f"/v1/jobs/{made['id']}/cancel")
 
     def _play(self) -> None:
         play = self._call(

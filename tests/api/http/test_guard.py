@@ -28,6 +28,7 @@ SAMPLES = {
     "member": "m0",
     "game_id": "1",
     "play_id": "0" * 16,
+    "job_id": "1",
 }
 
 

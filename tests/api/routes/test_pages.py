@@ -36,6 +36,7 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
                 finish_match(running.league, made, 2)
             asked = {"players": ["quick", "random"], "env": "connect_four", "seed": number}
             running.call("POST", "/v1/evaluations", asked)
+            running.call("POST", "/v1/jobs", {"kind": "verification", "name": "match:1"})
         with LeagueWriter(running.league, incarnation_of_demo(running)) as writer:
             for number, letter in enumerate("cdef"):
                 writer.snapshot(snapshot(letter, "m0", 500 * number))

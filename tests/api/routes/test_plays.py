@@ -15,10 +15,10 @@ import pytest
 from api.http.settings import Settings
 from api.reconcile import plays
 from arena.league.database import open_league
-from arena.league.ordered_pages import MatchFilter, Sorting, match_page
+from arena.league.ordered_pages import ListOrder, MatchFilter, match_page
 from tests.api.service import Service, serving
 
-NEWEST = Sorting("created_at", descending=True)
+NEWEST = ListOrder("created_at", descending=True)
 REAL = {name: Settings.model_fields[name].default for name in ("sitting", "replayer")}
 
 

@@ -12,7 +12,7 @@ import pytest
 from arena.league.database import League, open_league
 from arena.league.game_names import game_of_key
 from arena.league.matches import MatchError
-from arena.league.ordered_pages import MatchFilter, Order, match_page
+from arena.league.ordered_pages import ListOrder, MatchFilter, match_page
 from arena.league.ratings import game_table
 from arena.matches.by_hand import Dropped, HandGame, Request, Silence, Standing, refusal
 from arena.matches.game_boards import GameBoard
@@ -20,7 +20,7 @@ from arena.matches.replay import replay
 from pbt.envs.registry import spec
 from pbt.errors import PlayerError
 
-NEWEST = Order("created_at", descending=True)
+NEWEST = ListOrder("created_at", descending=True)
 
 Say = Callable[[Standing], Mapping[str, Any]]
 

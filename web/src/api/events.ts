@@ -18,7 +18,7 @@ export interface ServiceEvent {
 
 type Message = { kind: "event"; event: ServiceEvent } | { kind: "alive" };
 
-const TOPICS = ["population", "operation", "training", "evaluation", "resync"] as const;
+const TOPICS = ["population", "operation", "training", "evaluation", "job", "resync"] as const;
 /** Services below different paths of one site have streams of their own. */
 const LOCK = `pbt-arena events${ROOT}`;
 const EVENTS = `${ROOT}/v1/events`;

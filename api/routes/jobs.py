@@ -1,0 +1,246 @@
+"""Jobs: work other than matches that the service does on request, in a process of its own."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from api.context import Changing, Context, Here
+from api.http.json_response import written
+from api.http.problems import Problem
+from api.routes.bodies import Body
+from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
+from arena.data.paths import IMPORTED
+from arena.league.chain import SHORTEST_HEAD
+from arena.league.idempotency import Answer, Keyed
+from arena.league.job_requests import (
+    JobKind,
+    JobRequest,
+    JobState,
+    ask_for_job,
+    cancel_job,
+    get_job,
+    job_page,
+)
+from arena.league.matches import MatchError, find_match
+from arena.league.populations import find_population
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+LISTED = "jobs"
+VERIFIED = r"^(match:[0-9]{1,7}|[a-z0-9][a-z0-9_-]{0,63})$"
+HEAD = rf"^[0-9a-f]{{{SHORTEST_HEAD},64}}$"
+JobId = Annotated[int, Path(ge=1, lt=2**53, description="number of the job")]
+
+
+class VerificationBody(Body):
+    """A verification, as `arena verify`.
+
+    kind    of work
+    name    a population, `match:12`, or `imported` for the imported snapshots
+    head    a head of its chain that was published elsewhere, or its beginning; null: none
+    replay  how many evaluation games, or games of a match, are played again; null: all
+    """
+
+    kind: Literal["verification"]
+    name: Annotated[str, Field(pattern=VERIFIED)]
+    head: Annotated[str, Field(pattern=HEAD)] | None = None
+    replay: Annotated[int, Field(ge=0, le=10**9)] | None = None
+
+
+class DifferenceBody(BaseModel):
+    """One difference between what is stored and what it should be.
+
+    where     the row, record or file
+    found     what is there, or the contradiction in words
+    expected  what should be there, empty behind a contradiction in words
+    """
+
+    where: str
+    found: str
+    expected: str
+
+
+class PlayedAgainBody(BaseModel):
+    """Games that were played again from their seeds and actions.
+
+    stored  how many have their actions
+    played  how many of them were played again
+    why     why not all, empty where all were
+    """
+
+    stored: int
+    played: int
+    why: str
+
+
+class VerificationReport(BaseModel):
+    """The result of a verification.
+
+    kind           what was verified
+    name           its name
+    ok             nothing differs
+    head           of its chain
+    records        how many records the chain has
+    begun_at       when the chain of an older population began, null for one that has all rows
+    rows_before    kind of row -> rows from before that, whose history is unknown
+    rows_recorded  kind of row -> rows that records have
+    games_folded   games that were folded into counts
+    seen_heads     a head that was looked for, or its beginning -> number of the record that has it
+    counts         what was verified besides -> how much of it
+    played_again   null where there is nothing to play
+    notes          what a reader should know
+    differences    everything that is wrong
+    """
+
+    kind: Literal["population", "match", "imports"]
+    name: str
+    ok: bool
+    head: str
+    records: int
+    begun_at: float | None
+    rows_before: dict[str, int]
+    rows_recorded: dict[str, int]
+    games_folded: int
+    seen_heads: dict[str, int]
+    counts: dict[str, int]
+    played_again: PlayedAgainBody | None
+    notes: list[str]
+    differences: list[DifferenceBody]
+
+
+class ProgressBody(BaseModel):
+    """How much of one part of the work is done.
+
+    what   the part
+    done   how much of it is done
+    total  how much there is, null where that is not known
+    """
+
+    what: str
+    done: int
+    total: int | None
+
+
+class JobBody(BaseModel):
+    """Work that was requested.
+
+    id           the job's number
+    kind         of work
+    asked        what was asked for
+    state        PENDING, RUNNING, SUCCEEDED, FAILED or STOPPED
+    message      why, for people
+    progress     how far its parts are
+    report       the result, null before its end; a job that found differences SUCCEEDED as well
+    restarts     how often its process ended by itself
+    cancelled    it was asked to end
+    created_at   seconds since 1970
+    finished_at  seconds since 1970, null before its end
+    """
+
+    id: str
+    kind: JobKind
+    asked: VerificationBody
+    state: JobState
+    message: str
+    progress: list[ProgressBody]
+    report: VerificationReport | None
+    restarts: int
+    cancelled: bool
+    created_at: float
+    finished_at: float | None
+
+
+class JobList(BaseModel):
+    """A page of jobs.
+
+    items  newest first
+    next   the cursor of the next page, null on the last one
+    """
+
+    items: list[JobBody]
+    next: str | None
+
+
+@router.post("", operation_id="createJob", status_code=202, response_model=JobBody)
+def create_job(change: Changing, body: VerificationBody) -> Response:
+    """Request work. It waits for its turn in one queue with the matches.
+
+    404 where there is nothing of this name to verify.
+    """
+
+    def act(keyed: Keyed | None) -> Answer:
+        _refuse_unknown(change.here, body.name)
+        asked = body.model_dump(mode="json")
+        return ask_for_job(change.here.league, body.kind, asked, keyed, _accepted)
+
+    return change.once(body.model_dump(mode="json"), act)
+
+
+def _refuse_unknown(here: Context, name: str) -> None:
+    """Raises: PlayerError or Problem for a name without a chain."""
+    if name == IMPORTED:
+        return
+    if name.startswith("match:"):
+        try:
+            find_match(here.league, int(name.removeprefix("match:")))
+        except MatchError as error:
+            raise Problem("not-found", f"there is no {name}") from error
+        return
+    with here.league.read() as connection:
+        find_population(connection, name)
+
+
+@router.get("", operation_id="listJobs", response_model=JobList)
+def list_jobs(
+    here: Here,
+    kind: Annotated[JobKind | None, Query(description="only those of this kind")] = None,
+    state: Annotated[JobState | None, Query(description="only those in this state")] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
+    """Newest first."""
+    before = read_cursor(LISTED, cursor, int)
+    rows, more = job_page(here.league, kind, state, None if before is None else before[0], limit)
+    items = [job_body(row) for row in rows]
+    return written({"items": items, "next": write_cursor(LISTED, None if more is None else [more])})
+
+
+@router.get("/{job_id}", operation_id="getJob", response_model=JobBody)
+def get(here: Here, job_id: JobId) -> Response:
+    """One job. Poll it, or follow the events of topic `job`."""
+    return written(job_body(get_job(here.league, job_id)))
+
+
+@router.post("/{job_id}/cancel", operation_id="cancelJob", status_code=202, response_model=JobBody)
+def cancel(change: Changing, job_id: JobId) -> Response:
+    """End its process. A job that is over does not change."""
+    return change.once(
+        "cancel",
+        lambda keyed: cancel_job(change.here.league, job_id, keyed, _accepted),
+        makes_room=True,
+    )
+
+
+def _accepted(row: JobRequest) -> Answer:
+    text = JobBody.model_validate(job_body(row)).model_dump_json()
+    return Answer(202, f"/v1/jobs/{row.id}", text)
+
+
+def job_body(row: JobRequest) -> dict[str, Any]:
+    """The values of a `JobBody`."""
+    told = row.report or {"progress": [], "report": None}
+    return {
+        "id": str(row.id),
+        "kind": row.kind,
+        "asked": dict(row.asked),
+        "state": row.state,
+        "message": row.message,
+        "progress": told["progress"],
+        "report": told["report"],
+        "restarts": row.restarts,
+        "cancelled": row.cancelled,
+        "created_at": row.created_at,
+        "finished_at": row.finished_at,
+    }

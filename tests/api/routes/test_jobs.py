@@ -1,0 +1,155 @@
+"""Requested work over REST: asked for, watched, cancelled. The double keeps the contract of the
+process that does it; one test has the real one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from api.routes.jobs import JobBody, VerificationReport
+from arena.cli.verify import verified
+from arena.league.database import open_league
+from arena.league.schema import games
+from arena.league.service_events import events_after
+from arena.programs.job import verification_report
+from arena.verification.report import VerifyRequest, no_observer
+from tests.api.routes.test_read_routes import get, write_league
+from tests.api.service import Service, serving
+from tests.served import Served, wait
+
+OPEN = ("PENDING", "RUNNING")
+QUICK = {"kind": "verification", "name": "match:1"}
+ENDLESS = {"kind": "verification", "name": "imported"}
+
+
+@pytest.fixture(scope="module")
+def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    data = tmp_path_factory.mktemp("working")
+    write_league(data)
+    with serving(data) as running:
+        yield running
+
+
+def ask(service: Service, body: dict[str, Any]) -> str:
+    return str(service.call("POST", "/v1/jobs", body, status=202)["id"])
+
+
+def over(service: Service, number: str) -> Any:
+    path = f"/v1/jobs/{number}"
+    return service.wait(
+        lambda: found if (found := get(service, path))["state"] not in OPEN else None
+    )
+
+
+def test_a_verification_is_watched_to_its_end(working: Service) -> None:
+    number = ask(working, QUICK)
+    done = over(working, number)
+    assert JobBody.model_validate(done).model_dump() == done
+    assert (done["state"], done["report"]["ok"], done["asked"]["replay"]) == (
+        "SUCCEEDED",
+        True,
+        None,
+    )
+    assert done["progress"] == [{"what": "rows", "done": 1, "total": 2}]
+    told = [event.payload for event in events_after(working.league, 0, 1000, ("job",))[0]]
+    mine = [one["state"] for one in told if one["id"] == number]
+    assert (mine[0], mine[-1]) == ("PENDING", "SUCCEEDED")
+
+
+def test_work_and_matches_wait_in_one_queue_and_apart_in_lists(working: Service) -> None:
+    first = ask(working, ENDLESS)
+    working.wait(lambda: get(working, f"/v1/jobs/{first}")["progress"])
+    match = working.call(
+        "POST", "/v1/evaluations", {"players": ["quick", "random"], "env": "connect_four"}
+    )["id"]
+    second = ask(working, QUICK)
+    assert [get(working, f"/v1/jobs/{one}")["state"] for one in (first, second)] == [
+        "RUNNING",
+        "PENDING",
+    ]
+    assert get(working, f"/v1/evaluations/{match}")["state"] == "PENDING"
+    get(working, f"/v1/jobs/{match}", 404)
+    get(working, f"/v1/evaluations/{second}", 404)
+    listed = [one["id"] for one in get(working, "/v1/jobs")["items"]]
+    assert listed[:2] == [second, first] and match not in listed
+    running = get(working, "/v1/jobs?kind=verification&state=RUNNING")["items"]
+    assert [one["id"] for one in running] == [first]
+    assert working.call("POST", f"/v1/jobs/{first}/cancel", status=202)["cancelled"] is True
+    assert over(working, first)["state"] == "STOPPED"
+    assert over(working, second)["state"] == "SUCCEEDED"
+    assert working.call("POST", f"/v1/jobs/{second}/cancel")["state"] == "SUCCEEDED"
+
+
+def test_a_repeated_request_is_one_job(working: Service) -> None:
+    key = {"idempotency-key": "once"}
+    first, again = (working.call("POST", "/v1/jobs", QUICK, **key) for _ in range(2))
+    assert first == again
+    working.call("POST", "/v1/jobs", {**QUICK, "replay": 1}, 422, **key)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"kind": "verification", "name": "unknown"}, 404),
+        ({"kind": "verification", "name": "match:77"}, 404),
+        ({"kind": "verification", "name": "../league.db"}, 422),
+        ({"kind": "verification", "name": "demo", "head": "xyz"}, 422),
+        ({"kind": "verification", "name": "demo", "replay": -1}, 422),
+        ({"kind": "cleaning", "name": "demo"}, 422),
+        ({"kind": "verification", "name": "demo", "force": True}, 422),
+    ],
+)
+def test_work_that_cannot_be_done_is_refused(
+    working: Service, body: dict[str, Any], status: int
+) -> None:
+    before = len(get(working, "/v1/jobs")["items"])
+    problem = working.call("POST", "/v1/jobs", body, status)
+    assert problem["detail"]
+    assert len(get(working, "/v1/jobs")["items"]) == before
+
+
+def test_a_viewer_watches_only(working: Service) -> None:
+    viewer = {"authorization": f"Bearer {working.token('viewer')}"}
+    assert working.client.get("/v1/jobs", headers=viewer).status_code == 200
+    assert working.client.post("/v1/jobs", json=QUICK, headers=viewer).status_code == 403
+
+
+def test_the_report_is_what_the_command_finds(tmp_path: Path) -> None:
+    write_league(tmp_path)
+    with open_league(tmp_path / "league.db") as league, league.write() as connection:
+        connection.execute(update(games).where(games.c.number == 3).values(steps=99))
+    found = verified(tmp_path, "demo", VerifyRequest(replay=0, allow_files=False), no_observer)
+    report = verification_report(found)
+    assert report["ok"] is False and report["differences"]
+    assert report["differences"] == [asdict(difference) for difference in found.differences]
+    assert VerificationReport.model_validate(report).model_dump() == report
+
+
+@pytest.mark.slow
+def test_a_real_service_verifies(tmp_path: Path) -> None:
+    """The whole way: service, queue, process, report; an altered row is found."""
+    data = tmp_path / "data"
+    data.mkdir()
+    write_league(data)
+    with open_league(data / "league.db") as league, league.write() as connection:
+        connection.execute(update(games).where(games.c.number == 3).values(steps=99))
+    served = Served(data)
+    try:
+        body = {"kind": "verification", "name": "demo", "replay": 0}
+        number = served.call("POST", "/v1/jobs", body)["id"]
+        path = f"/v1/jobs/{number}"
+        done = wait(
+            lambda: found if (found := served.call("GET", path))["state"] not in OPEN else None,
+            180,
+            served.log,
+        )
+        assert JobBody.model_validate(done).model_dump() == done
+        assert (done["state"], done["report"]["ok"]) == ("SUCCEEDED", False), done
+        assert any("game" in one["where"] for one in done["report"]["differences"])
+        assert (done["progress"], done["report"]["name"]) != ([], "")
+    finally:
+        assert served.stop() == 0
