@@ -4,10 +4,10 @@ The cookie holds neither. The session ends with the token that gave it or asked 
 """
 
 import time
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.responses import Response
 
 from api.context import Here
@@ -19,6 +19,13 @@ from arena.data.service_tokens import TokenLevel
 router = APIRouter(prefix="/v1/session", tags=["session"])
 
 
+def _say_either(schema: dict[str, Any]) -> None:
+    """Write into the schema of a login that it has one of its fields."""
+    for field in schema["properties"].values():
+        del field["default"]
+    schema["oneOf"] = [{"required": [name]} for name in schema["properties"]]
+
+
 class LoginBody(Body):
     """A login, by a code or by a token.
 
@@ -26,12 +33,14 @@ class LoginBody(Body):
     token  of `arena token create`, of a link, or of a file
     """
 
-    code: Annotated[str | None, Field(min_length=1, max_length=200)] = None
-    token: Annotated[str | None, Field(min_length=1, max_length=500)] = None
+    model_config = ConfigDict(json_schema_extra=_say_either)
+
+    code: Annotated[str, Field(min_length=1, max_length=200)] = ""
+    token: Annotated[str, Field(min_length=1, max_length=500)] = ""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
-        if (self.code is None) == (self.token is None):
+    def _either(self) -> Self:
+        if bool(self.code) == bool(self.token):
             raise ValueError("expected either code or token")
         return self
 
@@ -78,11 +87,11 @@ def log_in(here: Here, request: Request, body: LoginBody) -> Response:
     A viewer's token does not replace an admin's session: a link takes no right away.
     """
     answer = Response(status_code=204)
-    if body.code is not None:
+    if body.code:
         grant = here.tokens.redeem(body.code)
         refused = "this code is wrong, used or old; `arena open` makes a new one"
     else:
-        grant = here.tokens.bearer(body.token or "")
+        grant = here.tokens.bearer(body.token)
         refused = (
             "this token is wrong, expired or revoked; `arena token list` shows which there are"
         )

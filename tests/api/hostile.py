@@ -120,6 +120,12 @@ BODIES: dict[str, dict[str, Any]] = {
     "makeMove": {"at": 0, "action": 0},
     "logIn": {"code": "x"},
     "newCode": {},
+    "createJob": {"kind": "verification", "name": "strings"},
+    "setWebhook": {
+        "url": "https://unknown.example/",
+        "events": ["failed"],
+        "secret": "long enough",
+    },
 }
 
 
