@@ -121,7 +121,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "logIn": {"code": "x"},
     "newCode": {},
     "createJob": {"kind": "verification", "name": "strings"},
-    "setWebhook": {"url": "https://unknown.example/", "events": ["best"], "secret": "long enough"},
+    "setWebhook": {
         "url": "https://unknown.example/",
         "events": ["failed"],
         "secret": "long enough",
