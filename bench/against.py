@@ -6,10 +6,12 @@
 A pair trains both trees at once, as `arena train` does with league, metrics and checkpoints, but
 only one of them runs at any moment: they take turns of `--turn` seconds, and the processes of the
 other one are stopped. So both meet the same machine, whose speed may change by a tenth within
-minutes. Pairs go on until the 95 % interval of the ratio is narrow enough, or until `--most` pairs.
-The interval is Student's over the logarithms of the pairs' ratios. Every pair is written to the
-file at once, and the same call goes on from there. The other checkout needs its compiled libraries
-(`python hatch_build.py`). Run it from the repository's root on a machine with nothing else to do.
+minutes. Both train the other checkout's config, since this tree reads what earlier versions wrote;
+--this-set sets keys that only this tree knows. Pairs go on until the 95 % interval of the ratio is
+narrow enough, or until `--most` pairs. The interval is Student's over the logarithms of the pairs'
+ratios. Every pair is written to the file at once, and the same call goes on from there. The other
+checkout needs its compiled libraries (`python hatch_build.py`). Run it from the repository's root
+on a machine with nothing else to do.
 """
 
 import argparse
@@ -31,7 +33,6 @@ from scipy.stats import t as student
 from bench.peer_runs import in_turn
 from bench.placements import speed, updates
 from bench.throughput import ROOT, hardware
-from pbt.config.load import find_config
 from pbt.files import write_whole
 from tests.e2e.faults import processes
 from tests.e2e.faults.recovery import start_growing
@@ -78,10 +79,11 @@ class Training:
     """A training of one tree that is stopped but for its turns."""
 
     def __init__(self, folder: Path, tree: Path, options: argparse.Namespace) -> None:
-        config = find_config(options.config).read_text(encoding="utf-8")
+        config = (options.other / "configs" / f"{options.config}.toml").read_text(encoding="utf-8")
         self._run, self._turns = Run(folder, config, PYTHONPATH=str(tree)), Turns()
         placement = f"runtime.placement={options.placement}"
-        self._run.start("stop_at_frames=1_000_000_000", placement, *options.settings)
+        own = options.this_settings if tree == ROOT else []
+        self._run.start("stop_at_frames=1_000_000_000", placement, *options.settings, *own)
 
     def wait_until_it_trains(self) -> None:
         """Until its frames grow; then it is stopped."""
@@ -170,6 +172,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--half-width", type=float, default=0.02, help="of the interval, relative")
     parser.add_argument("--most", type=int, default=60, help="pairs, at most")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
+    parser.add_argument(
+        "--this-set", action="append", default=[], metavar="KEY=VALUE", dest="this_settings"
+    )
     parser.add_argument("--json", type=Path, default=None)
     return parser.parse_args()
 
@@ -182,7 +187,7 @@ def main() -> int:
     trees = {"this": ROOT, "other": options.other.resolve()}
     if not (trees["other"] / "pbt/native/elu.so").exists():
         raise SystemExit(f"{trees['other']}: found no compiled libraries; run hatch_build.py there")
-    names = ("config", "placement", "seconds", "warmup", "turn", "settings")
+    names = ("config", "placement", "seconds", "warmup", "turn", "settings", "this_settings")
     plan = {**{name: getattr(options, name) for name in names}, **hardware()}
     pairs = earlier(options.json, plan)
     while len(pairs) < options.most and not narrow([p["ratio"] for p in pairs], options.half_width):
