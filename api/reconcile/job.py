@@ -16,7 +16,7 @@ import structlog
 
 from api.http.settings import Settings
 from api.reconcile.rules import End, Ruling, Seen, Wanted, backoff_s
-from api.reconcile.trainer_process import LONGEST_LOOK_S, Trainer, alive
+from api.reconcile.trainer_process import LONGEST_LOOK_S, Trainer, at_work
 from pbt.errors import PbtError
 from pbt.processes.watched_time import WatchedTime
 
@@ -78,7 +78,7 @@ class Job(ABC, Generic[Row]):
     def outside(self, row: Row) -> int | None:
         """The pid of another process that works on it."""
         known = self.known_process(row)
-        return None if known is None else alive(known)
+        return None if known is None else at_work(known, self._settings.data)
 
     def ask_outside(self, pid: int) -> None:
         """Ask a process that this service did not start to stop."""
@@ -128,7 +128,9 @@ class Job(ABC, Generic[Row]):
         if self.process is not None:
             return self.process.identity
         known = self.known_process(row)
-        return known if known is not None and alive(known) is not None else None
+        if known is None or at_work(known, self._settings.data) is None:
+            return None
+        return known
 
     def forgive(self) -> None:
         """Forget earlier ends of its process, because a person asked for a new start."""

@@ -53,7 +53,7 @@ class Supervisor:
         self._settings, self._league, self._observed = settings, league, observed
         self._trainings: dict[str, TrainingJob] = {}
         self._requested: dict[int, ReportedJob[Any]] = {}
-        self._strays = Strays(league)
+        self._strays = Strays(league, settings.data)
         self._games = NewGames(league)
         self._wake = threading.Event()
         self._deletions = Deletions(settings.data, league, self._wake.set)

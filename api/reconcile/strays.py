@@ -1,11 +1,14 @@
 """Processes that a killed service left behind: trainers and processes that play matches.
 
-The league keeps the identity of each of them.
+The league keeps the identity of each of them. A copy of a data directory names the processes of the
+original, which are left alone.
 """
+
+from pathlib import Path
 
 import structlog
 
-from api.reconcile.trainer_process import LONGEST_LOOK_S, alive
+from api.reconcile.trainer_process import LONGEST_LOOK_S, at_work
 from arena.league.database import League
 from arena.league.job_requests import open_jobs
 from arena.league.match_requests import open_match_requests
@@ -22,12 +25,12 @@ log = structlog.stdlib.get_logger("api.strays")
 class Strays:
     """The processes of earlier services. Made when a service starts, before it starts any."""
 
-    def __init__(self, league: League) -> None:
+    def __init__(self, league: League, data: Path) -> None:
         recorded = [(row.name, row.trainer) for row in list_supervised(league)]
         recorded += [(f"evaluation {row.id}", row.process) for row in open_match_requests(league)]
         recorded += [(f"{row.kind} {row.id}", row.process) for row in open_jobs(league)]
         self._left = [(of, identity) for of, identity in recorded if identity is not None]
-        self._waited = WatchedTime(LONGEST_LOOK_S)
+        self._data, self._waited = data, WatchedTime(LONGEST_LOOK_S)
 
     def end(self) -> None:
         """Kill those that still live after their time.
@@ -38,7 +41,7 @@ class Strays:
         if not self._left or self._waited.look() < STRAY_TIMEOUT_S:
             return
         for of, identity in self._left:
-            if (pid := alive(identity)) is not None:
+            if (pid := at_work(identity, self._data)) is not None:
                 log.warning(
                     "killed: it was left by an earlier service and did not end", of=of, pid=pid
                 )

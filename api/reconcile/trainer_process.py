@@ -12,6 +12,8 @@ LOG_NAME = "service.log"
 LOG_KEEP_BYTES = 1 << 20
 TAIL_BYTES = 1 << 16
 CGROUP_EVENTS = Path("/sys/fs/cgroup/memory.events")
+FOLDERS_BELOW_DATA = 3
+"""The log of a process, in whose folder it works, stands no deeper: populations/NAME/logs."""
 LONGEST_LOOK_S = 2.0
 """After a longer gap between two looks the service was stopped; its processes may have been too."""
 
@@ -93,10 +95,25 @@ def oom_kills(events: Path = CGROUP_EVENTS) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
-def alive(known: str) -> int | None:
-    """The pid of the process with this identity, None when it is gone (or waits to be reaped)."""
+def at_work(known: str, data: Path) -> int | None:
+    """The pid of the process with this identity, None when it is gone (or waits to be reaped).
+
+    None also when its working directory is not in `data`. Every process of a service works below
+    its data directory, and a copy of that directory names the processes of the original.
+    """
     pid = int(known.partition(" ")[0])
-    return pid if identity(pid) == known else None
+    return pid if identity(pid) == known and _works_in(pid, data) else None
+
+
+def _works_in(pid: int, data: Path) -> bool:
+    """Whether the working directory of the process is in a folder, whatever both are called now."""
+    place = f"/proc/{pid}/cwd"
+    with suppress(OSError):
+        for _ in range(FOLDERS_BELOW_DATA + 1):
+            if os.path.samefile(place, data):
+                return True
+            place += "/.."
+    return False
 
 
 def tail(path: Path, lines: int, offset: int = 0) -> list[str]:

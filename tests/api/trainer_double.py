@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from api.reconcile.trainer_process import alive, identity
+from api.reconcile.trainer_process import at_work, identity
 from arena.data.edits import read_edits
 from arena.data.lock import PopulationLock
 from arena.data.paths import population_paths
@@ -134,7 +134,7 @@ def others(data: Path, name: str) -> set[str]:
                 if what in ("went", "refused")
                 else there
             )
-    return {trainer for trainer in there if alive(trainer) not in (None, os.getpid())}
+    return {trainer for trainer in there if at_work(trainer, data) not in (None, os.getpid())}
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ import pytest
 from api.reconcile import strays
 from api.reconcile.trainer_process import identity
 from arena.data.lock import holder
-from arena.data.paths import league_path
+from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.supervised import ObservedState, get_supervised, record
 from tests.api.service import HERE, Service, serving
@@ -304,7 +304,10 @@ def test_one_left_behind_in_the_middle_of_a_commit_is_ended(
         service.wait_state("one", "running")
     league = open_league(league_path(tmp_path))
     command = [sys.executable, "-P", "-c", WRITER, str(league.path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as left:
+    logs = population_paths(tmp_path, "one").logs
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, start_new_session=True, cwd=logs
+    ) as left:
         try:
             row = get_supervised(league, "one")
             assert record(
@@ -321,6 +324,22 @@ def test_one_left_behind_in_the_middle_of_a_commit_is_ended(
         finally:
             left.kill()
             league.close()
+
+
+def test_a_copy_of_a_data_directory_leaves_the_originals_processes_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its league names them, and they live."""
+    monkeypatch.setattr(strays, "STRAY_TIMEOUT_S", 0.0)
+    original, copy = tmp_path / "original", tmp_path / "copy"
+    with serving(original) as service:
+        service.create("one", start=True)
+        service.wait_state("one", "running")
+        shutil.copytree(original, copy)
+        with serving(copy) as beside:
+            beside.wait_state("one", "running")
+            beside.wait_starts("one", 2)  # one of them is in the copied log
+        assert service.state("one") == "running" and len(service.starts("one")) == 1
 
 
 @pytest.mark.slow
