@@ -7,6 +7,7 @@ writer: it tries the same rows again, with a growing pause, until they are store
 from then on every call raises an error that says why.
 """
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -30,6 +31,10 @@ from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCe
 COMMIT_EVERY_S = 0.25
 COMMIT_GAMES = 1000
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
+# After an error a resume takes back what was stored after the last checkpoint.
+DRAIN_TIMEOUT_S, FAILED_DRAIN_TIMEOUT_S = 30.0, 5.0
+
+log = logging.getLogger("arena.league.writer")
 
 
 class LeagueWriter:
@@ -154,7 +159,7 @@ class LeagueWriter:
             self._committed >= target or self._refusal is not None or not self._thread.is_alive()
         )
 
-    def close(self, timeout_s: float = 30.0) -> None:
+    def close(self, timeout_s: float = DRAIN_TIMEOUT_S) -> None:
         """Drains, then ends the thread.
 
         Raises: PbtError when rows could not be committed; the thread ends then as well.
@@ -172,7 +177,13 @@ class LeagueWriter:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self.close()
+        """Close it. An error of the block is the one that is raised, and this one is logged."""
+        try:
+            self.close(DRAIN_TIMEOUT_S if failure[0] is None else FAILED_DRAIN_TIMEOUT_S)
+        except PbtError as error:
+            if failure[0] is None:
+                raise
+            log.warning("%s", error)
 
     def _run(self) -> None:
         try:

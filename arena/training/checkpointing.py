@@ -11,12 +11,12 @@ from arena.league.best import best_of_each_role
 from arena.league.database import League
 from arena.league.retention import anchors, mark_weights_removed, plan_retention
 from arena.training.sink import TrainingSink
+from arena.training.waiting_store import WaitingStore
 from pbt.checkpoint.files import write_checkpoint
 from pbt.config.schema import RunConfig
 from pbt.errors import CheckpointError, PbtError
 from pbt.records import Event
 from pbt.runtime.engine import Engine
-from pbt.snapshots import FileSnapshotStore
 
 # A checkpoint during training is put off when the league is slow; the last one waits for it.
 DRAIN_TIMEOUT_S, LAST_DRAIN_TIMEOUT_S = 2.0, 30.0
@@ -40,7 +40,7 @@ class Checkpointer:
         engine: Engine,
         league: League,
         sink: TrainingSink,
-        store: FileSnapshotStore,
+        store: WaitingStore,
         folder: Path,
         number: int,
     ) -> None:
@@ -108,10 +108,12 @@ class Checkpointer:
         """Save as `checkpoint` does. Inside, the engine rests and agrees with the checkpoint.
 
         An engine that has not begun is at its newest checkpoint: its processes are not waited for.
+        A data directory that is away is waited for, unless the training was asked to stop.
         """
         if not self._engine.began:
             yield
             return
+        self._store.wait()
         with self._engine.at_rest():
             self.checkpoint()
             yield

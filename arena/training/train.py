@@ -32,14 +32,14 @@ from arena.training.result import Result
 from arena.training.sink import TrainingSink
 from arena.training.start import Start, first_start, next_start, resolved
 from arena.training.status_reporter import StatusReporter
+from arena.training.waiting_store import WaitingStore
 from pbt.config.schema import RunConfig
-from pbt.errors import ConfigError, PlayerError, SnapshotError
+from pbt.errors import ConfigError, PbtError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.population.idleness import why_idle
 from pbt.runtime.build import build_engine
 from pbt.runtime.engine import Engine
 from pbt.runtime.summary import start_line
-from pbt.snapshots import FileSnapshotStore
 
 PROGRESS_EVERY_S = 0.25
 FLUSH_EVERY_S = 1.0
@@ -186,7 +186,8 @@ class _Training:
         with ExitStack() as stack:
             writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
             metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
-            sink, store = TrainingSink(writer, metrics), FileSnapshotStore(paths.snapshots)
+            sink = TrainingSink(writer, metrics)
+            store = WaitingStore(paths.snapshots, league, control.stop_requested, self.say)
             load_history(sink, store, league, name)
             telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
             # Runs after the last process of the engine has ended.
@@ -295,7 +296,11 @@ def _give_up(
     else:
         first_line = str(error).partition("\n")[0]
         state, ended = "failed", f"failed: {type(error).__name__}: {first_line}"
-    set_state(league, incarnation.population_id, state)
+    try:
+        set_state(league, incarnation.population_id, state)
+    except PbtError as later:
+        # The league may be what failed. The first error is the one to tell.
+        log.warning("the league does not have the end of this training: %s", later)
     reporter.give_up(ended)
 
 
