@@ -176,7 +176,8 @@ class LoadedPlayer:
                 torch.from_numpy(uniforms),
                 greedy=greedy,
             )
-            self._state = acted.state
+        self._hosted.check(acted.log_prob.numpy())
+        self._state = acted.state
         actions: NDArray[np.int64] = acted.actions.numpy()
         return actions
 

@@ -82,4 +82,4 @@ def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> Ho
         f"snapshot {player.ref.name[:12]}",
     )
     model.fix_dtype()
-    return NetworkPolicy(model)
+    return NetworkPolicy(model, player.label)

@@ -185,8 +185,8 @@ class _Training:
         log_to(paths.logs, name, incarnation.number)
         with ExitStack() as stack:
             writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
-            metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
-            sink = TrainingSink(writer, metrics)
+            metrics = MetricsWriter(paths.metrics, incarnation.number)
+            sink = TrainingSink(writer, stack.enter_context(metrics))
             store = WaitingStore(paths.snapshots, league, control.stop_requested, self.say)
             load_history(sink, store, league, name)
             telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
@@ -194,8 +194,7 @@ class _Training:
             stack.callback(FilmFolder(paths.films).remove_leftovers)
             engine = build_engine(resolved(config), spec, sink, store, control)
             self._say_what(engine, start)
-            # Ends every process, also after an error.
-            stack.callback(engine.close)
+            stack.callback(engine.close)  # ends every process, also after an error
             checkpointer = Checkpointer(
                 name,
                 config,

@@ -27,13 +27,16 @@ from pbt.transport.weights import PublishedWeights
 class NetworkPolicy:
     """A policy with a network. A live one takes new weights as they are published.
 
+    name     of the member or snapshot, for errors
     version  of the weights, 0 = frozen
     weights  their digest: of frozen ones and of those that the learner attests, else 0
     """
 
-    def __init__(self, model: PolicyModel, published: PublishedWeights | None = None) -> None:
+    def __init__(
+        self, model: PolicyModel, name: str, published: PublishedWeights | None = None
+    ) -> None:
         """published: the learner's state, of which the model's part is read; None = frozen."""
-        self.model, self.version, self.weights = model, 0, 0
+        self.model, self.name, self.version, self.weights = model, name, 0, 0
         self._published, self._publications = published, -1
 
     def settle(self, device: torch.device) -> None:
@@ -57,6 +60,21 @@ class NetworkPolicy:
             self._publications, self.version, attested = self._published.copy_into(weights)
             self.weights = digest(self.model.state_dict()) if attested else 0
             self.model.pack()
+
+    def check(self, log_prob: NDArray[np.float32]) -> None:
+        """Raise EngineError where the network's numbers are no numbers: its actions mean nothing.
+
+        log_prob  [N], of the actions that it chose
+        """
+        if np.isfinite(log_prob).all():
+            return
+        version = f" at version {self.version}" * bool(self.version)
+        raise EngineError(
+            f"the network of {self.name}{version} computed numbers that are not finite for "
+            f"{int((~np.isfinite(log_prob)).sum())} of {len(log_prob)} observations; its weights "
+            "or the observations are too large: train with a lower learning.learning_rate, or set "
+            "model.normalize_observations = true"
+        )
 
 
 @dataclass(frozen=True)
@@ -103,7 +121,7 @@ class PolicyServer:
     def serve(self, request: ActionRequest) -> ActionsReady:
         """Act for all rows of one request, with the newest published weights.
 
-        Raises EngineError when the policy is not attached.
+        Raises EngineError when the policy is not attached, or its network computes no numbers.
         """
         hosted = self._policies[request.policy]
         if hosted is None:
@@ -144,6 +162,7 @@ class PolicyServer:
             if self._staging is None
             else self._act_on_device(hosted.model, request, self._staging)
         )
+        hosted.check(acted["log_prob"])
         column["actions"][at] = acted["actions"]
         column["log_prob"][at] = acted["log_prob"]
         column["value"][at] = acted["value"]

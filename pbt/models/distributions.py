@@ -14,10 +14,12 @@ from torch.nn.functional import log_softmax
 # It is finite, so that 0 * log p is 0 and no gradient is nan, and so small that float32 exp
 # underflows to exactly 0 next to any legal logit.
 MASKED_LOGIT = -1e9
+# A legal logit counts as no smaller than this, so that it stays legal beside an illegal one.
+LEAST_LOGIT = -1e8
 
 
 def masked_logits(logits: Tensor, mask: Tensor, head_sizes: Sequence[int]) -> Tensor:
-    """Logits with illegal actions pushed to MASKED_LOGIT. Returns [..., A].
+    """Logits with illegal actions pushed to MASKED_LOGIT, legal ones above it. Returns [..., A].
 
     A head without a legal action is treated as if all were legal.
 
@@ -34,7 +36,7 @@ def masked_logits(logits: Tensor, mask: Tensor, head_sizes: Sequence[int]) -> Te
             ],
             -1,
         )
-    return torch.where(legal, logits, MASKED_LOGIT)
+    return torch.where(legal, logits.clamp(min=LEAST_LOGIT), MASKED_LOGIT)
 
 
 def log_probabilities(logits: Tensor, head_sizes: Sequence[int]) -> Tensor:

@@ -66,7 +66,9 @@ def policy_loader(
                 else spec.scripted[player.name]
             )
             return ScriptedPolicy(act, scripted_digest(player.name))
-        return NetworkPolicy(frozen_model(layouts[role], config, store, player.name))
+        return NetworkPolicy(
+            frozen_model(layouts[role], config, store, player.name), f"snapshot {player.name[:12]}"
+        )
 
     return load
 
@@ -259,7 +261,7 @@ def assemble(
 def _attach(server: PolicyServer, blueprint: Blueprint, learners: list[LocalLearner]) -> None:
     """Let the server act for every member, with the weights that its learner publishes."""
     for member, local in zip(blueprint.members, learners, strict=True):
-        policy = NetworkPolicy(acting_model(blueprint, member), local.published)
+        policy = NetworkPolicy(acting_model(blueprint, member), member.name, local.published)
         server.attach(member.policy, policy)
 
 

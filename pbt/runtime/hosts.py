@@ -227,7 +227,9 @@ def _remote_inference(place: Workplace) -> Inference:
 
 
 def _live_policy(place: Workplace, member: MemberPlace) -> NetworkPolicy:
-    return NetworkPolicy(acting_model(place.blueprint, member), place.memory.published(member))
+    return NetworkPolicy(
+        acting_model(place.blueprint, member), member.name, place.memory.published(member)
+    )
 
 
 class ServerHost:

@@ -165,9 +165,9 @@ def test_acting_is_held_against_the_table(states: InformationStates) -> None:
     model = build_model(layout, ModelConfig(hidden=(16,), policy_gain=3.0), seed=4)
     table, uniforms = states.policy_of(model), np.random.default_rng(1).random(len(states.legal))
     torch.set_num_threads(1)
-    assert acting_difference(states, NetworkPolicy(model), table, uniforms) < 1e-5
+    assert acting_difference(states, NetworkPolicy(model, "m0"), table, uniforms) < 1e-5
     model = build_model(layout, ModelConfig(hidden=(16,), policy_gain=3.0), seed=5)
-    assert acting_difference(states, NetworkPolicy(model), table, uniforms) > 0.01
+    assert acting_difference(states, NetworkPolicy(model, "m0"), table, uniforms) > 0.01
 
 
 def results(**changed: Any) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def test_a_policy_on_the_device_takes_what_is_published(cuda: torch.device) -> N
     published = PublishedWeights(
         {"model." + name: tensor for name, tensor in trained.state_dict().items()}
     )
-    policy = NetworkPolicy(model.to(cuda), published)
+    policy = NetworkPolicy(model.to(cuda), "m0", published)
     policy.refresh()
     for name, tensor in model.state_dict().items():
         assert tensor.device == cuda and torch.equal(tensor.cpu(), trained.state_dict()[name]), name

@@ -85,7 +85,7 @@ def serve(
     slab = waiting_slab(gru_size)
     server = PolicyServer([slab], 2, device)
     server.attach(
-        1, NetworkPolicy(sharp_model(slab.layout, config(gru_size, images=images), seed=3))
+        1, NetworkPolicy(sharp_model(slab.layout, config(gru_size, images=images), seed=3), "m0")
     )
     for slots, row in (([3, 1, 7], 0), ([1, 3], 1), ([0, 2, 4, 5, 7, 9, 11, 15], 2)):
         request = request_for(slots, row, greedy)
@@ -99,7 +99,7 @@ def lag_of_trained_rows(device: torch.device) -> UpdateStats:
     slab = waiting_slab(8)
     model = sharp_model(slab.layout, config(8, images=False), seed=3)
     server = PolicyServer([slab], 2, device)
-    server.attach(1, NetworkPolicy(copy.deepcopy(model)))
+    server.attach(1, NetworkPolicy(copy.deepcopy(model), "m0"))
     for row in range(T):
         server.serve(request_for(list(range(SLOTS)), row, False))
     learner = Learner(

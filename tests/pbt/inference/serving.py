@@ -63,7 +63,7 @@ def load(player: PlayerRef, role: int) -> HostedPolicy:
     return (
         ScriptedPolicy(random_act(LAYOUT.head_sizes))
         if player.kind == "scripted"
-        else NetworkPolicy(model_of(int(player.name)))
+        else NetworkPolicy(model_of(int(player.name)), player.name)
     )
 
 
@@ -161,7 +161,8 @@ def serve(plan: Mapping[str, object]) -> None:
     server = PolicyServer([slab], frozen.stop)
     for policy, region in enumerate(regions[2:]):
         server.attach(
-            policy, NetworkPolicy(model_of(99), PublishedWeights(state_of(99), region, owner=False))
+            policy,
+            NetworkPolicy(model_of(99), "m0", PublishedWeights(state_of(99), region, owner=False)),
         )
     requests, replies = attach_fifo(plan["requests"]), attach_fifo(plan["replies"])  # type: ignore[arg-type]
     row = ProcessBoard(2, regions[1]).row(1)

@@ -58,7 +58,7 @@ class Compared(RemoteInference):
         self._local = PolicyServer([self._private], FROZEN.stop)
         for policy, published in enumerate(shared.published):
             self._local.attach(
-                policy, NetworkPolicy(load(PlayerRef("snapshot", "98"), 0).model, published)
+                policy, NetworkPolicy(load(PlayerRef("snapshot", "98"), 0).model, "m0", published)
             )  # type: ignore[union-attr]
         self.rows: Counter[int] = Counter()
         self.versions: Counter[int] = Counter()

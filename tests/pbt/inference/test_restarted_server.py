@@ -65,8 +65,8 @@ class Games:
         self.server = PolicyServer([self.slab], 2)
         frozen = self._model(99)
         frozen.load_state_dict(self._weights[FROZEN])
-        self.server.attach(LIVE, NetworkPolicy(self._model(98), self._published))
-        self.server.attach(FROZEN, NetworkPolicy(frozen))
+        self.server.attach(LIVE, NetworkPolicy(self._model(98), "m0", self._published))
+        self.server.attach(FROZEN, NetworkPolicy(frozen, "frozen"))
 
     def _plan(self, table: int) -> GamePlan:
         self._counts[table] += 1

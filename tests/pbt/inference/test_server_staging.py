@@ -7,14 +7,25 @@ import numpy as np
 import pytest
 import torch
 
+from pbt.errors import EngineError
 from pbt.inference import policy_server
-from pbt.inference.policy_server import NetworkPolicy
+from pbt.inference.policy_server import NetworkPolicy, PolicyServer
 from pbt.learning import background_gathering as gathering
 from pbt.models.policy_model import build_model
 from pbt.transport.slab import role_layout
 from pbt.transport.staging import CPU, Staging
 from pbt.transport.weights import PublishedWeights
-from tests.pbt.inference.acting import ROLE, SLOTS, T, config, lag_of_trained_rows, serve
+from tests.pbt.inference.acting import (
+    ROLE,
+    SLOTS,
+    T,
+    config,
+    lag_of_trained_rows,
+    request_for,
+    serve,
+    sharp_model,
+    waiting_slab,
+)
 
 
 @pytest.mark.parametrize("gru_size", [0, 8])
@@ -44,6 +55,17 @@ def test_what_acted_is_what_is_trained(monkeypatch: pytest.MonkeyPatch, staged: 
     assert stats.rows == SLOTS * T and abs(stats.kl) < 1e-6 and stats.clip_fraction == 0.0
 
 
+def test_a_network_that_computes_no_numbers_is_named() -> None:
+    slab = waiting_slab(0)
+    model = sharp_model(slab.layout, config(0), seed=3)
+    with torch.no_grad():
+        model.heads.weight.fill_(3e38)
+    server = PolicyServer([slab], 2)
+    server.attach(1, NetworkPolicy(model, "m0"))
+    with pytest.raises(EngineError, match="network of m0 computed numbers that are not finite"):
+        server.serve(request_for([3, 1, 7], 0, greedy=False))
+
+
 def test_a_live_policy_takes_its_part_of_what_the_learner_published() -> None:
     layout = role_layout(ROLE, ("reward",), 3, 0)
     trained, model = (build_model(layout, config(0), seed) for seed in (1, 2))
@@ -51,7 +73,7 @@ def test_a_live_policy_takes_its_part_of_what_the_learner_published() -> None:
     published = PublishedWeights(
         {**state, "adam.exp_avg": torch.zeros(7), "clocks": torch.zeros(4, dtype=torch.int64)}
     )
-    policy = NetworkPolicy(model, published)
+    policy = NetworkPolicy(model, "m0", published)
     policy.refresh()
     assert all(
         torch.equal(tensor, trained.state_dict()[name])

@@ -60,7 +60,7 @@ def test_learner_readers_and_snapshots_agree_in_both_precisions(dtype: torch.dty
     assert (torch.bfloat16 in dtypes.values()) == (dtype == torch.bfloat16)
     state = {MODEL_PREFIX + name: tensor for name, tensor in learned.state_dict().items()}
     published = PublishedWeights(state)
-    live = NetworkPolicy(_acting(dtype), published)
+    live = NetworkPolicy(_acting(dtype), "m0", published)
     live.settle(CPU)
     live.refresh()
     assert live.weights == 0, "no digest is taken where none was asked for"
@@ -72,7 +72,7 @@ def test_learner_readers_and_snapshots_agree_in_both_precisions(dtype: torch.dty
     assert (live.weights, live.version) == (0, 4)
     frozen = build_model(LAYOUT, CONFIG, 1, dtype)
     frozen.fix_dtype()
-    policy = NetworkPolicy(frozen)
+    policy = NetworkPolicy(frozen, "frozen")
     policy.settle(CPU)
     assert policy.weights == expected
     snapshot = {**state, "adam.exp_avg": torch.ones(3)}

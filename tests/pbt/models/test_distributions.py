@@ -52,6 +52,20 @@ def test_joint_log_prob_and_entropy_are_sums_over_heads(sizes: tuple[int, ...], 
 
 
 @pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("size", [1e9, 3e37, float("inf")])
+def test_an_illegal_action_is_never_drawn_whatever_the_legal_logits(
+    sizes: tuple[int, ...], size: float
+) -> None:
+    logits, mask = random_case(1, sizes)
+    log_probs = log_probabilities(masked_logits(torch.full_like(logits, -size), mask, sizes), sizes)
+    for uniform in (0.0, 0.5, 1.0 - 2.0**-53):
+        uniforms = torch.full((len(logits), len(sizes)), uniform, dtype=torch.float64)
+        for actions in (sample(log_probs, uniforms, sizes), greedy(log_probs, sizes)):
+            for part, action in zip(mask.split(list(sizes), -1), actions.T, strict=True):
+                assert part.gather(-1, action.unsqueeze(-1)).all()
+
+
+@pytest.mark.parametrize("sizes", SIZES)
 def test_leading_dimensions_do_not_matter(sizes: tuple[int, ...]) -> None:
     logits, mask = random_case(0, sizes, rows=6)
     flat = masked_logits(logits, mask, sizes)

@@ -67,7 +67,7 @@ def games(members: int = MEMBERS, openings: int = 3) -> GamesFrom:
 def networks(slab: Slab) -> PolicyServer:
     server = PolicyServer([slab], POLICIES)
     for policy in range(POLICIES):
-        server.attach(policy, NetworkPolicy(model_of(policy)))
+        server.attach(policy, NetworkPolicy(model_of(policy), f"m{policy}"))
     return server
 
 
