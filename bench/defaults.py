@@ -46,6 +46,7 @@ BEFORE: Mapping[str, Any] = {
     "learning.epochs": 1,
     "learning.learning_rate": 1e-3,
     "learning.normalize_returns": False,
+    "model.activation": "relu",
 }
 
 
@@ -86,6 +87,11 @@ def config_of(game: UnknownGame, seed: int, folder: Path, *, before: bool) -> Ru
     }
     values = [f"{key}={json.dumps(value)}" for key, value in BEFORE.items()]
     return config_from_table(table, "defaults", values if before else ())
+
+
+def _chosen(game: UnknownGame) -> dict[str, Any]:
+    config = config_of(game, 1, Path("."), before=False)
+    return left_to_defaults(config, config)
 
 
 def one_seed(game: UnknownGame, seed: int, *, before: bool) -> dict[str, Any]:
@@ -159,7 +165,7 @@ def main() -> None:
     game = UNKNOWN_GAMES[options.game]
     raw: dict[str, Any] = json.loads(options.json.read_text()) if options.json.exists() else {}
     raw["hardware"] = hardware()
-    chosen = left_to_defaults(config_of(game, 1, Path("."), before=False))
+    chosen = _chosen(game)
     when = "before" if options.before else "after"
     part = raw.setdefault(options.game, {"frames": game.frames}).setdefault(when, {"seeds": {}})
     part["values"] = chosen | BEFORE if options.before else chosen

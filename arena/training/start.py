@@ -75,8 +75,8 @@ class Start:
 
 def first_start(config: RunConfig, name: str) -> Start:
     """The start of a new population. Raises: ConfigError when the config does not fit its game."""
-    defaults = left_to_defaults(config)
-    config, source = with_tables(config), f"config of {name!r}"
+    read, source = config, f"config of {name!r}"
+    config = with_tables(config)
     if takers := _takers(config):
         raise ConfigError(
             source,
@@ -99,11 +99,12 @@ def first_start(config: RunConfig, name: str) -> Start:
         notes.append(f'{judged.hint}; objective = "{judged.better}" would rank by the {number}')
     notes += [f"warning: {warning}" for warning in number_warnings(config, checked)]
     encoder = encoder_words(config.model, checked.layouts)
+    defaults = left_to_defaults(read, config)
     return Start(config, checked.spec, notes=notes, encoder=encoder, defaults=defaults)
 
 
 def with_networks(config: RunConfig, checked: CheckedGame, source: str) -> RunConfig:
-    """The config of a new population with its convolutions decided, by the images of its game.
+    """The config of a new population with its networks decided, by the images of its game.
 
     Raises: ConfigError when convolutions do not fit, and for a first layer beyond any use.
     """

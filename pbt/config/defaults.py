@@ -10,7 +10,7 @@ from pbt.config.dump import toml_value
 from pbt.config.schema import RunConfig
 
 _DECIDING = {
-    "model": ("hidden",),
+    "model": ("hidden", "activation"),
     "sampling": ("environments", "rollout_steps"),
     "learning": (
         "batch_steps",
@@ -25,16 +25,17 @@ _DECIDING = {
 }
 
 
-def left_to_defaults(config: RunConfig) -> dict[str, Any]:
+def left_to_defaults(read: RunConfig, decided: RunConfig) -> dict[str, Any]:
     """Dotted key -> value of those that neither the file nor --set names.
 
-    config  as it was read; a stored config names every value
+    read     as it was read; a stored config names every value
+    decided  the same with "auto" decided; the values are those of this one
     """
     return {
-        f"{section}.{key}": getattr(values, key)
+        f"{section}.{key}": getattr(getattr(decided, section), key)
         for section, keys in _DECIDING.items()
         for key in keys
-        if key not in (values := getattr(config, section)).model_fields_set
+        if key not in getattr(read, section).model_fields_set
     }
 
 

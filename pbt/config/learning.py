@@ -51,7 +51,10 @@ class ModelConfig(Section):
                             height, width]. With "images" it matters only where a shape can be read
                             both ways
     hidden                  widths of the hidden layers, first to last
-    activation              the function behind every layer
+    activation              the function behind every layer. "auto": relu where a game's images go
+                            through convolutions, else tanh, whose values for numbers that were
+                            seldom seen stay near those for numbers that were. It is written into
+                            the stored config when a population starts
     core                    "gru" adds memory over time
     gru_size                size of that memory
     normalize_observations  subtract the running mean and divide by the running deviation, of every
@@ -66,7 +69,7 @@ class ModelConfig(Section):
     conv: Annotated[tuple[ConvLayer, ...], Field(max_length=LAYERS)] | Literal["auto"] = "auto"
     channels_last_input: bool = True
     hidden: Annotated[tuple[Width, ...], Field(max_length=LAYERS)] = (256, 256)
-    activation: Literal["relu", "elu", "tanh"] = "relu"
+    activation: Literal["auto", "relu", "elu", "tanh"] = "auto"
     core: Literal["none", "gru"] = "none"
     gru_size: Width = 128
     normalize_observations: bool = False

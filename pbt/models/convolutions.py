@@ -1,4 +1,4 @@
-"""Which leaves go through convolutions, which convolutions images get by default, and their size.
+"""Which leaves go through convolutions, what networks get by default, and their size.
 
 Nothing here imports torch, so a config can be checked against its game at once.
 """
@@ -38,6 +38,13 @@ def _rank(leaf: Leaf) -> int:
     return len(leaf.shape)
 
 
+def activation_of(config: ModelConfig, leaves: Sequence[Leaf]) -> str:
+    """The name of the activation, "auto" decided by whether a leaf goes through convolutions."""
+    if config.activation != "auto":
+        return config.activation
+    return "relu" if any(convolved(leaf, config) for leaf in leaves) else "tanh"
+
+
 def layers_for(config: ModelConfig, image: ImageShape) -> tuple[ConvLayer, ...]:
     """The config's convolutions; "auto": those of a game whose only image is this one."""
     return default_layers([image]) if config.conv == "auto" else config.conv
@@ -62,12 +69,17 @@ def default_layers(images: Sequence[ImageShape]) -> tuple[ConvLayer, ...]:
 
 
 def decided(config: ModelConfig, layouts: Sequence[RoleLayout]) -> ModelConfig:
-    """The config with its convolutions decided where they are "auto", by the images of the game.
+    """The config with "auto" decided by the images of the game: convolutions and activation.
 
     layouts  of all roles
     Raises: ConfigError when convolutions are wanted and there is no image.
     """
     leaves = [leaf for layout in layouts for leaf in layout.leaves]
+    config = _with_layers(config, leaves)
+    return config.model_copy(update={"activation": activation_of(config, leaves)})
+
+
+def _with_layers(config: ModelConfig, leaves: Sequence[Leaf]) -> ModelConfig:
     last = config.channels_last_input
     images = [image for leaf in leaves if (image := image_of(leaf, channels_last=last))]
     wanted = config.encoder == "images" or (config.encoder == "conv" and config.conv == "auto")

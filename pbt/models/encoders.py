@@ -17,7 +17,7 @@ from pbt.envs.images import ImageShape
 from pbt.envs.spaces import Leaf
 from pbt.errors import ConfigError
 from pbt.models.activations import ACTIVATIONS
-from pbt.models.convolutions import check_fit, convolved, layers_for, no_image
+from pbt.models.convolutions import activation_of, check_fit, convolved, layers_for, no_image
 from pbt.models.normalizer import RunningMoments
 from pbt.models.pixels import Normal, block_side, prepare, weight_in_blocks
 
@@ -108,7 +108,7 @@ class ConvEncoder(nn.Module):
         """
         super().__init__()
         self._scale, self._dtype = integer_scale(leaf), dtype
-        self._activation = ACTIVATIONS[config.activation]
+        self._activation = ACTIVATIONS[activation_of(config, (leaf,))]
         height, width, channels, self._channel_axis = image
         convolutions = layers_for(config, image)
         check_fit(leaf, image, convolutions)

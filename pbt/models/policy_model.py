@@ -14,6 +14,7 @@ from torch.nn.functional import linear
 
 from pbt.config.learning import ModelConfig
 from pbt.models.activations import ACTIVATIONS
+from pbt.models.convolutions import activation_of
 from pbt.models.distributions import greedy as most_likely
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
@@ -56,7 +57,8 @@ class PolicyModel(nn.Module):
         super().__init__()
         self.dtype = dtype
         self.head_sizes = layout.head_sizes
-        self._activation, self._policy_gain = ACTIVATIONS[config.activation], config.policy_gain
+        self._activation = ACTIVATIONS[activation_of(config, layout.leaves)]
+        self._policy_gain = config.policy_gain
         self.encoder = ObservationEncoder(layout.leaves, config, dtype)
         widths = (self.encoder.features, *config.hidden)
         self._dense = tuple(blank(nn.Linear, a, b) for a, b in pairwise(widths))

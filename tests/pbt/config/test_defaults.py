@@ -8,7 +8,7 @@ GAME = {"env": {"name": "connect_four"}}
 
 def test_a_config_of_a_game_alone_leaves_all_to_the_defaults() -> None:
     config = config_from_table(GAME, "test")
-    chosen = left_to_defaults(config)
+    chosen = left_to_defaults(config, config)
     assert chosen["learning.minibatches"] == config.learning.minibatches == 8
     assert {"model.hidden", "sampling.environments", "learning.normalize_returns"} <= chosen.keys()
     line = defaults_line(chosen)
@@ -17,14 +17,15 @@ def test_a_config_of_a_game_alone_leaves_all_to_the_defaults() -> None:
 
 def test_what_the_file_or_an_override_names_is_not_left() -> None:
     config = config_from_table(GAME | {"learning": {"epochs": 4}}, "test", ["model.hidden=[8]"])
-    chosen = left_to_defaults(config)
+    chosen = left_to_defaults(config, config)
     assert not {"learning.epochs", "model.hidden"} & chosen.keys()
     assert "learning.minibatches" in chosen
 
 
 def test_a_stored_config_and_the_shipped_ones_name_how_they_learn() -> None:
     stored = config_from_table(config_from_table(GAME, "test").model_dump(mode="json"), "stored")
-    assert left_to_defaults(stored) == {}
+    assert left_to_defaults(stored, stored) == {}
     for name in shipped_configs():
-        left = left_to_defaults(load_config(name))
+        config = load_config(name)
+        left = left_to_defaults(config, config)
         assert not any(key.startswith("learning.") for key in left), (name, left)

@@ -13,6 +13,7 @@ from pbt.envs.images import ImageShape
 from pbt.errors import ConfigError
 from pbt.models.convolutions import (
     MOST_FEATURES,
+    activation_of,
     decided,
     default_layers,
     encoder_words,
@@ -71,7 +72,7 @@ def test_images_of_different_sizes_share_layers_that_fit_all() -> None:
 def test_games_without_an_image_keep_their_networks_bit_for_bit(space: spaces.Space[Any]) -> None:
     seen = layout(space)
     config = decided(ModelConfig(hidden=(8,)), [seen])
-    assert config == ModelConfig(hidden=(8,), conv=())
+    assert config == ModelConfig(hidden=(8,), conv=(), activation="tanh")
     now, before = build_model(seen, config, 3), build_model(seen, ModelConfig(hidden=(8,)), 3)
     assert now.state_dict().keys() == before.state_dict().keys()
     for name, tensor in now.state_dict().items():
@@ -99,6 +100,19 @@ def test_a_role_that_sees_no_image_shares_the_config_of_one_that_does() -> None:
     assert isinstance(PolicyModel(both[1], config).encoder.parts[0], FlatEncoder)
 
 
+def test_the_activation_follows_the_convolutions_and_is_written_down() -> None:
+    layers = (ConvLayer(channels=4, kernel=3),)
+    for config, seen, found in (
+        (ModelConfig(), BOARD, "tanh"),
+        (ModelConfig(), of_bytes(84, 84, 3), "relu"),
+        (ModelConfig(conv=layers), BOARD, "relu"),
+        (ModelConfig(encoder="mlp"), of_bytes(84, 84, 3), "tanh"),
+        (ModelConfig(activation="elu"), BOARD, "elu"),
+    ):
+        model = decided(config, [layout(seen)])
+        assert model.activation == found == activation_of(config, layout(seen).leaves)
+
+
 @pytest.mark.parametrize("bfloat16", [False, True])
 def test_channels_first_and_a_single_channel_compute_the_same_as_channels_last(
     *, bfloat16: bool
@@ -124,12 +138,13 @@ def test_channels_first_and_a_single_channel_compute_the_same_as_channels_last(
 
 
 def test_what_old_configs_say_means_what_it_meant() -> None:
-    stored = ModelConfig.model_validate_json('{"encoder": "auto", "conv": []}', strict=True)
+    text = '{"encoder": "auto", "conv": [], "activation": "relu"}'
+    stored = ModelConfig.model_validate_json(text, strict=True)
     screen, planes = layout(of_bytes(84, 84, 3)), layout(BOARD)
     assert decided(stored, [screen]) == stored
     (flat,) = ObservationEncoder(screen.leaves, stored).parts
     assert isinstance(flat, FlatEncoder)
-    named = ModelConfig(conv=(ConvLayer(channels=4, kernel=3),))
+    named = ModelConfig(conv=(ConvLayer(channels=4, kernel=3),), activation="relu")
     assert decided(named, [planes]) == named
     (conv,) = ObservationEncoder(planes.leaves, named).parts
     assert isinstance(conv, ConvEncoder)
