@@ -15,6 +15,7 @@ from arena.backup.restore import restore_backup
 from arena.cli.going_on import GoingOn
 from arena.cli.output import DataOption, JsonOption, bytes_text, print_json, print_table, say
 from arena.data.paths import data_dir, data_text
+from pbt.user_folders import expanded
 
 
 def backup(
@@ -31,7 +32,7 @@ def backup(
     its config, its snapshots and a checkpoint that fits the league. Tokens of the service stay
     out.
     """
-    path = file.expanduser().absolute()
+    path = expanded(file).absolute()
     with _shown("backup") as progress:
         made = make_backup(data_dir(data), path, progress)
     size = path.stat().st_size
@@ -58,7 +59,7 @@ def restore(
     Every file is compared with its SHA-256 before anything takes its place. The new directory has
     the identity of the old one, as a copied folder has.
     """
-    path, folder = file.expanduser().absolute(), data_dir(data)
+    path, folder = expanded(file).absolute(), data_dir(data)
     with _shown("restore") as progress:
         told = restore_backup(path, folder, progress, dry_run=dry_run)
     if as_json:

@@ -10,6 +10,7 @@ from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, p
 from arena.cli.service_client import Client
 from arena.data.paths import check_population_name, data_dir
 from pbt.errors import ConfigError
+from pbt.user_folders import expanded
 
 _COLUMNS = ("notice", "time (UTC)", "event", ">attempts", "result")
 
@@ -71,7 +72,7 @@ def webhook(
 
 def _secret(file: Path) -> str:
     try:
-        return file.expanduser().read_text(encoding="utf-8").strip()
+        return expanded(file).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError("arena population webhook", [f"--secret-file {file}: {error}"]) from error
 

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from pbt.errors import ConfigError
 from pbt.film.folder import FOLDER
+from pbt.user_folders import expanded
 
 DATA_VARIABLE = "ARENA_DATA"
 DEFAULT_DATA = "arena-data"
@@ -35,7 +36,7 @@ POPULATION_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 def data_dir(option: Path | str | None = None) -> Path:
     """`--data`, else $ARENA_DATA, else ./arena-data; absolute, not created here."""
-    return Path(option or os.environ.get(DATA_VARIABLE) or DEFAULT_DATA).expanduser().absolute()
+    return expanded(option or os.environ.get(DATA_VARIABLE) or DEFAULT_DATA).absolute()
 
 
 def data_text(option: Path | None) -> str:

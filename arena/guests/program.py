@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pbt.errors import PlayerError
+from pbt.user_folders import expanded
 
 PREFIX = "exec:"
 FORFEIT_PREFIX = "forfeit: "
@@ -88,7 +89,7 @@ def _executable(name: str, program: str) -> str:
             f"player {name!r}: no program {program!r} on the "
             f"PATH{here or '; expected a path such as ./bot.py'}"
         )
-    path = Path(program).expanduser().absolute()
+    path = expanded(program).absolute()
     if not path.is_file():
         raise PlayerError(
             f"player {name!r}: no file {printable(str(path))}; paths are relative to the "

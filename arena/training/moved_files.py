@@ -24,6 +24,7 @@ from pbt.envs.places import place_of, remember_place
 from pbt.envs.testing.playthrough import Referee, play
 from pbt.errors import ConfigError, EnvNameError
 from pbt.files import write_whole
+from pbt.user_folders import expanded
 
 FILE = "game.json"
 NAME, OPTION = "env.name", "env.options."
@@ -74,7 +75,7 @@ def _moved(config: RunConfig, key: str, text: str) -> tuple[Path, Path] | None:
         return (Path(old), Path(new)) if function == other else None
     option = key.removeprefix(OPTION)
     if option != key and option in _path_options(env.name, env.options):
-        return Path(env.options[option]), Path(text).expanduser().resolve()
+        return Path(env.options[option]), expanded(text).resolve()
     return None
 
 

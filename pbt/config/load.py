@@ -20,6 +20,7 @@ from pbt.config.problems import did_you_mean, field_problems
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import check_start_values
 from pbt.errors import ConfigError
+from pbt.user_folders import expanded
 
 Table = dict[str, Any]
 SUFFIX = ".toml"
@@ -112,7 +113,7 @@ def find_config(source: str | Path) -> Path:
     shipped = shipped_configs()
     if text in shipped and isinstance(source, str):
         return shipped[text]
-    path = Path(source).expanduser()
+    path = expanded(source)
     if path.is_file():
         return path
     names = ", ".join(shipped) or "none"

@@ -6,7 +6,6 @@ game's files, so a file that was edited is measured anew.
 
 import hashlib
 import json
-import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from pbt.envs.measuring import Measured, measure
 from pbt.envs.names import is_file_name
 from pbt.envs.places import place_of
 from pbt.files import write_whole
+from pbt.user_folders import expanded, user_folder
 
 
 def measured_once(env: EnvSpec, options: Mapping[str, Any]) -> Measured:
@@ -49,20 +49,20 @@ def _read(path: Path) -> Measured | None:
 
 
 def _place(name: str, options: Mapping[str, Any]) -> Path | None:
-    """The file of a game with these options; None where its own files cannot be read."""
+    """The file of a game with these options; None where there is no place for it."""
     try:
         content = [(str(path), _digest(path)) for path in own_files(name)]
     except OSError:
         return None
     about = [__version__, platform.python_version(), name, dict(options), content]
     key = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return caches / "pbt-arena" / "measured" / f"{key[:32]}.json"
+    caches = user_folder("XDG_CACHE_HOME", ".cache")
+    return None if caches is None else caches / "measured" / f"{key[:32]}.json"
 
 
 def own_files(name: str) -> Iterator[Path]:
     """The files of a file game that was loaded: its own, and what it imported from beside it."""
-    path = place_of(Path(name.rpartition(":")[0]).expanduser().resolve())
+    path = place_of(expanded(name.rpartition(":")[0]).resolve())
     top = path.parent
     while (top / "__init__.py").is_file():
         top = top.parent

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from pbt.user_folders import expanded
+
 OPENSPIEL = "openspiel:"
 GYMNASIUM = "gymnasium:"
 PETTINGZOO = "pettingzoo:"
@@ -26,4 +28,4 @@ def absolute_name(name: str, folder: Path = Path()) -> str:
     path, _, function = name.rpartition(":")
     if not path or not is_file_name(name):
         return name
-    return f"{(folder / Path(path).expanduser()).resolve()}:{function}"
+    return f"{(folder / expanded(path)).resolve()}:{function}"

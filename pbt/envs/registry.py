@@ -20,6 +20,7 @@ from pbt.envs.names import GYMNASIUM, OPENSPIEL, PETTINGZOO, is_file_name, is_id
 from pbt.envs.places import place_of
 from pbt.envs.viewed_game import viewed
 from pbt.errors import EnvError, EnvFileError, EnvNameError
+from pbt.user_folders import expanded
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
 ALLOWED_VARIABLE = "ARENA_ALLOWED_GAMES"
@@ -169,9 +170,7 @@ def absolute_options(
     paths = spec(name).paths(options) if name in names() else ()
     return {
         **options,
-        **{
-            path: str((folder(path) / Path(options[path]).expanduser()).resolve()) for path in paths
-        },
+        **{path: str((folder(path) / expanded(options[path])).resolve()) for path in paths},
     }
 
 

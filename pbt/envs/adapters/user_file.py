@@ -22,6 +22,7 @@ from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.places import place_of
 from pbt.envs.voice import aside, quiet
 from pbt.errors import EnvError, EnvNameError
+from pbt.user_folders import expanded
 
 
 def file_spec(name: str) -> EnvSpec:
@@ -38,7 +39,7 @@ def file_spec(name: str) -> EnvSpec:
             f"env {name!r} names no function; expected './my_game.py:function', with the "
             "function that returns the environment"
         )
-    path = place_of(Path(path_text).expanduser().resolve())
+    path = place_of(expanded(path_text).resolve())
     if not path.is_file():
         raise EnvNameError(
             f"env {name!r}: no file {path}; expected a Python file; a path in a config begins in "

@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
 from pbt.errors import EnvOptionsError
+from pbt.user_folders import expanded
 
 ACTIONS = ("heads", "single")
 TIMEOUTS = ("truncated", "terminated")
@@ -161,7 +162,7 @@ def read_options(given: Mapping[str, Any], known: DoomNames) -> DoomOptions:
 def scenario_file(options: SceneOptions, known: DoomNames) -> Path:
     """The scenario's .cfg file."""
     if options.scenario.endswith(".cfg"):
-        return Path(options.scenario).expanduser().resolve()
+        return expanded(options.scenario).resolve()
     return known.scenarios / f"{options.scenario}.cfg"
 
 
@@ -266,7 +267,7 @@ def scene_problems(options: SceneOptions, known: DoomNames) -> list[str]:
             )
     elif options.scenario not in scenarios:
         problems.append("scenario" + unlike("", options.scenario, scenarios, "scenario"))
-    if options.wad is not None and not (wad := Path(options.wad).expanduser()).is_file():
+    if options.wad is not None and not (wad := expanded(options.wad)).is_file():
         problem = "a folder; expected a WAD or a .pk3" if wad.is_dir() else "no such file"
         problems.append(
             f"wad = {options.wad!r}: {problem}; paths are relative to the working directory, "

@@ -8,6 +8,7 @@ from pbt.envs.doom.engine import load_vizdoom
 from pbt.envs.doom.options import DoomNames, SceneOptions, scenario_file
 from pbt.envs.doom.wad import Starts, map_names, map_starts
 from pbt.errors import EnvError, EnvOptionsError
+from pbt.user_folders import expanded
 
 # The games that ViZDoom carries. A scenario that names none plays the second.
 _GAMES = ("freedoom1.wad", "freedoom2.wad")
@@ -56,7 +57,7 @@ def configure_scene(game: Any, options: SceneOptions) -> None:
     game.set_doom_game_path(str(_asked_game(game, options)))
     has_own_wad = bool(game.get_doom_scenario_path())
     if options.wad is not None:
-        game.set_doom_scenario_path(str(Path(options.wad).expanduser().resolve()))
+        game.set_doom_scenario_path(str(expanded(options.wad).resolve()))
     wad = game.get_doom_scenario_path()
     if wad and not Path(wad).is_file():
         raise EnvError(
