@@ -99,8 +99,8 @@ def _refusals(operation: dict[str, Any], path: str, method: str) -> set[int]:
     if method not in SAFE_METHODS:
         statuses |= {413}
         if not path.startswith("/v1/session"):
-            statuses |= {409, 412, 507}
-    if path == "/readyz":
+            statuses |= {409, 412, 503, 507}
+    if path == "/readyz" or path.endswith("/replay"):
         statuses.add(503)
     if path.endswith("/weights"):
         statuses |= {410, 416}

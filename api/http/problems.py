@@ -43,6 +43,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "too-many-requests": (429, "Too many at the same time"),
     "internal": (500, "A fault of the service"),
     "not-ready": (503, "The service is not ready"),
+    "check-failed": (503, "A program of the service gave no answer"),
     "disk-full": (507, "Too little free space"),
 }
 """Kind -> (status, title). docs/service.md says what to do about each."""

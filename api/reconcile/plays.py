@@ -81,13 +81,16 @@ class Play:
         code = self._process.wait(END_S)
         if code is None:
             code = self._process.kill() or -signal.SIGKILL
+        words = self._words()
         with self._changed:
             if self.state not in ENDED:
-                self.state, self.message = "failed", self.message or complaint(self._words(), code)
+                self.state, self.message = "failed", self.message or complaint(words, code)
             self._changed.notify_all()
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             with suppress(BrokenPipeError):
                 cast(IO[bytes], stream).close()
+        if self.state == "failed":
+            log.error("failed", play=self.asked["id"], code=code, output=words)
         log.info("ended", play=self.asked["id"], state=self.state, code=code)
 
     def _take(self, told: Mapping[str, Any]) -> None:

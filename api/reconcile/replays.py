@@ -3,19 +3,18 @@
 A few run at the same time. Reports are cached, since a stored game never changes.
 """
 
-import subprocess
 import threading
 from collections import OrderedDict
 
 from api.http.problems import Problem
 from api.http.settings import Settings
+from api.reconcile.asking import answer_of
 from api.reconcile.trainer_process import complaint
 
 AT_ONCE = 2
 PATIENCE_S = 30.0
-LIMIT_S = 60.0
 KEPT = 64
-WRONG_INPUT = 2
+FAULT, WRONG_INPUT = 1, 2
 
 
 class Replays:
@@ -52,15 +51,9 @@ class Replays:
 
     def _played(self, key: int) -> bytes:
         command = [*self._settings.replayer, str(self._settings.data), str(key)]
-        try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False
-            )
-        except subprocess.TimeoutExpired as late:
-            raise Problem(
-                "conflict", f"game {key} was not played again within {LIMIT_S:g} s"
-            ) from late
-        if done.returncode == 0:
-            return done.stdout
-        why = complaint(done.stderr.decode(errors="replace").splitlines(), done.returncode)
-        raise Problem("not-found" if done.returncode == WRONG_INPUT else "conflict", why)
+        codes = (0, FAULT, WRONG_INPUT)
+        code, output, errors = answer_of(f"the replay of game {key}", command, codes=codes)
+        if code == 0:
+            return output
+        why = complaint(errors.splitlines(), code)
+        raise Problem("not-found" if code == WRONG_INPUT else "conflict", why)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pbt.processes.child_process import ChildProcess, kill_group
+from pbt.processes.child_process import ChildProcess, ending, kill_group
 
 LOG_NAME = "service.log"
 LOG_KEEP_BYTES = 1 << 20
@@ -130,11 +130,13 @@ def tail(path: Path, lines: int, offset: int = 0) -> list[str]:
 
 
 def complaint(lines: Sequence[str], code: int) -> str:
-    """Why a process ended, by the lines it wrote last: its last error, else its last words, else
-    its exit code.
+    """Why a process ended: the signal that ended it, else the last error that it wrote, else its
+    last words, else its exit code.
     """
     errors = [line for line in lines if line.startswith("error")]
-    return (errors or list(lines) or [f"ended with code {code}"])[-1].removeprefix("error: ")
+    if code < 0:
+        return f"its process {ending(code)}"
+    return (errors or list(lines) or [f"its process {ending(code)}"])[-1].removeprefix("error: ")
 
 
 def _shorten(log: Path) -> None:

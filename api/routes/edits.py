@@ -7,7 +7,6 @@ An edit is decided on the config in force. It is decided again where another req
 """
 
 import json
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from starlette.responses import Response
 
 from api.context import Change, Context, IfMatch, made_from_request, revision_of
 from api.http.problems import EDITS, Problem
+from api.reconcile.asking import finding_of
 from api.routes.bodies import PopulationName
 from arena.data.status import RunStatus
 from arena.league.idempotency import Answer, Keyed
@@ -27,7 +27,6 @@ from pbt.config.resume import changes, takes_live, with_objective
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
 
-CHECK_TIMEOUT_S = 60.0
 SHAPING = "learning.shaping."
 TRIES = 8
 WITH_TRAINER = ("starting", "running", "recovering")
@@ -156,7 +155,9 @@ def checked(
     new: bool = False,
     sets_objective: bool = False,
 ) -> tuple[RunConfig, list[tuple[str, str]]]:
-    """The config and its (member, role) pairs. Raises: ConfigError with every problem.
+    """The config and its (member, role) pairs.
+
+    Raises: ConfigError with every problem; Problem when the check itself fails.
 
     new             the config is that of a new population: its networks are decided, and refused
                     where they are too large
@@ -166,7 +167,9 @@ def checked(
     A request may name registered games only. The code of a game runs in another process.
     """
     config = config_from_table(table, source)
-    report = _findings(here, config, source)
+    # The JSON of `arena.programs.config_check.ConfigFindings`.
+    what = f"the check of the config against {config.env.name}"
+    report = finding_of(what, here.settings.checker, config.model_dump_json())
     refused = [report["refusal"]] if sets_objective and report["refusal"] else []
     refused += report["too_large"] if new else []
     if problems := report["problems"] or refused:
@@ -177,31 +180,6 @@ def checked(
     if sets_objective:
         config = with_objective(config, report["objective"])
     return config, [(member, role) for member, role in report["roles"]]
-
-
-def _findings(here: Context, config: RunConfig, source: str) -> dict[str, Any]:
-    """The JSON of `arena.programs.config_check.ConfigFindings`. Raises: ConfigError."""
-    try:
-        done = subprocess.run(
-            list(here.settings.checker),
-            input=config.model_dump_json(),
-            capture_output=True,
-            text=True,
-            timeout=CHECK_TIMEOUT_S,
-            check=True,
-        )
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    except (subprocess.SubprocessError, ValueError, IndexError) as error:
-        raise ConfigError(
-            source,
-            [
-                (
-                    f"env.name = {config.env.name}: the game could not be made ({error}); try "
-                    "`arena env check`"
-                )
-            ],
-        ) from error
-    return found
 
 
 def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...], RunConfig]:

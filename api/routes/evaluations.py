@@ -1,7 +1,6 @@
 """Evaluations: matches that the service plays on request, as `arena match` does."""
 
 import json
-import subprocess
 from dataclasses import asdict
 from typing import Annotated, Literal, Self
 
@@ -12,6 +11,7 @@ from starlette.responses import Response
 from api.context import Changing, Context, Here
 from api.http.json_response import written
 from api.http.problems import Problem
+from api.reconcile.asking import finding_of
 from api.routes.bodies import Body
 from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
 from arena.league.idempotency import Answer, Keyed
@@ -34,7 +34,6 @@ PLAYER = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(/[A-Za-z0-9_-]{1,64})?(@[A-Za-z0-9._]
 ENV = r"^[A-Za-z0-9_]{1,64}(:[A-Za-z0-9_]{1,64})?$"
 MAX_ELO = 1000.0
 LISTED = "evaluations"
-CHECK_TIMEOUT_S = 60.0
 State = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
 EvaluationId = Annotated[int, Path(ge=1, lt=2**53, description="number of the evaluation")]
 Elo = Annotated[float, Field(ge=-MAX_ELO, le=MAX_ELO, allow_inf_nan=False)]
@@ -201,20 +200,10 @@ def create_evaluation(change: Changing, body: NewEvaluationBody) -> Response:
 
 
 def _refuse_impossible(here: Context, requested: RequestedMatch) -> None:
-    """Raises: Problem for a match that cannot be played."""
+    """Raises: Problem for a match that cannot be played, and when the check itself fails."""
     command = [*here.settings.match_checker, str(here.settings.data)]
-    try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(asdict(requested)),
-            capture_output=True,
-            text=True,
-            timeout=CHECK_TIMEOUT_S,
-            check=True,
-        )
-        problem = json.loads(done.stdout.splitlines()[-1])["problem"]
-    except (subprocess.SubprocessError, ValueError, IndexError) as error:
-        problem = f"the match could not be checked ({error}); try `arena match` by hand"
+    found = finding_of("the check of the match", command, json.dumps(asdict(requested)))
+    problem = found["problem"]
     if problem is not None:
         raise Problem("invalid", problem, [("/players", problem)])
 

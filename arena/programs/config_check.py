@@ -66,6 +66,11 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
         return ConfigFindings((f"env: {error}",))
     except TypeError as error:
         return ConfigFindings((f"env.options: the game does not take these: {error}",))
+    except Exception as error:  # noqa: BLE001  # of the game's own code
+        cause = f"{type(error).__name__}: {error}"
+        return ConfigFindings(
+            (f"env.name = {table['env']['name']}: the game could not be made: {cause}",)
+        )
     try:
         check_against_game(config, game, SOURCE)
         _check_devices(config)

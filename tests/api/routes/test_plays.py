@@ -140,13 +140,13 @@ def test_a_process_that_breaks_says_why(service: Service) -> None:
     assert (play["state"], play["message"], play["seats"]) == ("failed", "broken", None)
     move(service, play, 0, status=409)
     play = sit(service, "dies")
-    assert move(service, play, 0)["message"] == "ended with code 3"
+    assert move(service, play, 0)["message"] == "its process exited with status 3"
     play = sit(service)
     os.kill(pid_of(service, play), signal.SIGKILL)
     found = other_than(service, play, "turn")
     assert (found["state"], found["message"], found["legal"]) == (
         "failed",
-        "ended with code -9",
+        "its process was killed by SIGKILL",
         [],
     )
 
