@@ -64,8 +64,6 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
         return ConfigFindings((str(error),))
     except EnvError as error:
         return ConfigFindings((f"env: {error}",))
-    except TypeError as error:
-        return ConfigFindings((f"env.options: the game does not take these: {error}",))
     except Exception as error:  # noqa: BLE001  # of the game's own code
         cause = f"{type(error).__name__}: {error}"
         return ConfigFindings(

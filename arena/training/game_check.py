@@ -55,11 +55,6 @@ def checked_game(config: RunConfig, source: str) -> CheckedGame:
         ) from error
     except EnvViewError as error:
         raise ConfigError(source, [str(error)]) from error
-    except TypeError as error:
-        raise ConfigError(
-            source,
-            [f"env.options = {config.env.options}: {spec.name} does not take these: {error}"],
-        ) from error
     try:
         check_against_game(config, game, source)
         check_devices(config, source)

@@ -19,7 +19,7 @@ from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.names import GYMNASIUM, OPENSPIEL, PETTINGZOO, is_file_name, is_id
 from pbt.envs.places import place_of
 from pbt.envs.viewed_game import viewed
-from pbt.errors import EnvError, EnvFileError, EnvNameError
+from pbt.errors import EnvError, EnvFileError, EnvNameError, EnvOptionsError
 from pbt.user_folders import expanded
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
@@ -68,13 +68,31 @@ def spec(
     """
     found = _of_others(name, allow_files)
     if found is not None:
-        return _measured(viewed(found), measured, options or {})
+        return _measured(viewed(_refusing(found)), measured, options or {})
     found = _registered(name)
     if found is None:
         raise EnvNameError(_unknown(name, allow_files))
     if measured is not None:
         found = replace(found, replayable=measured[0], chance=measured[1])
+    found = _refusing(found)
     return viewed(_with_places(found) if allow_files else _without_files(found))
+
+
+def _refusing(env: EnvSpec) -> EnvSpec:
+    """The game, which names the options that its function does not take."""
+
+    def make(**options: Any) -> Game:
+        try:
+            return env.make(**options)
+        except TypeError as error:
+            if not options:
+                raise
+            named = [name for name in options if f"'{name}'" in str(error)] or list(options)
+            values = ", ".join(f"{name} = {options[name]!r}" for name in named)
+            problem = f"{values}: {env.name} does not take this: {error}"
+            raise EnvOptionsError([problem]) from error
+
+    return replace(env, make=make)
 
 
 def _with_places(env: EnvSpec) -> EnvSpec:

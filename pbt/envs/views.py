@@ -19,7 +19,7 @@ from pbt.config.game_options import VIEW, env_table
 from pbt.envs.images import ImageShape, image_of
 from pbt.envs.resizing import AreaResizer, grey
 from pbt.envs.spaces import Leaf, ObservationCodec, Path, at_path
-from pbt.errors import EnvError
+from pbt.errors import EnvError, EnvViewError
 
 COLOURS = (3, 4)
 Frames = deque[NDArray[Any]]
@@ -71,7 +71,14 @@ class RoleView:
 
     def __init__(self, space: gymnasium.Space[Any], view: View) -> None:
         # The last part of a tuple first, because those behind it move up.
-        gone = [path for path in reversed(list(_paths(space))) if _name(path) in view.drop]
+        all_of_them = list(_paths(space))
+        gone = [path for path in reversed(all_of_them) if _name(path) in view.drop]
+        if len(gone) == len(all_of_them):
+            leaves = ", ".join(map(_name, all_of_them))
+            raise EnvViewError(
+                f"env.drop = {list(view.drop)} drops all that a seat sees ({leaves}); "
+                "leave at least one of them"
+            )
         self.dropped, self._gone = {_name(path) for path in gone}, gone
         for path in gone:
             space = _space_without(space, path)

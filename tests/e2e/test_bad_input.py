@@ -149,7 +149,7 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "option of no game": (
         GAME + "[env.options]\nboard = 9\n",
-        (("env.options = {'board': 9}: connect_four does not take these"),),
+        (("env.options.board = 9: connect_four does not take this"),),
     ),
     "role of another game": (
         GAME + "[population.members]\nhider = 2\n",

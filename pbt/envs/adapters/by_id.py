@@ -64,6 +64,11 @@ _EXTRAS: Mapping[str, str] = {
     "tabular": "jax",
     "toy_text": "toy-text",
 }
+# Words of `gymnasium.make` itself that are no option of a game.
+_NOT_OPTIONS: Mapping[str, str] = {
+    "disable_env_checker": "games are checked here already, by `arena env check`; leave it out",
+    "render_mode": "nothing is shown while games are played; leave it out",
+}
 _ID = re.compile(r"[A-Za-z0-9_./-]+")
 # A word of an option: it names no file, no module and no function.
 _WORD = re.compile(r"[A-Za-z0-9_-]*")
@@ -97,15 +102,17 @@ def id_spec(name: str) -> EnvSpec:
 
 
 def _make_gymnasium(name: str, game_id: str, options: Mapping[str, Any]) -> Game:
+    if refused := [f"{option}: {why}" for option, why in _NOT_OPTIONS.items() if option in options]:
+        raise EnvOptionsError(refused)
     try:
         env = gymnasium.make(game_id, disable_env_checker=True, **options)
     except (ImportError, gymnasium.error.DependencyNotInstalled) as error:
         point = str(gymnasium.registry[game_id].entry_point)
         part = point.removeprefix("gymnasium.envs.").partition(".")[0].partition(":")[0]
-        extra = f"gymnasium[{_EXTRAS[part]}]" if part in _EXTRAS else "the package that it names"
+        extra = f"gymnasium[{_EXTRAS[part]}]" if part in _EXTRAS else None
         raise EnvError(_missing(name, error, extra)) from error
-    except TypeError as error:
-        raise EnvOptionsError([f"{dict(options)}: {name} does not take these: {error}"]) from error
+    except TypeError:
+        raise
     except Exception as error:
         raise EnvError(f"env {name!r} cannot be made: {type(error).__name__}: {error}") from error
     return GymnasiumGame(env, name)
@@ -125,18 +132,19 @@ def _make_pettingzoo(name: str, game_id: str, options: Mapping[str, Any]) -> Gam
         return adapt(build(**options), name)
     except ImportError as error:
         raise EnvError(_missing(name, error, f"pettingzoo[{family}]==1.27.*")) from error
-    except TypeError as error:
-        raise EnvOptionsError([f"{dict(options)}: {name} does not take these: {error}"]) from error
-    except EnvError:
+    except (EnvError, TypeError):
         raise
     except Exception as error:
         raise EnvError(f"env {name!r} cannot be made: {type(error).__name__}: {error}") from error
 
 
-def _missing(name: str, error: BaseException, extra: str) -> str:
+def _missing(name: str, error: BaseException, extra: str | None) -> str:
+    """extra: what pip takes for the game's packages, None where only the game's error knows."""
     missing = getattr(error, "name", None)
     why = f"{missing!r} is not installed" if missing else str(error).partition("\n")[0]
-    return f"env {name!r}: {why}; pip install '{extra}'"
+    return f"env {name!r}: {why}; " + (
+        f"pip install '{extra}'" if extra else "install what the game needs"
+    )
 
 
 def _paths(options: Mapping[str, Any]) -> Sequence[str]:

@@ -8,11 +8,13 @@ from pbt.envs.contract import EnvSpec, Game, declared_objective
 from pbt.envs.names import is_file_name, is_id
 from pbt.envs.testing.objectives import measure_returns
 from pbt.envs.testing.playthrough import Playthrough, Referee, play
-from pbt.errors import EnvError
+from pbt.errors import EnvError, EnvNameError, EnvOptionsError, EnvViewError
 from pbt.objective import ObjectiveKind
 
 MAX_STEPS = 20_000
 MAX_PROBLEMS = 20
+# Seeds that are compared, at least, before a game counts as one without chance.
+LEAST_SEEDS = 3
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def check_game(
     It plays seeds 0 .. seeds - 1 with random legal actions, replays them at a fresh table in
     reverse order, then varies the seed under equal actions. It raises nothing for what the game
     does: what its code raises, even while a table is built, is a problem of the report.
+    Raises: EnvNameError, EnvOptionsError, EnvViewError for what the caller asked for.
 
     max_steps  a game longer than this counts as endless
     told       called with what it does, before each game
@@ -90,6 +93,8 @@ def check_game(
     tables: list[Game] = []
     try:
         return _check(spec, seeds, max_steps, tables, told)
+    except (EnvNameError, EnvOptionsError, EnvViewError):
+        raise
     except EnvError as error:
         return _report(spec, None, [str(error)])
     # A game's constructor may raise anything, and it becomes the report's finding.
@@ -141,9 +146,12 @@ def _table(spec: EnvSpec, tables: list[Game]) -> Game:
 
 
 def varies_with_seed(referee: Referee, name: str, seeds: int, max_steps: int) -> bool:
-    """Whether any of the other seeds gives another game than seed 0 under equal actions."""
-    first = play(referee, name, 0, 0, max_steps).digest
-    return any(play(referee, name, seed, 0, max_steps).digest != first for seed in range(1, seeds))
+    """Whether any of the other seeds gives another game than seed 0 under equal actions.
+
+    Some are tried whatever `seeds` says, since one seed alone tells nothing.
+    """
+    first, last = play(referee, name, 0, 0, max_steps).digest, max(seeds, LEAST_SEEDS)
+    return any(play(referee, name, seed, 0, max_steps).digest != first for seed in range(1, last))
 
 
 def table_problems(game: Game) -> list[str]:

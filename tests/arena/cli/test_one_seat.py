@@ -226,7 +226,7 @@ def test_options_need_a_game_and_nobody_who_was_trained(
         ),
         (
             ["random", "--env", "cartpole", "--set", "stepps=3"],
-            "env.options: stepps = 3: not what cartpole takes",
+            "env.options: stepps = 3: cartpole does not take this",
         ),
         (["random", "--env", counting, "--set", "steps"], "--set steps: no value"),
     )

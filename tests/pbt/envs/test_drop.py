@@ -75,6 +75,12 @@ def test_other_leaves_are_another_game() -> None:
     assert config_from_table(table, "x").env.game_options == {"env.drop": ["a", "b"]}
 
 
+def test_a_seat_that_would_see_nothing_is_named(name: str) -> None:
+    options = {"env.drop": [*DROP, "place", "more/0", "more/2"]}
+    with pytest.raises(EnvViewError, match=r"drops all that a seat sees \(.*place.*leave at least"):
+        registry.spec(name, allow_files=True, options=options)
+
+
 def test_a_leaf_that_no_seat_observes_is_named() -> None:
     env = registry.spec("hide_and_seek")
     with pytest.raises(EnvViewError, match=r"env.drop: nothing: no seat of this game observes"):

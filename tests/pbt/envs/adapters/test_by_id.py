@@ -71,8 +71,15 @@ def test_what_is_missing_is_named_with_its_pip_line() -> None:
 
 def test_options_that_the_game_does_not_take_are_named() -> None:
     env = registry.spec("pettingzoo:classic/rps_v2", measured=(True, True))
-    with pytest.raises(EnvOptionsError, match="'speed'.*does not take these"):
+    with pytest.raises(EnvOptionsError, match="speed = 3: .* does not take this: .*'speed'"):
         env.make(speed=3)
+
+
+@pytest.mark.parametrize("option", ["render_mode", "disable_env_checker"])
+def test_words_of_gymnasium_make_that_are_no_option_of_a_game_are_refused(option: str) -> None:
+    env = registry.spec("gymnasium:CartPole-v1", measured=(True, True))
+    with pytest.raises(EnvOptionsError, match=f"{option}: .*; leave it out"):
+        env.make(**{option: "human"})
 
 
 @pytest.mark.parametrize("value", ["/etc/passwd", "a.xml", "os:system", ["../x"], {"a": "b.c"}])
@@ -81,5 +88,5 @@ def test_options_that_may_be_files_are_for_the_local_command_line(value: object)
     with pytest.raises(EnvError, match="only the local command line opens files"):
         env.make(xml=value)
     local = registry.spec("gymnasium:CartPole-v1", measured=(True, True), allow_files=True)
-    with pytest.raises(EnvOptionsError, match="does not take these"):
+    with pytest.raises(EnvOptionsError, match="does not take this"):
         local.make(xml=value)
