@@ -23,7 +23,7 @@ from arena.players.resolve import ResolvedPlayer
 from pbt import __version__
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.envs.names import absolute_name
+from pbt.envs.names import absolute_name, is_file_name
 from pbt.errors import ConfigError, EnvError, EnvFileError, PbtError, PlayerError, SnapshotError
 from pbt.files import whole_file, write_whole
 from pbt.models.policy_model import PolicyModel
@@ -141,16 +141,16 @@ def import_snapshot(
     weights  the weights' file; its card lies beside it
     data     the data directory
     name     its name in this league
-    env      the game's name here, where another one than the card's: a file lies elsewhere
+    env      where the file of the card's game lies here, where elsewhere
     allow_files  the game may be a file of the user's, whose code then runs
-    Raises: ExchangeError for missing files and for the name of another snapshot, PlayerError for an
-    unsafe name, SnapshotError that says what is wrong with the card, the file's header, its shapes
-    or its content.
+    Raises: ExchangeError for missing files, for the name of another snapshot and for `env` of
+    another game than the card's, PlayerError for an unsafe name, SnapshotError that says what is
+    wrong with the card, the file's header, its shapes or its content.
     """
     destination = card_path(data, name)
     card = _card_of(weights)
     if env is not None:
-        card = card.model_copy(update={"env_name": absolute_name(env)})
+        card = card.model_copy(update={"env_name": _moved(card.env_name, env)})
     if destination.exists() and read_card(destination).snapshot_id != card.snapshot_id:
         raise ExchangeError(
             f"imported/{name} is another snapshot already; choose another --name, or remove "
@@ -167,6 +167,24 @@ def import_snapshot(
         many_writers=True,
     )
     return card
+
+
+def _moved(known: str, env: str) -> str:
+    """The name of a file's game where it lies here. Ratings of one game are not for another.
+
+    Raises: ExchangeError unless both are files of the same name, and the same function of it.
+    """
+    name = absolute_name(env)
+    if not is_file_name(known):
+        raise ExchangeError(
+            f"--env {env}: the snapshot was trained in {known}, which is no file; leave --env out"
+        )
+    if not is_file_name(name) or Path(name).name != Path(known).name:
+        raise ExchangeError(
+            f"--env {env}: the snapshot was trained in {known}; expected the place of "
+            f"{Path(known).name} here, since a file or function of another name is another game"
+        )
+    return name
 
 
 def _card_of(weights: Path) -> SnapshotCard:

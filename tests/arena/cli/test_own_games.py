@@ -57,11 +57,19 @@ def test_a_file_games_snapshot_is_imported_where_files_are_allowed(
 ) -> None:
     weights = shutil.copy(trained / "best.safetensors", tmp_path)
     shutil.copy(card_beside(trained / "best.safetensors"), tmp_path)
-    (tmp_path / "place.py").write_text(GAME)
+    place = f"{tmp_path / 'there' / 'game.py'}:make"
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/game.py").write_text(GAME)
     data = ["--data", str(tmp_path / "data")]
     assert run(["import", weights, *data]) != 0
     assert "arena import --allow-files" in capsys.readouterr().err
-    place = str(tmp_path / "place.py:make")
+    other = shutil.copy(place.rpartition(":")[0], tmp_path / "other.py")
+    for env, said in (
+        (f"{other}:make", "another name is another game"),
+        ("connect_four", "expected the place of"),
+    ):
+        assert run(["import", weights, *data, "--allow-files", "--env", env]) == 2
+        assert said in capsys.readouterr().err
     assert run(["import", weights, *data, "--allow-files", "--env", place, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["env_name"] == place
     options = ["--games", "4", "--concurrency", "1", "--no-record", "--json"]
