@@ -17,6 +17,7 @@ from starlette.responses import Response
 from api.http.cache import RevisionCache
 from api.http.observability import Observed
 from api.http.problems import Problem
+from api.http.server import Closing
 from api.http.settings import Settings
 from api.http.tokens import Tokens
 from api.notify.notifier import Notifier
@@ -107,7 +108,7 @@ class Context:
     started_at: float = field(default_factory=time.time)
     in_flight: set[str] = field(default_factory=set)
     streams: OpenStreams = field(init=False)
-    closing: threading.Event = field(default_factory=threading.Event)
+    closing: Closing = field(default_factory=Closing)
     plays: Plays = field(init=False)
     replays: Replays = field(init=False)
     best_ratings: BestRatings = field(init=False)

@@ -11,9 +11,13 @@ PbtError
 │   ├── EnvOptionsError  env.options that the game does not take
 │   ├── EnvViewError     env.resize, env.grey or env.stack that the game does not take
 │   ├── NumberError      a number of a game that cannot be learned from
-│   └── EnvCrash         the process of a game's engine ended: the game is lost, the table goes on
-├── SnapshotError        weights that are missing, damaged or of another shape
+│   ├── EnvCrash         the process of a game's engine ended: the game is lost, the table goes on
+│   └── BrokenGameError  a game that goes wrong at every try
+├── SnapshotError        weights that cannot be read or written, or are of another shape
+│   └── LostWeightsError the file of weights is gone or damaged
 ├── CheckpointError      a checkpoint that is missing, damaged or foreign
+│   └── LostCheckpointError  none of the checkpoints that there are can be used
+├── FailedMembersError   every member of a population failed
 ├── HeldError            another process holds the population
 └── EngineError          an invariant of the engine failed (a bug worth reporting)
 """
@@ -101,12 +105,28 @@ class EnvCrash(EnvError):
     """
 
 
+class BrokenGameError(EnvError):
+    """A game that goes wrong at every try, so that only mending it helps."""
+
+
 class SnapshotError(PbtError):
-    """Weights that are missing, damaged, or of another shape than the model's."""
+    """Weights that cannot be read or written, or are of another shape than the model's."""
+
+
+class LostWeightsError(SnapshotError):
+    """The file of weights is gone or damaged, until a person restores it."""
 
 
 class CheckpointError(PbtError):
     """No usable checkpoint: missing, damaged, or of another population."""
+
+
+class LostCheckpointError(CheckpointError):
+    """None of the checkpoints that there are can be used, until a person restores one."""
+
+
+class FailedMembersError(PbtError):
+    """Every member of a population failed, and none learns any more."""
 
 
 class HeldError(PbtError):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from pbt.errors import SnapshotError
+from pbt.errors import LostWeightsError, SnapshotError
 from pbt.files import PART_SUFFIX, sync_folder, write_whole
 from pbt.models.weights import map_weights, to_bytes
 
@@ -52,19 +52,22 @@ class FileSnapshotStore:
 
         They lie in pages of the file, so copy them and do not keep them.
 
-        Raises: SnapshotError when the file is missing or damaged.
+        Raises: LostWeightsError when the file is missing or damaged, SnapshotError when its whole
+        folder is away.
         """
         path = self.path(snapshot_id)
         try:
             with path.open("rb") as file:
                 sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
         except FileNotFoundError:
-            raise SnapshotError(
+            if not self.folder.is_dir():
+                raise SnapshotError(f"{path}: its folder was moved, removed or unmounted") from None
+            raise LostWeightsError(
                 f"{path}: lost: no such file; restore it from a backup, or choose another snapshot"
             ) from None
         if sha256 != snapshot_id:
             problem = f"{size} bytes with SHA-256 {sha256[:12]}..., expected {snapshot_id[:12]}..."
-            raise SnapshotError(
+            raise LostWeightsError(
                 f"{path} is damaged: {problem}; restore it from a backup, or delete it and "
                 "choose another snapshot"
             )

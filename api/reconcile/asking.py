@@ -42,9 +42,9 @@ def answer_of(
         raise no_answer(what, command, f"could not be started ({error.strerror})", b"") from error
     if done.returncode in codes:
         return done.returncode, done.stdout, done.stderr.decode(errors="replace")
-    late = done.returncode == -signal.SIGALRM
+    alarmed = done.returncode == -signal.SIGALRM
     raise no_answer(
-        what, command, "took too long" if late else ending(done.returncode), done.stderr
+        what, command, "took too long" if alarmed else ending(done.returncode), done.stderr
     )
 
 

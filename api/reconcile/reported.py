@@ -107,7 +107,8 @@ class ReportedJob(Job[R], Generic[R]):
         if code == INTERRUPTED:
             return End("left")
         output = process.output(REASON_LINES)
-        end = why_it_ended(code, output, out_of_memory=process.ran_out_of_memory())
+        memory = process.ran_out_of_memory()
+        end = why_it_ended(code, output, process.ending(), out_of_memory=memory)
         if code > 0:
             end = replace(end, message=complaint(output, code))
         return replace(end, lasting=end.lasting or code in (USAGE, SPOILED))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from arena.data.ending import Ending
 from arena.league.operations import Kind, OperationState
 from arena.league.supervised import ENDED, Desired
 
@@ -249,13 +250,16 @@ def outcome(kind: Kind, state: str, seen: Seen) -> OperationState:
 # --- why a trainer ended --------------------------------------------------------------------------
 
 USAGE = 2
-ALL_FAILED = "every member failed"
-LOST = ("no usable checkpoint", "lost: no such file", " is damaged: ", "config.json: damaged")
-"""Words of errors that a new start would meet again, until a person restores a file."""
 
 
-def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = False) -> End:
-    """The reason, from the exit code (negative for a signal) and the last lines of the output."""
+def why_it_ended(
+    code: int, output: Sequence[str], ending: Ending | None = None, *, out_of_memory: bool = False
+) -> End:
+    """The reason, from the exit code (negative for a signal) and what the process has left.
+
+    output  the last lines that it wrote
+    ending  the error that ended it, None without one
+    """
     text = "\n".join(output)
     last = next(
         (line.strip() for line in reversed(output) if line.startswith("error")),
@@ -280,14 +284,9 @@ def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = Fals
         return End("broke", "killed", f"killed by {signal.Signals(-code).name}")
     if code == USAGE:
         return End("broke", "config", last, lasting=True)
-    if ALL_FAILED in text:
-        # Each start of it saves, so that a new one would be tried for ever.
-        return End("broke", "crashed", last, lasting=True)
-    if any(words in text for words in LOST):
-        return End("broke", "lost", last, lasting=True)
-    if any(error in text for error in ("EnvError", "EnvCrash", "NumberError")):
-        return End("broke", "game", last)
-    return End("broke", "crashed", last)
+    if ending is None:
+        return End("broke", "crashed", last)
+    return End("broke", ending.cause, last, lasting=ending.lasting)
 
 
 def backoff_s(ends: int, first_s: float, longest_s: float, jitter: float) -> float:

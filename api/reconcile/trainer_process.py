@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from arena.data.ending import NAME as ENDING_NAME
+from arena.data.ending import Ending, read_ending
 from pbt.processes.child_process import ChildProcess, ending, kill_group
 
 LOG_NAME = "service.log"
@@ -28,6 +30,7 @@ class Trainer:
     def __init__(self, command: Sequence[str], log: Path) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
         _shorten(log)
+        (log.parent / ENDING_NAME).unlink(missing_ok=True)
         with log.open("ab") as output:
             self._offset = output.tell()
             self._process = ChildProcess(
@@ -66,6 +69,10 @@ class Trainer:
     def ran_out_of_memory(self) -> bool:
         """True when the kernel has killed a process of this cgroup for memory since the start."""
         return oom_kills() > self._oom_kills
+
+    def ending(self) -> Ending | None:
+        """What it has left on the error that ended it, None where that was no error of its own."""
+        return read_ending(self.log.parent, self.pid)
 
     def output(self, lines: int) -> list[str]:
         """The newest lines that it has printed since this start."""

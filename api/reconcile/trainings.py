@@ -172,7 +172,8 @@ class TrainingJob(Job[TrainingRequest]):
         if code in (0, INTERRUPTED):
             return End("quit", None, "its trainer was asked to stop, but not by this service")
         output = process.output(REASON_LINES)
-        return why_it_ended(code, output, out_of_memory=process.ran_out_of_memory())
+        memory = process.ran_out_of_memory()
+        return why_it_ended(code, output, process.ending(), out_of_memory=memory)
 
     def _without_faults(self, code: int, own: RunStatus | None) -> int:
         """The exit code; 0 where it is 1 because certificates found a fault in the wiring.

@@ -147,4 +147,4 @@ async def stream(opened: Annotated[Stream, Depends(open_stream)]) -> AsyncIterat
                 event=event.topic, id=str(event.id), data={**head, **event.payload}
             )
         if not events:
-            await asyncio.sleep(LOOK_EVERY_S)
+            await opened.here.closing.wait(LOOK_EVERY_S)

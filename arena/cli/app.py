@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -112,9 +112,10 @@ def _program(
     pass
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], on_error: Callable[[PbtError], None] | None = None) -> int:
     """Run one command line and return its exit code.
 
+    on_error: called with an error of ours that ends the command.
     An error becomes one message on standard error. The code is 2 when the user's input is wrong,
     and 1 for most other errors.
     """
@@ -126,6 +127,8 @@ def run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except PbtError as error:
         print(f"error: {error}", file=sys.stderr)
+        if on_error is not None:
+            on_error(error)
         return error.exit_code
     except OSError as error:
         if error.errno not in _OF_THE_MACHINE:

@@ -9,6 +9,7 @@ import typer
 from arena.cli.match_options import progress_bar
 from arena.cli.output import number_of, say
 from arena.data.paths import data_dir, data_text, league_path
+from arena.guests.player import GuestError
 from arena.league.database import League, open_league
 from arena.league.matches import (
     OBJECTIVE_KEY,
@@ -28,6 +29,7 @@ from arena.matches.report import resume_command
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.envs.contract import EnvSpec
 from pbt.envs.measuring import as_played
+from pbt.errors import EnvError, SnapshotError
 from pbt.records import PlayerRef
 
 LAST = "last"
@@ -199,7 +201,8 @@ def telling_how_to_resume(
 ) -> Iterator[Callable[[Match], None]]:
     """Yield a callback that prints, when the match begins, the command that resumes it.
 
-    Ctrl-C before the first pair is complete leaves no report; the command is then printed again.
+    Ctrl-C before the first pair is complete leaves no report, nor does an error of the game or of a
+    player; the command is then printed again.
     """
     commands: list[str] = []
 
@@ -213,4 +216,8 @@ def telling_how_to_resume(
     except KeyboardInterrupt:
         go_on = "".join(f"; go on with: {command}" for command in commands)
         say(f"stopped before the first pair of games was complete{go_on}")
+        raise
+    except (EnvError, GuestError, SnapshotError):
+        for command in commands:
+            say(f"complete pairs are kept; once the cause is mended, go on with: {command}")
         raise

@@ -16,9 +16,15 @@ from arena.league.matches import PERSON_KEY
 from arena.league.schema import match_game_key
 from arena.league.store import store_played
 from arena.matches.game_boards import GameBoard
+from arena.matches.game_faults import GameFaults, faults_folder
 from arena.matches.game_list import turn
 from arena.matches.tables import FrozenTables, planned_game
-from arena.players.resolve import ResolvedPlayer, resolve_players, scripted_names
+from arena.players.resolve import (
+    ResolvedPlayer,
+    make_game,
+    resolve_players,
+    scripted_names,
+)
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
 from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError, PlayerError
@@ -138,7 +144,7 @@ class HandGame:
         check_board(self._told, opponent, 1 - request.seat)
 
     def _new_game(self, **_: Any) -> ToldGame:
-        self._told = ToldGame(self._spec, self._spec.make(**self._players[0].env_options))
+        self._told = ToldGame(self._spec, make_game(self._spec, self._players[0].env_options))
         return self._told
 
     def play(self) -> None:
@@ -150,6 +156,7 @@ class HandGame:
         game_plan = planned_game(self._sitting, 0, seed, ("person", seed), record_actions=True)
         planned = iter([game_plan])
         spec, person = replace(self._spec, make=self._new_game), Person(self._choose)
+        faults = GameFaults(faults_folder((), self._league), self._spec, self._players[0])
         tables = FrozenTables(
             spec,
             self._told,
@@ -157,6 +164,7 @@ class HandGame:
             1,
             seed,
             lambda: next(planned, None),
+            faults,
             person,
         )
         # After a forfeit the table makes itself a new game, which then stands in self._told.
@@ -166,7 +174,8 @@ class HandGame:
                 pass
         (end,) = ended
         if is_voided(end.reason):
-            raise EnvError(end.reason)
+            fault = faults.take(end.plan.game_count)
+            raise EnvError(end.reason + ("" if fault is None else f"; {fault.words}"))
         self._say(self._standing("over", game, result=self._stored(end)))
 
     def _choose(self, legal: Sequence[int]) -> int:

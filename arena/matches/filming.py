@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.matches.balance import rotated
+from arena.matches.game_faults import GameFaults, faults_folder
 from arena.matches.game_list import PlannedGames, turn
 from arena.matches.tables import FrozenTables, PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer, make_game
@@ -99,7 +100,7 @@ def film(
     check_place(out, force=force)
     with closing(make_game(env, players[0].env_options)) as game:
         eyes, seatings, seat_names = Eyes(env.name, game), _sittings(game, players), game.seat_names
-    alone = len(seat_names) == 1
+    alone, folder = len(seat_names) == 1, faults_folder(players)
     planned = games * len(seatings) if alone else games
     game_list = PlannedGames(
         planned, lambda index: _planned(index, seatings, seed, greedy, alone=alone)
@@ -112,11 +113,9 @@ def film(
         camera = Camera(seat_names, eyes, painter, video, pace)
         filmed_env = replace(env, make=filmed(env.make, camera.look))
         next_game = _announced(game_list, camera, players, planned)
-        with closing(
-            FrozenTables(
-                filmed_env, make_game(env, players[0].env_options), players, 1, seed, next_game
-            )
-        ) as tables:
+        first = players[0]
+        game, faults = make_game(env, first.env_options), GameFaults(folder, env, first)
+        with closing(FrozenTables(filmed_env, game, players, 1, seed, next_game, faults)) as tables:
             while game_list.left and not control.stop_requested():
                 for end in turn(tables):
                     camera.ends(end, is_voided(end.reason))
@@ -125,7 +124,7 @@ def film(
                     else:
                         sitting = seatings[game_list.index(end) % len(seatings)]
                         played.append(_filmed_end(end, sitting, camera, pace))
-                    game_list.ended(end)
+                    game_list.ended(end, faults.take(end.plan.game_count))
                 if on_progress is not None:
                     on_progress(planned - game_list.left, planned, video.seconds)
     return Film(

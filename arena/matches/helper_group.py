@@ -9,6 +9,7 @@ hangs costs time but no game: this process never waits for one.
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from arena.matches.game_list import BatchTables
@@ -65,6 +66,7 @@ class MatchHelpers:
     missing      batch -> indices of its games that are still to be played
     tries        index -> how often the game was spoiled before
     concurrency  number of processes, this one included
+    logs         where games that go wrong are kept
     notes        texts on helpers that ended early
     """
 
@@ -75,7 +77,9 @@ class MatchHelpers:
         missing: Callable[[int], Sequence[int]],
         tries: Callable[[int], int],
         concurrency: int,
+        logs: Path,
     ) -> None:
+        self._logs = logs
         self._env, self._plan, self._missing, self._tries = env, plan, missing, tries
         self._waiting = deque(batch for batch in range(plan.batches) if missing(batch))
         self._finished: set[int] = set()
@@ -131,7 +135,7 @@ class MatchHelpers:
             )
             if self._own is None:
                 return None
-            self._tables = self._tables or BatchTables(self._env, self._plan)
+            self._tables = self._tables or BatchTables(self._env, self._plan, self._logs)
             message = self._order(self._own)
             self._tables.begin(message.wanted, message.tries)
         return self._tables

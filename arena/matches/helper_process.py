@@ -119,7 +119,7 @@ def help_out(channel: Channel) -> None:
         plies=match["plies"],
         objective=match["objective"],
     )
-    with closing(BatchTables(env, plan)) as tables:
+    with closing(BatchTables(env, plan, None)) as tables:
         for message in messages:
             tables.begin(message.wanted, message.tries)
             while tables.left:

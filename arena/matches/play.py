@@ -28,6 +28,7 @@ from arena.league.matches import (
     stored_games,
 )
 from arena.league.writer import LeagueWriter
+from arena.matches.game_faults import faults_folder
 from arena.matches.game_list import Progress
 from arena.matches.helper_group import MatchHelpers
 from arena.matches.match_result import MatchResult, match_result
@@ -200,12 +201,8 @@ def _play(
             if on_progress is not None:
                 on_progress(len(results.games), plan.games)
             if on_look is not None and results.whole:
-                played = len(results.games) - before
-                on_look(
-                    lambda: match_result(
-                        plan, results, match, played / (time.monotonic() - started_s), ()
-                    )
-                )
+                speed = (len(results.games) - before) / (time.monotonic() - started_s)
+                on_look(lambda: match_result(plan, results, match, speed, ()))
 
         if not results.complete:
             with closing(
@@ -215,6 +212,7 @@ def _play(
                     lambda batch: _missing(plan, results, batch),
                     lambda index: results.tries[index],
                     concurrency,
+                    faults_folder(plan.players, league),
                 )
             ) as helpers:
                 _play_all(helpers, results, look)

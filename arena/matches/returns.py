@@ -13,6 +13,7 @@ import numpy as np
 
 from arena.guests.player import GuestError
 from arena.guests.program import FORFEIT_PREFIX
+from arena.matches.game_faults import GameFaults, faults_folder
 from arena.matches.game_list import PlannedGames, Progress, is_spoiled, play_all
 from arena.matches.plan import objective_of
 from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame, planned_game
@@ -115,13 +116,10 @@ def evaluate_player(
     """
     game = make_game(env, player.env_options)
     turns = _turns(game, player, objective or objective_of(env, game, [player]))
-    random_player = _random_beside(player)
     game_list = PlannedGames(
         episodes, lambda index: _planned(index, seed, turns, len(game.seat_names), greedy)
     )
-    frozen_tables = FrozenTables(
-        env, game, (player, random_player), min(tables, episodes), seed, game_list.next_game
-    )
+    frozen_tables = _tables_of(env, game, player, min(tables, episodes), seed, game_list)
     episodes_played = _Episodes(turns)
     with closing(frozen_tables):
         complete = play_all(frozen_tables, game_list, episodes_played.take, on_progress)
@@ -141,6 +139,15 @@ def evaluate_player(
         errors=tuple(episodes_played.errors),
         interim=not complete,
     )
+
+
+def _tables_of(
+    env: EnvSpec, game: Game, player: ResolvedPlayer, tables: int, seed: int, games: PlannedGames
+) -> FrozenTables:
+    """The tables at which a player plays with `random`."""
+    players = (player, _random_beside(player))
+    faults = GameFaults(faults_folder(players), env, player)
+    return FrozenTables(env, game, players, tables, seed, games.next_game, faults)
 
 
 class _Episodes:

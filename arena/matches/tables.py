@@ -11,8 +11,9 @@ import torch
 
 from arena.guests.player import GuestPlayer
 from arena.guests.tables import Guest, GuestTables, tables_for
+from arena.matches.game_faults import MAX_DECISIONS, GameFaults
 from arena.players.policies import load_policy, memory_size
-from arena.players.resolve import ResolvedPlayer
+from arena.players.resolve import ResolvedPlayer, make_game
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import EngineError
 from pbt.inference.policy_server import PolicyServer
@@ -68,6 +69,7 @@ class FrozenTables:
     seed       of the worker's and the guests' random choices
     next_game  gives the next planned game, or None when all are handed out; may be set anew while
                no game is being played
+    faults     keeps the games that went wrong
     person     chooses the moves of players who are people; they sit at one table
     Raises: SnapshotError when a player's weights cannot be used.
     """
@@ -80,11 +82,13 @@ class FrozenTables:
         tables: int,
         seed: int,
         next_game: Callable[[], PlannedGame | None],
+        faults: GameFaults,
         person: Guest | None = None,
     ) -> None:
         torch.set_num_threads(1)
         tables = tables_for([player.program for player in players], tables)
         self._game, self._players, self.next_game = game, tuple(players), next_game
+        self.faults = faults
         options = dict(players[0].env_options)
         width = max(memory_size(player) for player in players)
         self._layouts = tuple(
@@ -101,12 +105,14 @@ class FrozenTables:
         partition = Partition.whole(tables, [slab.slots for slab in slabs])
         games = GamesFrom(self._next_plan)
         self._worker = RolloutWorker(
-            lambda: spec.make(**options),
+            lambda: make_game(spec, options),
             partition,
             slabs,
             games,
             seed,
             equal_errors=MAX_EQUAL_ERRORS,
+            max_decisions=MAX_DECISIONS,
+            reproductions=faults,
         )
 
     def _attach(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.cli.verify import verified
+from arena.data.ending import leave_ending
 from arena.data.paths import league_path, match_report_file
 from arena.league.database import open_league
 from arena.league.job_requests import JobRequest, get_job
@@ -93,6 +94,7 @@ def main() -> int:
                 verify(data, request, told)
     except PbtError as error:
         print(f"error: {error}", file=sys.stderr)
+        leave_ending(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from arena.data.ending import leave_ending
 from arena.data.paths import league_path, match_report_file
 from arena.league.database import League, open_league
 from arena.league.match_requests import MatchRequest, get_match_request, note_match
@@ -123,6 +124,7 @@ def main() -> int:
             return play(league, data, number)
     except PbtError as error:
         print(f"error: {error}", file=sys.stderr)
+        leave_ending(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

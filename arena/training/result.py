@@ -6,7 +6,7 @@ from typing import Any
 
 from arena.data.status import RunStatus, failures
 from arena.training.progress import Progress
-from pbt.errors import PbtError
+from pbt.errors import FailedMembersError, PbtError
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,11 @@ class Result:
         return failures(self.status.members)
 
     def refuse_faults(self) -> None:
-        """Raises: PbtError when the parts did not agree, or when members could not learn."""
+        """Raises: FailedMembersError when every member failed; PbtError when the parts did not
+        agree, or when members could not learn.
+        """
         if len(self.failures) == len(self.status.members):
-            raise PbtError(f"every member failed; {self.failures[0]}")
+            raise FailedMembersError(f"every member failed; {self.failures[0]}")
         if unlearned := [
             row for row in self.status.members if row.refused_updates > 0 == row.updates
         ]:

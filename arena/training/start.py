@@ -29,7 +29,7 @@ from pbt.config.resume import (
 )
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
-from pbt.errors import ConfigError, PbtError
+from pbt.errors import ConfigError, LostCheckpointError
 from pbt.models.convolutions import decided, encoder_words, model_problems
 from pbt.objective import OBJECTIVE_WORDS, chosen_objective
 from pbt.runtime.membership import members_of
@@ -127,7 +127,7 @@ def next_start(
 ) -> Start:
     """A start from the newest intact checkpoint, with edits. overrides: as --set takes them.
 
-    Raises: ConfigError for edits that a population cannot take, PbtError when league and
+    Raises: ConfigError for edits that a population cannot take, LostCheckpointError when league and
     checkpoints disagree.
     """
     checkpoint, notes = newest_checkpoint(paths, league, name)
@@ -223,11 +223,11 @@ def refuse_lost_history(
 ) -> None:
     """Raise when league and checkpoints do not belong together.
 
-    Going on would take back games that were not meant to be lost. Raises: PbtError.
+    Going on would take back games that were not meant to be lost. Raises: LostCheckpointError.
     """
     summary = next((summary for summary in list_populations(league) if summary.name == name), None)
     if checkpoint is not None and summary is None:
-        raise PbtError(
+        raise LostCheckpointError(
             f"the league does not know {name!r}, though {paths.checkpoints} holds "
             "checkpoints of it; put its league.db back, or delete the population"
         )
@@ -236,7 +236,9 @@ def refuse_lost_history(
             f"the checkpoints of {name!r} are gone from {paths.checkpoints}, the league "
             f"holds {summary.games} of its games"
         )
-        raise PbtError(f"{lost}; put the checkpoints back, or train under another --name")
+        raise LostCheckpointError(
+            f"{lost}; put the checkpoints back, or train under another --name"
+        )
 
 
 def strange_head(league: League, name: str, checkpoint: Checkpoint) -> list[str]:
@@ -288,14 +290,14 @@ def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | 
     """The checkpoint's own config; without a checkpoint, the one in the population's folder.
 
     A checkpoint holds its config, so that an edit and its effects are saved together.
-    Raises: PbtError for a damaged file.
+    Raises: LostCheckpointError for a damaged file.
     """
     if checkpoint is not None:
         return config_from_table(checkpoint.state["config"], f"stored config of {name!r}")
     try:
         table = json.loads(paths.config.read_bytes())
     except ValueError as error:
-        raise PbtError(
+        raise LostCheckpointError(
             f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with "
             f"`arena delete {name}`"
         ) from error

@@ -26,7 +26,7 @@ from pbt.checkpoint.folders import (
     checkpoint_folders,
     parse_manifest,
 )
-from pbt.errors import CheckpointError
+from pbt.errors import CheckpointError, LostCheckpointError
 from pbt.files import sync_folder, write_synced
 
 
@@ -82,7 +82,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
 def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
     """Return the newest intact checkpoint and, in words, what is wrong with newer ones.
 
-    Raises: CheckpointError when none is usable.
+    Raises: CheckpointError when there is none, LostCheckpointError when none is usable.
     """
     damaged: list[str] = []
     for path in reversed(checkpoint_folders(folder)):
@@ -91,7 +91,7 @@ def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
         except CheckpointError as error:
             damaged.append(str(error))
     problem = "\n".join(["no usable checkpoint", *damaged]) if damaged else "no checkpoint yet"
-    raise CheckpointError(
+    raise (LostCheckpointError if damaged else CheckpointError)(
         f"{folder}: {problem}; start the training again under another name, or delete this one"
     )
 

@@ -12,10 +12,16 @@ from pydantic import Field
 
 from pbt.config.values import (
     LAYERS,
+    Coefficient,
+    LearningRate,
+    OneOrLess,
     Plies,
-    PositiveFloat,
     PositiveInt,
     Probability,
+    Ratio,
+    RewardScale,
+    RewardWeight,
+    Seconds,
     Section,
     Tables,
     Width,
@@ -73,7 +79,7 @@ class ModelConfig(Section):
     core: Literal["none", "gru"] = "none"
     gru_size: Width = 128
     normalize_observations: bool = False
-    policy_gain: PositiveFloat = 0.01
+    policy_gain: Annotated[float, Field(gt=0.0, le=1000.0)] = 0.01
 
 
 class SamplingConfig(Section):
@@ -150,25 +156,25 @@ class LearningConfig(Section):
 
     batch_steps: Annotated[int, Field(ge=1, le=100_000_000)] = 2048
     minibatches: PositiveInt = Field(default_factory=minibatches_by_size)
-    epochs: PositiveInt = 4
-    learning_rate: Annotated[float, Field(ge=0.0)] = 5e-4
+    epochs: Annotated[int, Field(ge=1, le=1000)] = 4
+    learning_rate: LearningRate = 5e-4
     adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
     adam_beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999
-    adam_eps: PositiveFloat = 1e-6
+    adam_eps: OneOrLess = 1e-6
     gamma: Probability = 0.99
     gae_lambda: Probability = 0.95
     vtrace: bool = True
-    vtrace_rho: PositiveFloat = 1.0
-    vtrace_c: PositiveFloat = 1.0
+    vtrace_rho: Ratio = 1.0
+    vtrace_c: Ratio = 1.0
     ppo_clip: bool = True
-    ratio_clip: Annotated[float, Field(gt=1.0)] = 1.2
-    value_coef: Annotated[float, Field(ge=0.0)] = 0.5
-    entropy_coef: Annotated[float, Field(ge=0.0)] = 0.01
-    max_grad_norm: PositiveFloat = 4.0
-    reward_scale: PositiveFloat = 1.0
+    ratio_clip: Annotated[float, Field(gt=1.0, le=1e6)] = 1.2
+    value_coef: Coefficient = 0.5
+    entropy_coef: Coefficient = 0.01
+    max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 4.0
+    reward_scale: RewardScale = 1.0
     anneal_to: Probability = 1.0
     normalize_advantages: bool = True
     normalize_returns: bool = True
     max_lag: PositiveInt | None = None
-    timeout_s: PositiveFloat = 300.0
-    shaping: dict[str, float] = {}
+    timeout_s: Seconds = 300.0
+    shaping: dict[str, RewardWeight] = {}

@@ -8,12 +8,17 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pbt.config.values import (
+    Coefficient,
     Count,
+    HundredOrLess,
+    LearningRate,
     MemberName,
     Members,
-    PositiveFloat,
+    OneOrLess,
     PositiveInt,
     Probability,
+    RewardScale,
+    RewardWeight,
     Section,
 )
 
@@ -60,10 +65,10 @@ class ScheduleStep(Section):
     """
 
     at_frames: Count
-    learning_rate: Annotated[float, Field(ge=0.0)] | None = None
-    entropy_coef: Annotated[float, Field(ge=0.0)] | None = None
+    learning_rate: LearningRate | None = None
+    entropy_coef: Coefficient | None = None
     adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
-    shaping: dict[str, float] = {}
+    shaping: dict[str, RewardWeight] = {}
 
 
 class MemberOverride(Section):
@@ -80,10 +85,10 @@ class MemberOverride(Section):
                    FILE` writes those of a policy's ancestry
     """
 
-    learning_rate: Annotated[float, Field(ge=0.0)] | None = None
-    entropy_coef: Annotated[float, Field(ge=0.0)] | None = None
+    learning_rate: LearningRate | None = None
+    entropy_coef: Coefficient | None = None
     adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
-    shaping: dict[str, float] = {}
+    shaping: dict[str, RewardWeight] = {}
     schedule: tuple[ScheduleStep, ...] = ()
 
 
@@ -143,11 +148,11 @@ class PbtConfig(Section):
     copy_rounds: PositiveInt | None = None
     equals_sd: Annotated[float, Field(ge=0.0)] | None = None
     mutation_probability: Probability = 0.15
-    mutation_factor: Annotated[float, Field(gt=1.0)] = 1.2
-    learning_rate_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-6, 1e-1)
-    entropy_coef_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-6, 1.0)
-    one_minus_adam_beta1_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-3, 0.5)
-    shaping_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-4, 1e4)
+    mutation_factor: Annotated[float, Field(gt=1.0, le=100.0)] = 1.2
+    learning_rate_bounds: tuple[OneOrLess, OneOrLess] = (1e-6, 1e-1)
+    entropy_coef_bounds: tuple[HundredOrLess, HundredOrLess] = (1e-6, 1.0)
+    one_minus_adam_beta1_bounds: tuple[OneOrLess, OneOrLess] = (1e-3, 0.5)
+    shaping_bounds: tuple[RewardScale, RewardScale] = (1e-4, 1e4)
 
 
 class MatchmakingConfig(Section):
@@ -167,6 +172,6 @@ class MatchmakingConfig(Section):
     past_share: Probability = 0.2
     past_window: PositiveInt = 10
     past_mode: PastMode = "uniform"
-    pfsp_power: PositiveFloat = 2.0
-    elo_sigma: PositiveFloat = 1 / 6
+    pfsp_power: HundredOrLess = 2.0
+    elo_sigma: HundredOrLess = 1 / 6
     resident: PositiveInt | Literal["auto"] = "auto"

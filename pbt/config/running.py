@@ -12,10 +12,10 @@ from pbt.config.values import (
     Count,
     Device,
     Plies,
-    PositiveFloat,
     PositiveInt,
     Probability,
     Processes,
+    Seconds,
     Section,
     Side,
 )
@@ -54,7 +54,7 @@ class EnvConfig(Section):
     drop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     objective: ObjectiveKind | None = None
     max_decisions: PositiveInt = 100_000
-    timeout_s: PositiveFloat = 5.0
+    timeout_s: Seconds = 5.0
 
     @field_validator("resize")
     @classmethod
@@ -128,7 +128,7 @@ class CheckpointConfig(Section):
     keep     the newest of this number stay
     """
 
-    every_s: PositiveFloat = 60.0
+    every_s: Seconds = 60.0
     keep: PositiveInt = 2
 
 
@@ -175,6 +175,6 @@ class RuntimeConfig(Section):
     torch_threads: PositiveInt = 1
     pin_workers: bool = True
     waiting_batches: PositiveInt = 2
-    silent_after_s: PositiveFloat = 5.0
-    inference_delay_s: Annotated[float, Field(ge=0.0)] = 0.0
+    silent_after_s: Seconds = 5.0
+    inference_delay_s: Annotated[float, Field(ge=0.0, le=60.0)] = 0.0
     max_restarts: Count = 5

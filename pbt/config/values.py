@@ -10,6 +10,18 @@ _LARGEST = 2**53
 PositiveInt = Annotated[int, Field(ge=1, le=_LARGEST)]
 Count = Annotated[int, Field(ge=0, le=_LARGEST)]
 PositiveFloat = Annotated[float, Field(gt=0.0)]
+# What is larger is a typing error: with Adam a step is about as long as its rate, and the losses
+# that coefficients weigh are around 1.
+LearningRate = Annotated[float, Field(ge=0.0, le=1.0)]
+Coefficient = Annotated[float, Field(ge=0.0, le=100.0)]
+OneOrLess = Annotated[float, Field(gt=0.0, le=1.0)]
+HundredOrLess = Annotated[float, Field(gt=0.0, le=100.0)]
+# Rewards are at most 1e9, so that these bring any game's rewards to 1.
+RewardScale = Annotated[float, Field(gt=0.0, le=1e12)]
+RewardWeight = Annotated[float, Field(ge=-1e12, le=1e12)]
+Ratio = Annotated[float, Field(gt=0.0, le=1e6)]
+# Three years. The clocks of the system do not count much further.
+Seconds = Annotated[float, Field(gt=0.0, le=1e8)]
 # These bounds are beyond what any machine holds. A larger number is a typing error, and is refused
 # before it takes all memory.
 Members = Annotated[int, Field(ge=1, le=1000)]

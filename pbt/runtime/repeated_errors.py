@@ -5,7 +5,7 @@ An error that comes once may be bad luck. It costs a game or a restart.
 
 from collections import Counter
 
-from pbt.errors import EngineError, EnvError
+from pbt.errors import EngineError, EnvError, LostWeightsError
 from pbt.processes.messages import Failed
 from pbt.runtime.control import GameError
 
@@ -32,13 +32,15 @@ class RepeatedErrors:
     def domain_died(self) -> None:
         """Count the errors that a domain died of.
 
-        Raises: EngineError when one of them ended a process before. Errors of processes with each
+        Raises: EngineError when one of them ended a process before, LostWeightsError for that of
+        weights that a process did not find. Errors of processes with each
         other are only counted, because they follow from the death of another process.
         """
         failed, self._failed = self._failed, {}
         for text, message in failed.items():
             if self._again(text) and not message.engine:
-                raise EngineError(
+                lost = message.kind == LostWeightsError.__name__
+                raise (LostWeightsError if lost else EngineError)(
                     f"a process failed twice: {message.kind}: {text}\n{message.trace}".rstrip()
                 )
 

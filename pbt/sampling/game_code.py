@@ -135,7 +135,7 @@ class GameCode:
             self._errors[place] += 1
             if self._errors[place] >= self._equal_errors:
                 raise EnvError(text) from error
-        return f"; `arena env replay` plays {kept.name} in its folder of logs again" if kept else ""
+        return f"; `arena env replay` plays {kept.name} in the folder of logs again" if kept else ""
 
     def replace(self, table: Table) -> None:
         """Give a table a new game in place of a spoiled one."""

@@ -15,22 +15,27 @@ FOLDER = "logs"
 class Reproductions:
     """Writes games that went wrong into one folder.
 
-    folder   of the population's logs
+    folder   of logs; None: they are not written
     env      the game's name
     options  that it is made with
     """
 
-    def __init__(self, folder: Path, env: str, options: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path | None, env: str, options: Mapping[str, Any]) -> None:
         self._folder, self._env, self._options = folder, env, options
 
     def keep(self, table: Table, error: EnvError) -> Path | None:
-        """Write the table's game; returns its file, None where the disk refuses it."""
+        """Write the table's game; returns its file, None where it is not or cannot be written."""
+        if self._folder is None:
+            return None
+        try:
+            return self.made(table, error).write(self._folder)
+        except (OSError, TypeError, ValueError):
+            return None
+
+    def made(self, table: Table, error: EnvError) -> Reproduction:
+        """The table's game, as it can be played again."""
         heads = [len(ActionCodec(role.action_space).head_sizes) for role in table.game.roles]
         heads_of_seat = tuple(heads[role] for role in table.game.seat_roles)
         actions = unpack_actions(table.packed_history(), heads_of_seat)
         plain = [(seat, *heads) for seat, heads in actions]
-        game = Reproduction(self._env, self._options, table.plan.seed, plain, str(error))
-        try:
-            return game.write(self._folder)
-        except (OSError, TypeError, ValueError):
-            return None
+        return Reproduction(self._env, self._options, table.plan.seed, plain, str(error))

@@ -13,6 +13,7 @@ import uvicorn
 
 from api.http.listening import listen
 from api.http.server import Server
+from api.routes import events
 from pbt.errors import PbtError
 from tests.api.live import live
 from tests.api.service import Service, serving
@@ -36,9 +37,10 @@ def test_a_cookie_is_for_tls_alone_behind_a_proxy_that_speaks_it(tmp_path: Path)
 
 
 def test_an_open_download_and_open_streams_do_not_hold_up_the_end(
-    service: Service, caplog: pytest.LogCaptureFixture
+    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader that does not read, and streams without an event."""
+    """A reader that does not read, and streams without an event, which are woken."""
+    monkeypatch.setattr(events, "LOOK_EVERY_S", 60.0)
     context = service.app.state.context
     (service.data / "large").write_bytes(bytes(50 << 20))
 

@@ -1,5 +1,6 @@
 """What is decided about a job, and why its process ended: pure."""
 
+import os
 import signal
 from dataclasses import replace
 from itertools import product
@@ -23,12 +24,19 @@ from api.reconcile.rules import (
     why_it_ended,
 )
 from api.routes.bodies import State
+from arena.data.ending import ending_of, leave_ending, read_ending
 from arena.data.paths import PopulationPaths
 from arena.league.operations import Kind
 from arena.league.supervised import Desired
 from arena.training.start import config_in_force
 from pbt.checkpoint.files import read_newest
-from pbt.errors import PbtError
+from pbt.errors import (
+    BrokenGameError,
+    EnvError,
+    FailedMembersError,
+    PbtError,
+    SnapshotError,
+)
 from pbt.snapshots import FileSnapshotStore
 
 REST, ROOM = Seen(grace_s=10), Room()
@@ -178,7 +186,6 @@ def test_what_would_end_the_same_way_is_not_tried_again() -> None:
 
 
 def test_files_that_are_lost_or_damaged_are_not_waited_for(tmp_path: Path) -> None:
-    """The words are those of the errors themselves."""
     store = FileSnapshotStore(tmp_path)
     name, _ = store.put({"w": torch.ones(3)}, {})
     store.path(name).write_bytes(b"garbage")
@@ -193,8 +200,40 @@ def test_files_that_are_lost_or_damaged_are_not_waited_for(tmp_path: Path) -> No
     ):
         with pytest.raises(PbtError) as raised:
             fail()
-        end = why_it_ended(1, ["it starts", *f"error: {raised.value}".splitlines()])
+        end = why_it_ended(1, ["error: in other words"], ending_of(raised.value))
         assert (end.reason, end.lasting) == ("lost", True), raised.value
+    away = FileSnapshotStore(tmp_path / "unmounted")
+    with pytest.raises(SnapshotError, match="moved, removed or unmounted") as raised:
+        away.load(name)
+    assert not ending_of(raised.value).lasting
+
+
+def test_words_of_a_process_decide_nothing() -> None:
+    """A game may print anything."""
+    said = ["error: no usable checkpoint, lost: no such file, it is damaged: EnvError"]
+    end = why_it_ended(1, said)
+    assert (end.reason, end.lasting) == ("crashed", False)
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "lasting"),
+    [
+        (EnvError("x"), "game", False),
+        (BrokenGameError("x"), "game", True),
+        (FailedMembersError("x"), "crashed", True),
+        (PbtError("x"), "crashed", False),
+    ],
+)
+def test_a_process_leaves_why_it_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: PbtError, cause: str, lasting: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    leave_ending(error)
+    left = read_ending(tmp_path, os.getpid())
+    assert left is not None and (left.cause, left.lasting) == (cause, lasting)
+    assert read_ending(tmp_path, os.getpid() + 1) is None, "of an earlier process"
+    (tmp_path / "ending.json").write_text("{")
+    assert read_ending(tmp_path, os.getpid()) is None
 
 
 def test_an_edit_that_came_while_it_finished_starts_it_again() -> None:
@@ -211,7 +250,6 @@ def test_an_edit_that_came_while_it_finished_starts_it_again() -> None:
         (-signal.SIGKILL, [], True, "oom_killed", False),
         (-signal.SIGKILL, [], False, "killed", False),
         (-signal.SIGSEGV, [], True, "killed", False),
-        (1, ["error: EnvError: the game raised"], False, "game", False),
         (1, ["Traceback", "ValueError: x"], False, "crashed", False),
         (70, [], False, "crashed", False),
     ],

@@ -215,7 +215,7 @@ def test_a_helper_plays_a_batch_to_the_same_games() -> None:
         heard += channel.receive()
     channel.close()
     helping.join(10.0)
-    here = BatchTables(ENV, plan)
+    here = BatchTables(ENV, plan, None)
     # Another batch before it changes nothing.
     for batch in (1, 3):
         here.begin(tuple(plan.batch_games(batch)), (0,) * 8)

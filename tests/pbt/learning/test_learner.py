@@ -353,7 +353,8 @@ def test_annealed_to_nothing_the_weights_stand_still(make_bench: Make, weights_o
 def test_weights_that_are_no_numbers_any_more_are_refused_before_anybody_acts_by_them(
     make_bench: Make,
 ) -> None:
-    learner = (bench := make_bench(config=one_pass(learning_rate=1e38))).learner()
+    wild = one_pass().model_copy(update={"learning_rate": 1e38})  # which a config cannot say
+    learner = (bench := make_bench(config=wild)).learner()
 
     def learn() -> None:
         for _ in range(20):
