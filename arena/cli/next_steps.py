@@ -8,7 +8,7 @@ from arena.league.database import League, open_league
 from arena.league.snapshot_names import best_names, find_snapshot
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_members, roles_of
-from arena.players.resolve import RANDOM, make_game, resolve_players
+from arena.players.resolve import RANDOM, resolve_players
 from pbt.errors import PlayerError
 
 
@@ -27,7 +27,7 @@ def next_steps(name: str, data: Path | None) -> str:
     if names == [RANDOM]:
         return table
     spec, players = resolve_players(names, data, allow_files=True)
-    with closing(make_game(spec, players[0].env_options)) as game:
+    with closing(spec.make(**players[0].env_options)) as game:
         compare = "match" if len(game.seat_roles) > 1 else "evaluate"
     return f"{table}; arena {compare} {' '.join(names)}{where}"
 

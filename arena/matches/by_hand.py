@@ -21,7 +21,6 @@ from arena.matches.game_list import turn
 from arena.matches.tables import FrozenTables, planned_game
 from arena.players.resolve import (
     ResolvedPlayer,
-    make_game,
     resolve_players,
     scripted_names,
 )
@@ -144,7 +143,7 @@ class HandGame:
         check_board(self._told, opponent, 1 - request.seat)
 
     def _new_game(self, **_: Any) -> ToldGame:
-        self._told = ToldGame(self._spec, make_game(self._spec, self._players[0].env_options))
+        self._told = ToldGame(self._spec, self._spec.make(**self._players[0].env_options))
         return self._told
 
     def play(self) -> None:

@@ -11,7 +11,7 @@ from arena.matches.balance import rotated
 from arena.matches.game_faults import GameFaults, faults_folder
 from arena.matches.game_list import PlannedGames, turn
 from arena.matches.tables import FrozenTables, PlannedGame, planned_game
-from arena.players.resolve import ResolvedPlayer, make_game
+from arena.players.resolve import ResolvedPlayer
 from arena.signals import SignalControl
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
 from pbt.errors import PlayerError
@@ -98,7 +98,7 @@ def film(
     not start.
     """
     check_place(out, force=force)
-    with closing(make_game(env, players[0].env_options)) as game:
+    with closing(env.make(**players[0].env_options)) as game:
         eyes, seatings, seat_names = Eyes(env.name, game), _sittings(game, players), game.seat_names
     alone, folder = len(seat_names) == 1, faults_folder(players)
     planned = games * len(seatings) if alone else games
@@ -114,7 +114,7 @@ def film(
         filmed_env = replace(env, make=filmed(env.make, camera.look))
         next_game = _announced(game_list, camera, players, planned)
         first = players[0]
-        game, faults = make_game(env, first.env_options), GameFaults(folder, env, first)
+        game, faults = env.make(**first.env_options), GameFaults(folder, env, first)
         with closing(FrozenTables(filmed_env, game, players, 1, seed, next_game, faults)) as tables:
             while game_list.left and not control.stop_requested():
                 for end in turn(tables):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.league.database import League
-from arena.players.resolve import ResolvedPlayer, make_game
+from arena.players.resolve import ResolvedPlayer
 from pbt.envs.contract import EnvSpec
 from pbt.envs.testing.reproduction import Reproduction, play_again
 from pbt.errors import EnvError
@@ -70,7 +70,7 @@ class GameFaults(Reproductions):
 
     def _repeats(self, reproduction: Reproduction) -> bool:
         try:
-            with closing(make_game(self._spec, self._made_with)) as game:
+            with closing(self._spec.make(**self._made_with)) as game:
                 return play_again(game, reproduction).end == "error"
         # A game that cannot be made or closed may raise anything. It gets its other tries.
         except Exception:  # noqa: BLE001

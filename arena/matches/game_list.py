@@ -11,7 +11,6 @@ from pathlib import Path
 from arena.matches.game_faults import GameFault, GameFaults
 from arena.matches.plan import MatchPlan
 from arena.matches.tables import FrozenTables, PlannedGame
-from arena.players.resolve import make_game
 from pbt.envs.contract import EnvSpec
 from pbt.errors import BrokenGameError, EngineError
 from pbt.records import is_voided
@@ -155,7 +154,7 @@ class BatchTables:
         """logs: where games that go wrong are kept; None: nowhere."""
         self._plan = plan
         first, tables = plan.players[0], min(plan.batch, plan.games)
-        game, self._faults = make_game(env, first.env_options), GameFaults(logs, env, first)
+        game, self._faults = env.make(**first.env_options), GameFaults(logs, env, first)
         self._tables = FrozenTables(
             env, game, plan.players, tables, plan.seed, lambda: None, self._faults
         )

@@ -17,7 +17,7 @@ from arena.league.matches import (
 from arena.matches.seating import STORED_BEFORE, Arrangement, Entrant, Seating, arrange
 from arena.matches.stored import stored_test
 from arena.matches.tables import PlannedGame, planned_game
-from arena.players.resolve import ResolvedPlayer, make_game
+from arena.players.resolve import ResolvedPlayer
 from pbt.config.running import EvaluationConfig
 from pbt.envs.contract import EnvSpec, Game, declared_objective, opens_at_random
 from pbt.envs.testing.objectives import judge_objective
@@ -158,7 +158,7 @@ def check_objective(env: EnvSpec, options: Mapping[str, Any], objective: Objecti
     """
     if objective == "win":
         return
-    with closing(make_game(env, options)) as game:
+    with closing(env.make(**options)) as game:
         judged = judge_objective(env, game, objective)
     if judged.reason is not None:
         raise MatchError(
@@ -175,7 +175,7 @@ def check_meeting(
     objective  None: what their populations count in, or else what the game declares
     Raises: PlayerError where they count differently, and as `seating_of`.
     """
-    with closing(make_game(env, players[0].env_options)) as game:
+    with closing(env.make(**players[0].env_options)) as game:
         return _meeting(env, game, players, objective)
 
 
@@ -278,7 +278,7 @@ def plan_match(
     objective  what decides between the players, and their seating; None: as `check_meeting`
     Raises: EnvOptionsError for options that the game does not take; and as `check_meeting`.
     """
-    with closing(make_game(env, players[0].env_options)) as game:
+    with closing(env.make(**players[0].env_options)) as game:
         named, seating, counted = _meeting(env, game, players, objective)
         if plies is None:
             plies = opening_plies(players) if opens_at_random(env, game) else 0

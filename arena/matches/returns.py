@@ -17,7 +17,7 @@ from arena.matches.game_faults import GameFaults, faults_folder
 from arena.matches.game_list import PlannedGames, Progress, is_spoiled, play_all
 from arena.matches.plan import objective_of
 from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame, planned_game
-from arena.players.resolve import RANDOM, ResolvedPlayer, make_game
+from arena.players.resolve import RANDOM, ResolvedPlayer
 from arena.stats.intervals import mean_interval
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import PlayerError
@@ -114,7 +114,7 @@ def evaluate_player(
     game does not take, SnapshotError for unusable weights, EnvError when the game keeps raising,
     GuestError for a program's first fault.
     """
-    game = make_game(env, player.env_options)
+    game = env.make(**player.env_options)
     turns = _turns(game, player, objective or objective_of(env, game, [player]))
     game_list = PlannedGames(
         episodes, lambda index: _planned(index, seed, turns, len(game.seat_names), greedy)

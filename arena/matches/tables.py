@@ -13,7 +13,7 @@ from arena.guests.player import GuestPlayer
 from arena.guests.tables import Guest, GuestTables, tables_for
 from arena.matches.game_faults import MAX_DECISIONS, GameFaults
 from arena.players.policies import load_policy, memory_size
-from arena.players.resolve import ResolvedPlayer, make_game
+from arena.players.resolve import ResolvedPlayer
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import EngineError
 from pbt.inference.policy_server import PolicyServer
@@ -105,7 +105,7 @@ class FrozenTables:
         partition = Partition.whole(tables, [slab.slots for slab in slabs])
         games = GamesFrom(self._next_plan)
         self._worker = RolloutWorker(
-            lambda: make_game(spec, options),
+            lambda: spec.make(**options),
             partition,
             slabs,
             games,

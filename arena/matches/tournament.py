@@ -22,7 +22,7 @@ from arena.matches.game_list import Progress
 from arena.matches.match_result import MatchResult
 from arena.matches.plan import SeatedPlayers, check_meeting
 from arena.matches.play import play_match, resume_match
-from arena.players.resolve import ResolvedPlayer, make_game
+from arena.players.resolve import ResolvedPlayer
 from pbt.envs.contract import EnvSpec
 from pbt.errors import PlayerError
 from pbt.objective import ObjectiveKind
@@ -121,7 +121,7 @@ def _meetings(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> list[SeatedPla
     At larger tables the order of the names changes nothing, so that the same players in another
     order go on with the same match.
     """
-    with closing(make_game(env, players[0].env_options)) as game:
+    with closing(env.make(**players[0].env_options)) as game:
         roles = [game.roles[role].name for role in game.seat_roles]
     if len(roles) == 1:
         named = " ".join(player.label for player in players)

@@ -6,7 +6,6 @@ Examples of names are `random`, `oneply`, `demo/m2`, `demo/m2@1.2M`, `demo@best`
 
 import difflib
 import re
-import traceback
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,9 +22,9 @@ from arena.league.summaries import list_populations
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.contract import EnvSpec
 from pbt.envs.names import absolute_name
-from pbt.errors import EnvError, EnvOptionsError, PbtError, PlayerError
+from pbt.errors import PlayerError
 from pbt.objective import ObjectiveKind
 from pbt.records import PlayerRef
 
@@ -151,30 +150,6 @@ def _check_one_game(trained: Sequence[ResolvedPlayer], env: str | None) -> None:
             f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env out, "
             f"or name players of {env}"
         )
-
-
-def make_game(env: EnvSpec, options: Mapping[str, Any]) -> Game:
-    """Makes the game.
-
-    Raises: EnvOptionsError for options that it does not take, EnvError for all that it raises.
-    """
-    try:
-        return env.make(**options)
-    except PbtError:
-        raise
-    # The game's own code may raise anything.
-    except Exception as error:
-        if not isinstance(error, TypeError) or not options:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            raise EnvError(
-                f"{env.name} could not be made: {type(error).__name__}: {error} "
-                f"({frame.filename}:{frame.lineno}); fix the game, `arena env check` helps"
-            ) from error
-        problem = (
-            f"{options_text(options)}: not what {env.name} takes ({error}); `arena env "
-            "check` shows what a game makes of them"
-        )
-        raise EnvOptionsError([problem]) from error
 
 
 def scripted_names(spec: EnvSpec) -> list[str]:

@@ -64,11 +64,6 @@ def check(table: Mapping[str, Any]) -> ConfigFindings:
         return ConfigFindings((str(error),))
     except EnvError as error:
         return ConfigFindings((f"env: {error}",))
-    except Exception as error:  # noqa: BLE001  # of the game's own code
-        cause = f"{type(error).__name__}: {error}"
-        return ConfigFindings(
-            (f"env.name = {table['env']['name']}: the game could not be made: {cause}",)
-        )
     try:
         check_against_game(config, game, SOURCE)
         _check_devices(config)

@@ -156,7 +156,7 @@ class LearningConfig(Section):
 
     batch_steps: Annotated[int, Field(ge=1, le=100_000_000)] = 2048
     minibatches: PositiveInt = Field(default_factory=minibatches_by_size)
-    epochs: Annotated[int, Field(ge=1, le=1000)] = 4
+    epochs: Annotated[int, Field(ge=1, le=1000)] = 10
     learning_rate: LearningRate = 5e-4
     adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
     adam_beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999

@@ -7,6 +7,7 @@ allowed, a user's own file.
 
 import difflib
 import os
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -19,7 +20,7 @@ from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.names import GYMNASIUM, OPENSPIEL, PETTINGZOO, is_file_name, is_id
 from pbt.envs.places import place_of
 from pbt.envs.viewed_game import viewed
-from pbt.errors import EnvError, EnvFileError, EnvNameError, EnvOptionsError
+from pbt.errors import EnvError, EnvFileError, EnvNameError, EnvOptionsError, PbtError
 from pbt.user_folders import expanded
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
@@ -68,29 +69,36 @@ def spec(
     """
     found = _of_others(name, allow_files)
     if found is not None:
-        return _measured(viewed(_refusing(found)), measured, options or {})
+        return _measured(viewed(_naming_faults(found)), measured, options or {})
     found = _registered(name)
     if found is None:
         raise EnvNameError(_unknown(name, allow_files))
     if measured is not None:
         found = replace(found, replayable=measured[0], chance=measured[1])
-    found = _refusing(found)
+    found = _naming_faults(found)
     return viewed(_with_places(found) if allow_files else _without_files(found))
 
 
-def _refusing(env: EnvSpec) -> EnvSpec:
-    """The game, which names the options that its function does not take."""
+def _naming_faults(env: EnvSpec) -> EnvSpec:
+    """The game, which names the options that it does not take, and where its own code raises."""
 
     def make(**options: Any) -> Game:
         try:
             return env.make(**options)
-        except TypeError as error:
-            if not options:
-                raise
-            named = [name for name in options if f"'{name}'" in str(error)] or list(options)
-            values = ", ".join(f"{name} = {options[name]!r}" for name in named)
-            problem = f"{values}: {env.name} does not take this: {error}"
-            raise EnvOptionsError([problem]) from error
+        except PbtError:
+            raise
+        # The game's own code may raise anything.
+        except Exception as error:
+            if isinstance(error, TypeError) and options:
+                named = [name for name in options if f"'{name}'" in str(error)] or list(options)
+                values = ", ".join(f"{name} = {options[name]!r}" for name in named)
+                problem = f"{values}: {env.name} does not take this: {error}"
+                raise EnvOptionsError([problem]) from error
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            raise EnvError(
+                f"{env.name} could not be made: {type(error).__name__}: {error} "
+                f"({frame.filename}:{frame.lineno}); fix the game, `arena env check` helps"
+            ) from error
 
     return replace(env, make=make)
 

@@ -111,10 +111,6 @@ def _make_gymnasium(name: str, game_id: str, options: Mapping[str, Any]) -> Game
         part = point.removeprefix("gymnasium.envs.").partition(".")[0].partition(":")[0]
         extra = f"gymnasium[{_EXTRAS[part]}]" if part in _EXTRAS else None
         raise EnvError(_missing(name, error, extra)) from error
-    except TypeError:
-        raise
-    except Exception as error:
-        raise EnvError(f"env {name!r} cannot be made: {type(error).__name__}: {error}") from error
     return GymnasiumGame(env, name)
 
 
@@ -132,10 +128,6 @@ def _make_pettingzoo(name: str, game_id: str, options: Mapping[str, Any]) -> Gam
         return adapt(build(**options), name)
     except ImportError as error:
         raise EnvError(_missing(name, error, f"pettingzoo[{family}]==1.27.*")) from error
-    except (EnvError, TypeError):
-        raise
-    except Exception as error:
-        raise EnvError(f"env {name!r} cannot be made: {type(error).__name__}: {error}") from error
 
 
 def _missing(name: str, error: BaseException, extra: str | None) -> str:

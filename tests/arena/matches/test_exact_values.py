@@ -8,7 +8,7 @@ from open_spiel.python.policy import TabularPolicy
 
 from arena.matches.play import play_match
 from arena.players.policies import load_policy
-from arena.players.resolve import ResolvedPlayer, make_game, resolve_players
+from arena.players.resolve import ResolvedPlayer, resolve_players
 from bench.exploitability import InformationStates
 from pbt.envs.contract import EnvSpec
 from pbt.inference.policy_server import NetworkPolicy
@@ -27,7 +27,7 @@ def exact(states: InformationStates, player: ResolvedPlayer, env: EnvSpec) -> Ta
     """All action probabilities of a player; those of `random` are equal."""
     tabular = TabularPolicy(states.game)
     if player.config is not None:
-        game = make_game(env, player.env_options)
+        game = env.make(**player.env_options)
         hosted = load_policy(player, role_layout(game.roles[0], game.reward_terms, 1, 0), env)
         assert isinstance(hosted, NetworkPolicy)
         tabular.action_probability_array[:] = states.policy_of(hosted.model)

@@ -3,7 +3,6 @@ help.
 """
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,6 @@ from arena.cli.app import run
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.matches import find_match, stored_games
-from arena.players.resolve import make_game
-from pbt.envs.registry import spec
-from pbt.errors import EnvError
 from pbt.records import is_voided
 
 GAME = """
@@ -96,11 +92,3 @@ def test_an_evaluation_and_a_match_without_a_record_say_where_the_game_is_kept(
         kept = file_told(capsys.readouterr().err)
         assert kept.parent == tmp_path and run(["env", "replay", str(kept)]) == 1
         capsys.readouterr()
-
-
-def test_a_game_that_cannot_be_made_is_named() -> None:
-    def make() -> None:
-        raise RuntimeError("no window")
-
-    with pytest.raises(EnvError, match=rf"RuntimeError: no window \({__file__}:\d+\)"):
-        make_game(replace(spec("connect_four"), make=make), {})

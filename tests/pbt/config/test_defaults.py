@@ -12,11 +12,11 @@ def test_a_config_of_a_game_alone_leaves_all_to_the_defaults() -> None:
     assert chosen["learning.minibatches"] == config.learning.minibatches == 8
     assert {"model.hidden", "sampling.environments", "learning.normalize_returns"} <= chosen.keys()
     line = defaults_line(chosen)
-    assert "learning.epochs = 4" in line and "learning.normalize_returns = true" in line
+    assert "learning.epochs = 10" in line and "learning.normalize_returns = true" in line
 
 
 def test_what_the_file_or_an_override_names_is_not_left() -> None:
-    config = config_from_table(GAME | {"learning": {"epochs": 4}}, "test", ["model.hidden=[8]"])
+    config = config_from_table(GAME | {"learning": {"epochs": 10}}, "test", ["model.hidden=[8]"])
     chosen = left_to_defaults(config, config)
     assert not {"learning.epochs", "model.hidden"} & chosen.keys()
     assert "learning.minibatches" in chosen

@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from pbt.envs import registry
-from pbt.envs.contract import EnvSpec
+from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.testing.check import check_game
 from pbt.errors import EnvError
 
@@ -211,3 +212,16 @@ def test_a_users_file_does_not_shadow_modules(game_file: Path) -> None:
     import json
 
     assert json.loads("[1]") == [1]
+
+
+def _without_a_window(**options: object) -> Game:
+    raise RuntimeError("no window")
+
+
+BROKEN = replace(registry.spec("tictactoe"), name="broken", make=_without_a_window)
+
+
+def test_a_game_that_cannot_be_made_is_named_with_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.BUILTIN, "broken", (__name__, "BROKEN"))
+    with pytest.raises(EnvError, match=rf"broken could not be made: .* \({__file__}:\d+\); fix"):
+        registry.spec("broken").make()
