@@ -38,8 +38,11 @@ class Reproduction:
     error: str
 
     def write(self, folder: Path) -> Path:
-        """Write it as a file of this folder, which keeps the newest. Raises: OSError."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write it as a file of this folder, which keeps the newest.
+
+        Raises: OSError, also where the folder around it is away: no new tree stands in its place.
+        """
+        folder.mkdir(exist_ok=True)
         path = folder / NAME.format(self.seed)
         content = json.dumps({"format": FORMAT, **asdict(self)})
         write_whole(path, content + "\n", many_writers=True)

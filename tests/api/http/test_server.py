@@ -81,7 +81,11 @@ def test_large_answers_are_compressed_for_those_that_take_it(tmp_path: Path) -> 
     with live(tmp_path) as (url, service):
         headers = {"authorization": f"Bearer {service.token('viewer')}"}
         packed, plain = (
-            httpx2.get(f"{url}/openapi.json", headers={**headers, "accept-encoding": encoding})
+            httpx2.get(
+                f"{url}/openapi.json",
+                headers={**headers, "accept-encoding": encoding},
+                timeout=60,
+            )
             for encoding in ("gzip", "identity")
         )
         assert packed.headers["content-encoding"] == "gzip"

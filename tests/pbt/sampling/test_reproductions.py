@@ -77,3 +77,9 @@ def test_other_files_are_refused(tmp_path: Path, text: str, capsys: Output) -> N
     assert "no game that went wrong" in capsys.readouterr().err
     with pytest.raises(EnvError, match="cannot be read"):
         read_reproduction(tmp_path / "none.json")
+
+
+def test_nothing_is_written_in_place_of_a_data_directory_that_is_away(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Reproduction("memory", {}, 1, [], "x").write(tmp_path / "populations/one/logs")
+    assert list(tmp_path.iterdir()) == []
