@@ -108,11 +108,12 @@ def _spread(values: Hyperparams, pbt: PbtConfig, seed: int, member: str) -> Hype
 
     Each is drawn by its own name, so it does not depend on which other values there are. The
     members' factors are stratified: of the first four, one lies in each quarter of the range. Of
-    Adam's beta1 the distance to 1 is drawn. Zero means "switched off" and stays zero.
+    Adam's beta1 the distance to 1 is drawn. Zero means "switched off" and stays zero. The first
+    member keeps the config's values, so a search around good ones begins no worse than they are.
     """
-    if pbt.spread_start == 1.0:
-        return values
     number = int(member.removeprefix("m"))
+    if pbt.spread_start == 1.0 or number == 0:
+        return values
 
     def drawn(name: str, value: float, bounds: tuple[float, float]) -> float:
         if value == 0.0:

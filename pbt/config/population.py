@@ -96,10 +96,10 @@ class PbtConfig(Section):
     """Population-based training (Jaderberg et al. 2017; Petrenko et al. 2020, section A.3.1).
 
     enabled                      hold rounds at all
-    spread_start                 each member begins with values of its own, drawn log-uniformly
-                                 between the config's divided by this and times this, stratified
-                                 over the members and inside the bounds; 1.0: all begin with the
-                                 config's. Values that [members.NAME] sets are not drawn
+    spread_start                 each member but m0 begins with values of its own, drawn
+                                 log-uniformly between the config's divided by this and times this,
+                                 stratified over the members and inside the bounds; 1.0: all begin
+                                 with the config's. Values that [members.NAME] sets are not drawn
     period_frames                frames from round to round, on a member's own clock
     warmup_frames                the first round comes at the first multiple of the period at or
                                  after this frame

@@ -70,7 +70,7 @@ def test_every_line_says_where_its_value_came_from(tmp_path: Path) -> None:
     assert 'name = "x"  # file' in lines
     assert "options = { rows = 6, columns = 7 }  # --set and file" in lines
     assert "gamma = 0.5  # --set" in lines
-    assert "epochs = 4  # default" in lines
+    assert "epochs = 10  # default" in lines
     assert all("  # " in line for line in lines if line and not line.startswith("["))
 
 

@@ -29,7 +29,8 @@ def flat(of: RunConfig, member: str) -> dict[str, float]:
 def test_start_values_are_log_uniform_around_the_configs() -> None:
     """400 members: each value within the factor, its logarithm uniform, no two values alike."""
     spread, plain = config(pbt={"spread_start": 3.0}), flat(config(), "m0")
-    drawn = [flat(spread, f"m{index}") for index in range(400)]
+    assert flat(spread, "m0") == plain, "the first one keeps the config's"
+    drawn = [flat(spread, f"m{index}") for index in range(1, 401)]
     for name, value in plain.items():
         if value == 0.0:
             assert {each[name] for each in drawn} == {0.0}
@@ -44,8 +45,8 @@ def test_start_values_are_log_uniform_around_the_configs() -> None:
         assert max(abs(place - (n + 0.5) / 400) for n, place in enumerate(places)) < 0.1, name
     first = drawn[0]
     assert first["learning_rate"] / 1e-3 != pytest.approx(first["shaping.damage"] / 0.5)
-    assert flat(spread, "m0") == first, "drawn again, they are the same"
-    assert flat(spread.model_copy(update={"seed": 2}), "m0") != first
+    assert flat(spread, "m1") == first, "drawn again, they are the same"
+    assert flat(spread.model_copy(update={"seed": 2}), "m1") != first
 
 
 def test_without_a_factor_nothing_is_drawn() -> None:
@@ -83,10 +84,10 @@ def test_values_stay_inside_the_bounds() -> None:
 def test_schedules_go_on_from_the_drawn_values() -> None:
     steps = [{"at_frames": 10, "entropy_coef": 0.5}]
     spread = config(
-        pbt={"enabled": False, "spread_start": 2.0}, members={"m0": {"schedule": steps}}
+        pbt={"enabled": False, "spread_start": 2.0}, members={"m1": {"schedule": steps}}
     )
-    later = scheduled_hyperparams(spread, "m0", TERMS, 10).flat()
-    assert later == {**flat(spread, "m0"), "entropy_coef": 0.5}
+    later = scheduled_hyperparams(spread, "m1", TERMS, 10).flat()
+    assert later == {**flat(spread, "m1"), "entropy_coef": 0.5}
 
 
 def test_a_member_that_comes_after_an_edit_begins_around_the_edited_values() -> None:
