@@ -76,9 +76,10 @@ def introduction(config: RunConfig) -> str:
         f"{config.population.members} members learn {config.env.name} by playing each other, "
         f"{short(config.stop_at_frames)} frames each "
         "(1 frame = 1 move of one's own).\n"
-        f"The first begins with the config's values, the others with values up to "
-        f"{pbt.spread_start:g} times above or below. Shortened for the demo: a PBT round every {short(pbt.period_frames)} frames, the "
-        f"first after {short(pbt.warmup_frames)}.\n"
+        "The first begins with the config's values, the others with values up to "
+        f"{pbt.spread_start:g} times above or below.\n"
+        f"Shortened for the demo: a PBT round every {short(pbt.period_frames)} frames, the first "
+        f"after {short(pbt.warmup_frames)}.\n"
         f"{how_copies_are_judged(pbt)}"
     )
 
