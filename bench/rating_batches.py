@@ -173,7 +173,7 @@ def most_likely(
         inside = np.abs(slope) < _OUTSIDE
         if np.all(np.abs(step[inside]) < 1e-7):
             break
-        step *= np.minimum(1.0, 5.0 / np.abs(step).max(axis=1))[:, None]
+        step /= np.maximum(1.0, np.abs(step).max(axis=1) / 5.0)[:, None]
         for _ in range(20):
             ahead = np.clip(slope + step[:, -1], -_OUTSIDE, _OUTSIDE) if sloped else slope
             tried = evaluated(games, beta + step[:, : games.size], ahead, sloped=sloped)

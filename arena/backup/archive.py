@@ -10,6 +10,7 @@ without it was cut off.
 
 import hashlib
 import io
+import os
 import re
 import tarfile
 import time
@@ -167,7 +168,11 @@ def open_archive(path: Path) -> Iterator[ArchiveReader]:
             path.open("rb") as file,
             tarfile.open(fileobj=file, mode="r:") as tar,
         ):
-            yield ArchiveReader(path, tar)
+            reader = ArchiveReader(path, tar)
+            # A tar ends with zeros up to a whole record.
+            if os.fstat(file.fileno()).st_size % tarfile.RECORDSIZE:
+                raise BackupError(f"{path}: it was cut off near its end; take another backup")
+            yield reader
     except (FileNotFoundError, IsADirectoryError) as error:
         if str(error.filename) != str(path):
             raise

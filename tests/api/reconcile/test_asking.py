@@ -1,7 +1,9 @@
 """Programs that the service asks for one answer, and that give none."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ from api.http.problems import Problem
 from api.reconcile import asking
 from api.reconcile.replays import Replays
 from arena.programs.config_check import check
+from pbt.envs import registry
+from pbt.envs.contract import Game
 from tests.api.service import CONFIG, serving, settings
 
 POPULATION = ("POST", "/v1/populations", {"name": "one", "config": CONFIG})
@@ -56,15 +60,14 @@ def test_a_check_that_fails_is_no_fault_of_the_request(
 def test_a_game_that_cannot_be_made_is_a_fault_of_the_config(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def make(**options: Any) -> None:
+    def make(**options: Any) -> Game:
         raise RuntimeError("no window")
 
-    broken = type("Broken", (), {"make": staticmethod(make)})
-    monkeypatch.setattr("pbt.envs.registry.spec", lambda *args, **more: broken)
-    (problem,) = check(CONFIG).problems
-    assert problem == (
-        "env.name = connect_four: the game could not be made: RuntimeError: no window"
-    )
+    game = SimpleNamespace(SPEC=replace(registry.spec("tictactoe"), name="broken", make=make))
+    monkeypatch.setitem(sys.modules, "broken", game)
+    monkeypatch.setitem(registry.BUILTIN, "broken", ("broken", "SPEC"))
+    (problem,) = check(CONFIG | {"env": {"name": "broken"}}).problems
+    assert problem.startswith("env: broken could not be made: RuntimeError: no window (")
 
 
 def test_a_replay_that_dies_is_no_conflict(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_made_whole_with_its_members_and_defaults(checked: Service) -> None:
     assert (
         made["spec"]["config"]["learning"]["gamma"],
         made["spec"]["config"]["learning"]["epochs"],
-    ) == (0.5, 4)
+    ) == (0.5, 10)
     members = checked.call("GET", "/v1/populations/first/members")["items"]
     assert [(member["name"], member["role"]) for member in members] == [
         ("m0", "hider"),

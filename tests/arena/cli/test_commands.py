@@ -38,7 +38,7 @@ def test_config_show_prints_toml_that_reads_as_the_same_config(
 def test_config_show_tells_origins(config: Path, capsys: Output) -> None:
     assert run(["config", "show", str(config), "--origin", "--set", "learning.gamma=0.5"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert {"seed = 4  # file", "gamma = 0.5  # --set", "epochs = 4  # default"} <= set(lines)
+    assert {"seed = 4  # file", "gamma = 0.5  # --set", "epochs = 10  # default"} <= set(lines)
     assert tomllib.loads("\n".join(lines))["seed"] == 4
 
 

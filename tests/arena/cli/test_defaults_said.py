@@ -32,9 +32,10 @@ def test_what_is_left_to_the_defaults_is_said_and_kept(
     assert run(["train", str(config), "--data", str(tmp_path / "data"), "--json"]) == 0
     printed = capsys.readouterr()
     (line,) = [line for line in printed.err.splitlines() if line.startswith("by default ")]
-    assert "learning.epochs = 4" in line and "learning.batch_steps" not in line
+    assert "learning.epochs = 10" in line and "learning.batch_steps" not in line
     assert json.loads(printed.out)["defaults"] == {
-        "learning.epochs": 4,
+        "model.activation": "tanh",
+        "learning.epochs": 10,
         "learning.minibatches": 1,
         "learning.learning_rate": 5e-4,
         "learning.entropy_coef": 0.01,

@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 
+from arena.matches.game_faults import GameFaults
 from arena.matches.tables import FrozenTables, PlannedGame
 from arena.players.resolve import resolve_players
 from pbt.transport.messages import GameEnd, GamePlan
@@ -72,8 +73,9 @@ def play(
     plans = planned(games, len(spec.make().seat_names))
     ends: list[GameEnd] = []
     began_s = time.monotonic()
+    faults = GameFaults(None, spec, resolved[0])
     with closing(
-        FrozenTables(spec, spec.make(), resolved, tables, seed, lambda: next(plans, None))
+        FrozenTables(spec, spec.make(), resolved, tables, seed, lambda: next(plans, None), faults)
     ) as frozen:
         while len(ends) < games:
             ends += frozen.turn()
