@@ -36,6 +36,12 @@ class BackupError(PbtError):
     """A backup is damaged, cut off or no backup, or could not be made."""
 
 
+class NoBackupError(BackupError):
+    """There is no file of the name that the user gave."""
+
+    exit_code = 2
+
+
 class Hashed:
     """A file that is read once. What passes is counted and hashed."""
 
@@ -176,7 +182,9 @@ def open_archive(path: Path) -> Iterator[ArchiveReader]:
     except (FileNotFoundError, IsADirectoryError) as error:
         if str(error.filename) != str(path):
             raise
-        raise BackupError(f"{path}: {error.strerror}; expected a file of `arena backup`") from error
+        raise NoBackupError(
+            f"{path}: {error.strerror}; expected a file of `arena backup`"
+        ) from error
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise BackupError(
             f"{path}: no tar of a backup, or damaged ({error}); take another backup"

@@ -20,6 +20,12 @@ MOST = 20
 """The files of one folder: an author needs a few of them, and a fault may come in every game."""
 
 
+class ReproductionError(EnvError):
+    """A file that the user named is missing, or holds no game that went wrong."""
+
+    exit_code = 2
+
+
 @dataclass(frozen=True)
 class Reproduction:
     """A game that went wrong.
@@ -53,7 +59,7 @@ class Reproduction:
 
 
 def read_reproduction(path: Path) -> Reproduction:
-    """Read such a file. Raises: EnvError for another one."""
+    """Read such a file. Raises: ReproductionError for another one."""
     try:
         table = json.loads(path.read_bytes())
         if table.pop("format") != FORMAT:
@@ -63,9 +69,9 @@ def read_reproduction(path: Path) -> Reproduction:
             raise ValueError("no name or no seed")
         return Reproduction(actions=actions, **table)
     except OSError as error:
-        raise EnvError(f"{path}: cannot be read ({error.strerror})") from error
+        raise ReproductionError(f"{path}: cannot be read ({error.strerror})") from error
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise EnvError(
+        raise ReproductionError(
             f"{path}: no game that went wrong ({error}); expected a file that a training wrote, "
             f"{NAME.format('SEED')} in the folder `logs` of its population"
         ) from error

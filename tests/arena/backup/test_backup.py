@@ -447,7 +447,7 @@ def test_the_commands_say_what_they_did(home: Path, tmp_path: Path, capsys: Outp
     assert run(["verify", "run", "--head", head, "--replay", "none", "--data", str(there)]) == 0
     assert run(["restore", str(path), "--data", str(tmp_path / "again")]) == 0
     assert f"proof: arena verify run --head {head} --data" in capsys.readouterr().out
-    assert run(["restore", str(tmp_path / "none.tar"), "--data", str(tmp_path / "new")]) == 1
+    assert run(["restore", str(tmp_path / "none.tar"), "--data", str(tmp_path / "new")]) == 2
     assert "none.tar: No such file or directory; expected a file" in capsys.readouterr().err
-    assert run(["restore", str(there), "--data", str(tmp_path / "new")]) == 1
+    assert run(["restore", str(there), "--data", str(tmp_path / "new")]) == 2
     assert "there: Is a directory; expected a file of `arena backup`" in capsys.readouterr().err
