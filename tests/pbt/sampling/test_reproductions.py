@@ -40,6 +40,7 @@ def test_a_training_leaves_a_file_that_goes_wrong_again(tmp_path: Path, capsys: 
     kept = read_reproduction(path)
     assert (kept.env, kept.options) == (env["name"], env["options"])
     assert list(kept.actions)[-2:] == [(0, 1), (1, 2)]
+    assert run(["env", "replay", str(path.with_name("none.json"))]) == 2
     assert run(["env", "replay", str(path)]) == 1
     said = capsys.readouterr()
     assert "ValueError: paper against scissors" in said.out and "in rare" in said.err
