@@ -8,7 +8,7 @@ The config of every training is the game's name, the seed and the frames; [model
 frames and members of a game with one seat never meet; it trains in the placement "serial", on one
 thread, without evaluation games. After the training, in games of one seat, its last snapshot plays
 100 episodes with sampled actions: their mean return. In games of two seats it plays a match against
-its own snapshot at a third of the frames, and one against `random`: 400 games each, and the score
+its own snapshot at a third of the frames, and one against `random`: 1 600 games each, and the score
 or, in Leduc, the margin a game in chips, with the 95 % interval.
 
 `--before` gives the values that were the defaults until 2026-11-26. A seed that the file already
@@ -36,7 +36,7 @@ from pbt.config.defaults import left_to_defaults
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 
-EPISODES, GAMES, PASSES_AT = 100, 400, 475.0
+EPISODES, GAMES, PASSES_AT = 100, 1600, 475.0
 FILE = "unknown_game.py"
 GAME_FILE = "import gymnasium\n\n\ndef make():\n    return gymnasium.make({!r})\n"
 BEFORE: Mapping[str, Any] = {

@@ -15,6 +15,6 @@ def test_cartpole_is_balanced_by_defaults() -> None:
 @pytest.mark.timeout(600)
 def test_leduc_is_learned_by_defaults() -> None:
     """The finished member wins chips from its own third, and more of them from random play."""
-    found = one_seed(UNKNOWN_GAMES["leduc"], 1, before=False)
+    found = one_seed(UNKNOWN_GAMES["leduc"], 2, before=False)
     assert found["third"][1] > 0.0
     assert found["random"][0] > found["third"][0]
