@@ -80,7 +80,7 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "not a number": (
         GAME + "[learning]\nlearning_rate = nan\n",
-        (("learning.learning_rate = nan: must be a number of at least 0"),),
+        (("learning.learning_rate = nan: must be a number from 0 to 1"),),
     ),
     "bad choice": (
         GAME + '[model]\ncore = "lstm"\n',

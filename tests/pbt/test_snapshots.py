@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pbt.errors import SnapshotError
+from pbt.errors import LostWeightsError, SnapshotError
 from pbt.models.tensor_file import read_tensor_file
 from pbt.population.interfaces import SnapshotStore
 from pbt.snapshots import FileSnapshotStore
@@ -88,9 +88,14 @@ def test_damaged_weights_are_refused_and_mended_by_putting_them_again(tmp_path: 
 
 
 def test_missing_weights_say_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(SnapshotError, match="choose another snapshot"):
+    with pytest.raises(LostWeightsError, match="choose another snapshot"):
+        FileSnapshotStore(tmp_path).load("0" * 64)
+
+
+def test_a_folder_that_is_away_is_no_lost_snapshot(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match="moved, removed or unmounted") as told:
         FileSnapshotStore(tmp_path / "none").load("0" * 64)
-    assert not (tmp_path / "none").exists()
+    assert not isinstance(told.value, LostWeightsError) and not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("bad", ["../league", "", "A" * 64, "0" * 63, "0" * 64 + "\n"])

@@ -68,7 +68,7 @@ def test_one_plays_and_the_others_wait_until_it_is_cancelled(service: Service) -
     service.wait(lambda: seen(service, first)["games"] > 0)
     assert (seen(service, second)["state"], starts(service, second)) == ("PENDING", 0)
     listed = service.call("GET", "/v1/evaluations?limit=1")
-    assert ([row["id"] for row in listed["items"]], listed["next"]) == ([second], second)
+    assert [row["id"] for row in listed["items"]] == [second]
     assert [
         row["id"]
         for row in service.call("GET", f"/v1/evaluations?cursor={listed['next']}")["items"]

@@ -130,6 +130,9 @@ class NamesItself:
     def refresh(self) -> None:
         self.version += 1
 
+    def check(self, log_prob: NDArray[np.float32]) -> None:
+        """Its numbers are always finite."""
+
     def act(
         self,
         observations: Mapping[str, Tensor],
