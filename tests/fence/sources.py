@@ -151,7 +151,7 @@ def options() -> set[str]:
     """Those of OPTIONS that the refusal of another one names."""
     found = set()
     for game, names in OPTIONS.items():
-        refusal = call("env", "check", game, "--set", "nonsense=1", "--json").out
+        refusal = call("env", "check", game, "--set", "nonsense=1").said
         known = set(re.findall(r"\w+", refusal))
         found |= {f"{game} {name}" for name in names.split() if name in known}
     return found
