@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -31,6 +32,7 @@ from arena.league.operations import open_operations
 from arena.league.service_events import copy_training_events, forget_old_events
 from arena.league.supervised import list_supervised
 from pbt.errors import PbtError
+from pbt.processes.child_process import KILL_TIMEOUT_S
 from pbt.processes.watched_time import WatchedTime
 
 MEASURE_EVERY_S = 1.0
@@ -96,14 +98,10 @@ class Supervisor:
         processes = self._processes
         for process in processes:
             process.stop()
-        watched = WatchedTime()
-        while (
-            any(process.exit_code() is None for process in processes)
-            and watched.look() < END_TIMEOUT_S
-        ):
-            time.sleep(0.05)
+        _await_ends(processes, END_TIMEOUT_S)
         for process in processes:
             process.kill()
+        _await_ends(processes, KILL_TIMEOUT_S)
 
     def _run(self) -> None:
         while not self._closing:
@@ -220,3 +218,10 @@ class Supervisor:
                 self._observed.training(name, status)
         for name, counts in self._games.look().items():
             self._observed.played(name, counts)
+
+
+def _await_ends(processes: Sequence[Trainer], timeout_s: float) -> None:
+    """Wait until all have ended, each of which is reaped, or for timeout_s."""
+    watched = WatchedTime()
+    while any(process.exit_code() is None for process in processes) and watched.look() < timeout_s:
+        time.sleep(0.05)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from api.reconcile import strays
+from api.reconcile import reconciler, strays
 from api.reconcile.trainer_process import identity
 from arena.data.lock import holder
 from arena.data.paths import league_path, population_paths
@@ -340,6 +340,19 @@ def test_a_copy_of_a_data_directory_leaves_the_originals_processes_alone(
             beside.wait_state("one", "running")
             beside.wait_starts("one", 2)  # one of them is in the copied log
         assert service.state("one") == "running" and len(service.starts("one")) == 1
+
+
+def test_a_trainer_that_does_not_stop_is_killed_and_reaped_when_the_service_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconciler, "END_TIMEOUT_S", 0.2)
+    with serving(tmp_path) as service:
+        service.create("one", start=True)
+        service.wait_state("one", "running")
+        pid = lock_holder(service, "one")
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+    assert not Path(f"/proc/{pid}").exists()
 
 
 @pytest.mark.slow
