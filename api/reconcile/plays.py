@@ -18,6 +18,7 @@ import structlog
 from api.http.problems import Problem
 from api.http.settings import Settings
 from api.reconcile.trainer_process import complaint
+from pbt.errors import PlayerError
 from pbt.processes.child_process import ChildProcess
 
 State = Literal["starting", "turn", "thinking", "over", "dropped", "failed"]
@@ -28,6 +29,8 @@ LEAVE_S = 5.0
 # Between the end of its output and its own: a game may still be stored.
 END_S = 15.0
 KEPT = 100
+# Of a process that was asked for something that cannot be done.
+REFUSED_CODE = PlayerError.exit_code
 _WORDS = 2000
 
 log = structlog.stdlib.get_logger("api.plays")
@@ -43,6 +46,7 @@ class Play:
               the game ended and nothing was stored
     standing  how the game stands by the newest report of its process, None before the first
     message   why it failed or was dropped
+    refused   its process could not do what was asked, and ended before the game began
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Play:
         self.state: State = "starting"
         self.standing: Mapping[str, Any] | None = None
         self.message = ""
+        self.refused = False
         self._refused: Mapping[str, Any] | None = None
         self._changed = threading.Condition()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed when the process has ended
@@ -85,6 +90,7 @@ class Play:
         with self._changed:
             if self.state not in ENDED:
                 self.state, self.message = "failed", self.message or complaint(words, code)
+                self.refused = self.standing is None and code == REFUSED_CODE
             self._changed.notify_all()
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             with suppress(BrokenPipeError):
@@ -201,6 +207,18 @@ class Plays:
             play = self._plays[name] = Play(command, {"id": name, **asked}, said, key)
             self._forget()
         log.info("begin", play=name, pid=play.pid)
+        return play
+
+    def seated(self, play: Play, timeout_s: float) -> Play:
+        """The play, when its game has begun or timeout_s are over.
+
+        Raises: Problem for players that cannot meet at a board; the play is forgotten.
+        """
+        play.wait_seen(timeout_s)
+        if play.refused:
+            with self._lock:
+                self._plays.pop(play.asked["id"], None)
+            raise Problem("invalid", play.message, [("/opponent", play.message)])
         return play
 
     def _forget(self) -> None:

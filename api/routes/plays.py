@@ -14,7 +14,7 @@ from api.routes.evaluations import ENV, PLAYER
 router = APIRouter(prefix="/v1/plays", tags=["plays"])
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}$"
-BEGIN_WAIT_S = 0.2
+BEGIN_WAIT_S = 10.0
 PlayId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="number of the game by hand")]
 Square = Annotated[
     tuple[int | None, int] | None,
@@ -153,14 +153,14 @@ def create_play(
 ) -> PlayBody:
     """Begin a game. It is stored and rated when it is over.
 
-    Its process takes some seconds to start. Players that cannot meet make it `failed`.
+    Its process takes some seconds to start; after ten of them the answer is `starting`. 422 for
+    players that cannot meet at a board.
     """
     values = body.model_dump()
     if body.seed is None:
         values["seed"] = secrets.randbelow(2**31)
     here.refuse_when_full()
-    play = here.plays.begin(values, body.model_dump(), key)
-    play.wait_seen(BEGIN_WAIT_S)
+    play = here.plays.seated(here.plays.begin(values, body.model_dump(), key), BEGIN_WAIT_S)
     response.headers["location"] = f"/v1/plays/{play.asked['id']}"
     return play_body(play, here.settings.play_idle_s)
 

@@ -2,8 +2,8 @@
 
 The contract is that of `arena.programs.play`: arguments, lines, leash, exit codes. Nothing is
 stored. There are four moves in turn, the opponent's are always 0; the seat that moved first has
-won. The opponent's name says what else it does: `breaks` ends at once, `dies` ends at the first
-move, `hangs` never answers one.
+won. The opponent's name says what else it does: `refuses` and `breaks` end at once, `dies` ends at
+the first move, `hangs` never answers one.
 """
 
 import json
@@ -78,9 +78,12 @@ class Game:
 
 
 def play(idle_s: float, asked: dict[str, object]) -> int:
+    if asked["opponent"] == "refuses":
+        print("error: refuses plays with none", file=sys.stderr)
+        return 2
     if asked["opponent"] == "breaks":
         print("error: broken", file=sys.stderr)
-        return 2
+        return 1
     game = Game(asked)
     game.answer()
     game.tell("turn")

@@ -135,6 +135,13 @@ def test_so_many_are_played_at_once_and_no_more(tmp_path: Path) -> None:
         assert sit(service)["state"] == "turn"
 
 
+def test_players_that_cannot_meet_are_refused_and_nothing_is_left(service: Service) -> None:
+    body = {"opponent": "refuses", "name": "Ada"}
+    for _ in range(6):  # more than may be played at once
+        refused = service.call("POST", "/v1/plays", body, status=422)
+        assert refused["errors"] == [{"pointer": "/opponent", "detail": "refuses plays with none"}]
+
+
 def test_a_process_that_breaks_says_why(service: Service) -> None:
     play = sit(service, "breaks")
     assert (play["state"], play["message"], play["seats"]) == ("failed", "broken", None)
@@ -308,10 +315,12 @@ def test_real_games_are_stored_rated_and_replayed(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_who_cannot_meet_at_a_board_is_told_why(tmp_path: Path) -> None:
     with serving(tmp_path, **REAL) as service:
-        play = sit(service, "random", env="leduc_holdem")
-        assert (
-            play["state"] == "failed" and "leduc_holdem has no board to play at" in play["message"]
-        )
+        body = {"opponent": "random", "name": "Ada", "env": "leduc_holdem"}
+        refused = service.call("POST", "/v1/plays", body, status=422)
+        assert "leduc_holdem has no board to play at" in refused["detail"]
+        body = {"opponent": "random", "name": "random", "env": "connect_four"}
+        refused = service.call("POST", "/v1/plays", body, status=422)
+        assert "scripted player of that name" in refused["detail"]
         assert stored(service) == []
 
 
