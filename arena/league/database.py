@@ -10,6 +10,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -314,10 +315,27 @@ def _engine(path: Path, read_only: bool) -> Engine:
     def prepare(connection: sqlite3.Connection, record: Any) -> None:
         connection.execute("PRAGMA foreign_keys=ON")
         if not read_only:
-            connection.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(connection)
             connection.execute("PRAGMA synchronous=FULL")
 
     return engine
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Put the file in WAL mode, which stays.
+
+    SQLite's own timeout does not hold for this statement: when another process puts the same new
+    file in WAL mode, SQLite refuses at once.
+    """
+    until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.02)
 
 
 def damage(league: League) -> list[str]:

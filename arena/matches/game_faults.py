@@ -14,7 +14,7 @@ from typing import Any
 from arena.league.database import League
 from arena.players.resolve import ResolvedPlayer
 from pbt.envs.contract import EnvSpec
-from pbt.envs.testing.reproduction import Reproduction, play_again
+from pbt.envs.testing.reproduction import MOST, Reproduction, play_again
 from pbt.errors import EnvError
 from pbt.sampling.game_errors import raising_line
 from pbt.sampling.reproductions import FOLDER, Reproductions
@@ -47,7 +47,9 @@ class GameFault:
 
 
 class GameFaults(Reproductions):
-    """Keeps the games of a match that went wrong.
+    """Keeps the first games of a match that went wrong, one of which the match tells of.
+
+    More of them would take the place of the first in the folder.
 
     folder  where they are written; None: nowhere
     env     the game
@@ -59,10 +61,13 @@ class GameFaults(Reproductions):
         self._spec: EnvSpec = env
         self._made_with: Mapping[str, Any] = player.env_options
         self._found: dict[int, GameFault] = {}
+        self._kept = 0
 
     def keep(self, table: Table, error: EnvError) -> Path | None:
-        """Write the table's game, and note whether it goes wrong again."""
-        file, game = super().keep(table, error), self.made(table, error)
+        """Write the table's game if it is among the first, and note whether it goes wrong again."""
+        file = super().keep(table, error) if self._kept < MOST else None
+        self._kept += 1
+        game = self.made(table, error)
         repeats = table.steps >= MAX_DECISIONS or self._repeats(game)
         place = "" if error.__cause__ is None else raising_line(error)
         self._found[table.plan.game_count] = GameFault(game.env, place, file, repeats)

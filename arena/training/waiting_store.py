@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from torch import Tensor
 
@@ -13,9 +14,11 @@ from pbt.snapshots import FileSnapshotStore
 
 LOOK_EVERY_S = 0.2
 
+Got = TypeVar("Got")
+
 
 class WaitingStore(FileSnapshotStore):
-    """A store whose `put` waits while the data directory is away, and then writes.
+    """A store that waits while the data directory is away, and then writes or reads.
 
     Nothing is written into a folder that stands in its place. The wait ends without the snapshot
     when the training is asked to stop.
@@ -34,14 +37,26 @@ class WaitingStore(FileSnapshotStore):
 
     def put(self, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> tuple[str, int]:
         """As `FileSnapshotStore.put`. Raises: SnapshotError also when a stop ends the wait."""
+        return self._when_there("written", lambda: FileSnapshotStore.put(self, weights, metadata))
+
+    def load(self, snapshot_id: str) -> dict[str, Tensor]:
+        """As `FileSnapshotStore.load`. Raises: SnapshotError also when a stop ends the wait."""
+        return self._when_there("read", lambda: FileSnapshotStore.load(self, snapshot_id))
+
+    def _when_there(self, done: str, act: Callable[[], Got]) -> Got:
+        """What act returns. An error stands when it comes again while the directory is there."""
+        failed = False
         while True:
             if (problem := self.wait()) is not None:
-                raise SnapshotError(f"{self.folder}: a snapshot was not written: {problem}")
+                raise SnapshotError(f"{self.folder}: a snapshot was not {done}: {problem}")
             try:
-                return super().put(weights, metadata)
+                return act()
             except SnapshotError:
+                # It may have been away, and be back since.
                 if self._away() is None:
-                    raise
+                    if failed:
+                        raise
+                    failed = True
 
     def wait(self) -> str | None:
         """Return when the data directory is there. What is wrong, when a stop ends the wait."""

@@ -6,14 +6,16 @@ import threading
 from pathlib import Path
 
 import pytest
+import torch
 
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_populations
 from arena.training.train import resume_training, start_training
+from arena.training.waiting_store import WaitingStore
 from pbt.config.load import config_from_table
-from pbt.errors import SnapshotError
+from pbt.errors import LostWeightsError, SnapshotError
 from tests.arena.tiny_populations import UNRATED
 
 CONFIG = config_from_table({**UNRATED, "stop_at_frames": 8_000}, "demo")
@@ -62,6 +64,26 @@ def test_a_snapshot_waits_until_the_data_directory_is_back(tmp_path: Path) -> No
         snapshots = [stored.record.snapshot_id for stored in list_snapshots(league, "demo")]
     stored = {path.stem for path in population_paths(data, "demo").snapshots.iterdir()}
     assert len(snapshots) > 8 and stored <= set(snapshots)
+
+
+def test_weights_are_read_when_the_data_directory_is_back(tmp_path: Path) -> None:
+    data, away = tmp_path / "data", tmp_path / "away"
+    paths = population_paths(data, "demo")
+    paths.root.mkdir(parents=True)
+    with open_league(league_path(data)) as league:
+
+        def bring_back(line: str) -> None:
+            data.rmdir()
+            away.rename(data)
+
+        store = WaitingStore(paths.snapshots, league, lambda: False, bring_back)
+        weights = {"weight": torch.ones(3)}
+        name, _ = store.put(weights, {})
+        data.rename(away)
+        data.mkdir()
+        assert torch.equal(store.load(name)["weight"], weights["weight"])
+        with pytest.raises(LostWeightsError):
+            store.load("0" * 64)
 
 
 def test_a_stop_while_it_is_away_tells_why_and_the_training_can_go_on(tmp_path: Path) -> None:
