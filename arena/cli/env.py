@@ -118,7 +118,7 @@ def replay(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play a game that went wrong in a training again, from its seed and actions.
+    """Play a game that went wrong again, from its seed and actions.
 
     The exit code is 1 if it goes wrong again.
     """
@@ -153,7 +153,7 @@ def _print_replayed(name: str, kept: Any, replayed: Any, as_json: bool) -> None:
         "other": f"another game after {steps}: {problem}; it cannot be replayed",
     }[replayed.end]
     print(f"{name}, seed {kept.seed}, {number_of(actions, 'action')}")
-    print(f"in the training: {kept.error}\nnow:             {now}")
+    print(f"then: {kept.error}\nnow:  {now}")
 
 
 def opponents(game: EnvSpec) -> list[str]:

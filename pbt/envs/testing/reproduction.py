@@ -7,9 +7,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from pbt.envs.contract import Game, env_error
+from pbt.envs.spaces import ActionCodec
 from pbt.envs.testing.playthrough import Broken, Referee
 from pbt.errors import EnvError
 from pbt.files import write_whole
@@ -58,23 +61,30 @@ class Reproduction:
         return path
 
 
+class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+    """A file of a game that went wrong, as `Reproduction.write` makes it."""
+
+    format: Literal["pbt-arena game"]
+    env: str
+    options: dict[str, Any]
+    seed: int
+    actions: list[Annotated[list[int], msgspec.Meta(min_length=2)]]
+    error: str
+
+
 def read_reproduction(path: Path) -> Reproduction:
     """Read such a file. Raises: ReproductionError for another one."""
     try:
-        table = json.loads(path.read_bytes())
-        if table.pop("format") != FORMAT:
-            raise ValueError("another format")
-        actions = [tuple(int(number) for number in action) for action in table.pop("actions")]
-        if not (isinstance(table["env"], str) and isinstance(table["seed"], int)):
-            raise ValueError("no name or no seed")
-        return Reproduction(actions=actions, **table)
+        stored = msgspec.json.decode(path.read_bytes(), type=_Stored)
     except OSError as error:
         raise ReproductionError(f"{path}: cannot be read ({error.strerror})") from error
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ReproductionError(
-            f"{path}: no game that went wrong ({error}); expected a file that a training wrote, "
-            f"{NAME.format('SEED')} in the folder `logs` of its population"
+            f"{path}: no game that went wrong ({error}); expected a file that a training or a "
+            f"match wrote, {NAME.format('SEED')} in a folder `logs`"
         ) from error
+    actions = [tuple(action) for action in stored.actions]
+    return Reproduction(stored.env, stored.options, stored.seed, actions, stored.error)
 
 
 @dataclass(frozen=True)
@@ -82,9 +92,9 @@ class Replayed:
     """What became of a game that was played again.
 
     end      "error": it went wrong; "over": it came to its end; "open": all actions were played and
-             it goes on; "other": it did not ask the same seats for actions
+             it goes on; "other": it did not ask the same seats for actions, or does not have them
     steps    calls of its `step`
-    problem  what went wrong; for "other", which seats it asked
+    problem  what went wrong; for "other", how it is another game
     error    what its code raised
     """
 
@@ -110,6 +120,8 @@ def play_again(
             asked, given = sorted(due), [action[0] for action in move]
             if asked != given:
                 return Replayed("other", steps, f"seats {asked} are due, {given} acted then")
+            if (unknown := _no_action(game, move)) is not None:
+                return Replayed("other", steps, unknown)
             acting = ", ".join(game.seat_names[seat] for seat in given)
             steps += 1
             turns = game.step({seat: tuple(heads) for seat, *heads in move})
@@ -128,3 +140,14 @@ def play_again(
     if referee.problems:
         return Replayed("error", steps, referee.problems[0])
     return Replayed("over", steps)
+
+
+def _no_action(game: Game, move: Sequence[Sequence[int]]) -> str | None:
+    """What in a move is no action of its seat, None where all are. move: (seat, heads) of each."""
+    for seat, *heads in move:
+        sizes = ActionCodec(game.roles[game.seat_roles[seat]].action_space).head_sizes
+        if len(heads) != len(sizes) or not all(
+            0 <= head < size for head, size in zip(heads, sizes, strict=True)
+        ):
+            return f"{heads} is no action of seat {seat}, whose actions have sizes {list(sizes)}"
+    return None
