@@ -13,6 +13,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -156,27 +157,31 @@ def _report_bug(error: Exception) -> int:
         traceback.print_exception(error)
         return 1
     reason = str(error).partition("\n")[0]
-    print(
-        (
-            f"error: unexpected {type(error).__name__}: {reason}; the traceback is in "
-            f"{_write_traceback(error)} (ARENA_DEBUG=1 prints it)"
-        ),
-        file=sys.stderr,
-    )
+    said = f"error: unexpected {type(error).__name__}: {reason}; the traceback is"
+    if (path := _write_traceback(error)) is None:
+        print(said, "below, since no folder takes it:", file=sys.stderr)
+        traceback.print_exception(error)
+    else:
+        print(said, f"in {path} (ARENA_DEBUG=1 prints it)", file=sys.stderr)
     return 1
 
 
-def _write_traceback(error: Exception) -> Path:
-    """Write it to the data directory where there is one, else to the system's temporary folder."""
+def _write_traceback(error: Exception) -> Path | None:
+    """Write it to the data directory where there is one, else to the system's temporary folder.
+
+    None where neither takes it.
+    """
     data = data_dir()
-    folder = (
-        data / "logs" if data.is_dir() and os.access(data, os.W_OK) else Path(tempfile.gettempdir())
-    )
-    folder.mkdir(exist_ok=True)
-    path = folder / f"arena-crash-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
     lines = traceback.format_exception(error)
-    path.write_text(f"{' '.join(sys.argv)}\n{''.join(lines)}", encoding="utf-8")
-    return path
+    text = f"{' '.join(sys.argv)}\n{''.join(lines)}"
+    name = f"arena-crash-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
+    for folder in (data / "logs" if data.is_dir() else None, Path(tempfile.gettempdir())):
+        if folder is not None:
+            with suppress(OSError):
+                folder.mkdir(exist_ok=True)
+                (folder / name).write_text(text, encoding="utf-8", errors="replace")
+                return folder / name
+    return None
 
 
 def use_all_handles() -> None:

@@ -185,7 +185,10 @@ def test_a_bug_leaves_one_line_and_a_log(
 
 
 def test_a_place_that_cannot_be_written_is_no_bug(
-    failing: Fail, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    failing: Fail,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     assert (
         failing.run(PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "imported")))
@@ -202,6 +205,7 @@ def test_a_place_that_cannot_be_written_is_no_bug(
             "with room"
         ),
     ]
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert failing.run(FileNotFoundError(errno.ENOENT, "No such file or directory", "x")) == 1
     assert "unexpected FileNotFoundError" in capsys.readouterr().err
 
@@ -217,6 +221,25 @@ def test_a_bug_without_data_directory_makes_none(
     assert failing.run(ValueError("x")) == 1
     assert not (tmp_path / "nowhere").exists()
     assert str(tmp_path / "arena-crash-") in capsys.readouterr().err
+
+
+def test_a_bug_that_no_folder_takes_is_printed(
+    failing: Fail,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "logs").write_text("no folder")
+    monkeypatch.setenv("ARENA_DATA", str(data))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere" / "else"))
+    assert failing.run(ValueError("x")) == 1
+    said = capsys.readouterr().err
+    assert "unexpected ValueError: x; the traceback is below" in said and "Traceback" in said
+    (data / "logs").unlink()
+    assert failing.run(ValueError("x")) == 1
+    assert str(data / "logs" / "arena-crash-") in capsys.readouterr().err
 
 
 def test_a_users_own_modules_of_the_same_name_harm_nothing(tmp_path: Path) -> None:
