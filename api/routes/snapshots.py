@@ -13,9 +13,13 @@ from api.http.json_response import written
 from api.http.problems import Problem
 from api.routes.bodies import Member, PopulationName
 from api.routes.pages import Cursor, LongLimit, Since, Until, read_cursor, write_cursor
+from arena.data.snapshot_cards import SnapshotCard
 from arena.league.ordered_pages import ListOrder, SnapshotFilter, Span, snapshot_page
+from arena.league.populations import stored_config
 from arena.league.retention import mark_anchor
 from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
+from arena.players.cards import card_of, hyperparams_of
+from pbt.config.load import config_from_table
 from pbt.errors import PlayerError
 
 router = APIRouter(prefix="/v1", tags=["league"])
@@ -176,6 +180,28 @@ def get_weights(here: Here, snapshot_id: SnapshotId) -> FileResponse:
         raise Problem("gone", f"{lost}; restore it from a backup; its games stay")
     return FileResponse(
         path, media_type="application/octet-stream", filename=f"{snapshot_id[:12]}.safetensors"
+    )
+
+
+@router.get(
+    "/snapshots/{snapshot_id}/card", operation_id="getSnapshotCard", response_model=SnapshotCard
+)
+def get_card(here: Here, snapshot_id: SnapshotId) -> SnapshotCard:
+    """What the weights are. Beside their file, as FILE.json, `arena import` takes it."""
+    stored = _snapshot(here, snapshot_id)
+    record, population = stored.record, stored.population
+    config = config_from_table(
+        stored_config(here.league, population), f"stored config of {population!r}"
+    )
+    return card_of(
+        config,
+        snapshot_id,
+        record.size_bytes,
+        hyperparams_of(here.league, snapshot_id),
+        population=population,
+        member=record.member,
+        role=record.role,
+        frames=record.frames,
     )
 
 

@@ -10,14 +10,12 @@ import typer
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import IMPORTED, data_dir, league_path
 from arena.data.snapshot_cards import SnapshotCard
-from arena.league.ancestry import find_weights, read_histories
 from arena.league.chain_notes import record_export, record_import
 from arena.league.database import open_league
 from arena.league.frames import frames_text
-from arena.league.lineage import trace
 from arena.league.snapshot_names import find_snapshot
-from arena.players.resolve import ResolvedPlayer, resolve_players
-from pbt.errors import EngineError, PlayerError
+from arena.players.cards import hyperparams_of
+from arena.players.resolve import resolve_players
 
 WeightsArgument = Annotated[
     Path,
@@ -80,9 +78,10 @@ def export(
     from arena.players.exchange import card_beside, export_snapshot
 
     with open_league(league_path(data_dir(data)), read_only=True) as league:
-        find_snapshot(league, snapshot)
+        found = find_snapshot(league, snapshot)
+        hyperparams = hyperparams_of(league, found.record.snapshot_id)
     _, (player,) = resolve_players([snapshot], data, None, allow_files=True)
-    card = export_snapshot(player, out, _hyperparams(player, data))
+    card = export_snapshot(player, out, hyperparams)
     population = player.population or ""
     with open_league(league_path(data_dir(data))) as league:
         head = record_export(league, population, card.snapshot_id)
@@ -135,18 +134,3 @@ def _words(card: SnapshotCard) -> str:
         f"{card.population}/{card.member}@{frames_text(card.frames)} of {card.env_name} "
         f"({card.snapshot_id[:8]})"
     )
-
-
-def _hyperparams(player: ResolvedPlayer, data: Path | None) -> dict[str, float]:
-    """The hyperparameters in force when the snapshot was taken.
-
-    {} for one that was imported itself, or whose history is not complete.
-    """
-    if player.population in (None, IMPORTED):
-        return {}
-    try:
-        with open_league(league_path(data_dir(data)), read_only=True) as league:
-            population, weights = find_weights(league, player.ref.name)
-            return dict(trace(read_histories(league, population), weights).steps[-1].hyperparams)
-    except (EngineError, PlayerError):
-        return {}

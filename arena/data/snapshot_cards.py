@@ -30,6 +30,8 @@ Name = Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,63})?$")]
 class SnapshotCard(BaseModel):
     """A card holds what is needed to seat a snapshot outside the league where it was trained.
 
+    format         tells a card from other files
+    version        of the format
     snapshot_id    SHA-256 of the weights' file
     size_bytes     size of the weights' file
     env_name       the game

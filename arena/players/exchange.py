@@ -19,9 +19,8 @@ from arena.data.snapshot_cards import (
     read_card,
     weights_folder,
 )
+from arena.players.cards import card_of
 from arena.players.resolve import ResolvedPlayer
-from pbt import __version__
-from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.envs.names import absolute_name, is_file_name
 from pbt.errors import ConfigError, EnvError, EnvFileError, PbtError, PlayerError, SnapshotError
@@ -74,7 +73,16 @@ def export_snapshot(
     store = FileSnapshotStore(player.snapshots)
     store.load(player.ref.name)
     source = store.path(player.ref.name)
-    card = _card(player, player.config, source.stat().st_size, hyperparams)
+    card = card_of(
+        player.config,
+        player.ref.name,
+        source.stat().st_size,
+        hyperparams,
+        population=player.population or "",
+        member=player.member or "",
+        role=player.role or "",
+        frames=player.frames or 0,
+    )
     text = card.model_dump_json(indent=2) + "\n"
     if len(text.encode()) > MAX_CARD_BYTES:
         raise SnapshotError(
@@ -89,26 +97,6 @@ def export_snapshot(
         card_beside(out).unlink()
         raise
     return card
-
-
-def _card(
-    player: ResolvedPlayer, config: RunConfig, size_bytes: int, hyperparams: dict[str, float]
-) -> SnapshotCard:
-    return SnapshotCard(
-        snapshot_id=player.ref.name,
-        size_bytes=size_bytes,
-        env_name=player.env_name,
-        env_options=dict(player.env_options),
-        role=player.role or "",
-        model=config.model,
-        precision=config.runtime.precision,
-        opening_plies=config.evaluation.opening_plies,
-        population=player.population or "",
-        member=player.member or "",
-        frames=player.frames or 0,
-        hyperparams=hyperparams,
-        made_by=f"pbt-arena {__version__}",
-    )
 
 
 def _create(path: Path) -> BufferedWriter:
