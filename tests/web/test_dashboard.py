@@ -1,5 +1,6 @@
 """The dashboard in a real browser before a real service, of which nothing trains just now."""
 
+import json
 import re
 from pathlib import Path
 
@@ -175,6 +176,11 @@ def test_weights_are_taken_along(trained: Served, visit: Visit) -> None:
         for one in trained.call("GET", "/v1/populations/first/snapshots")["items"]
     }
     assert waiting.value.path().stat().st_size == sizes[best]
+    file = waiting.value.suggested_filename
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="and their card").click()
+    assert waiting.value.suggested_filename == f"{file}.json"
+    assert json.loads(waiting.value.path().read_text())["snapshot_id"] == best
 
 
 def test_a_number_that_is_not_there_is_a_dash_with_its_reason(

@@ -191,9 +191,19 @@ function Weights({ query, id }: { query: Query<Snapshots>; id: string }) {
         return (
           <p>
             {snapshot.has_weights ? (
-              <a class="button" href={`${ROOT}/v1/snapshots/${id}/weights`} download>
-                Download weights (safetensors, {bytes(snapshot.size_bytes)})
-              </a>
+              <>
+                <a class="button" href={`${ROOT}/v1/snapshots/${id}/weights`} download>
+                  Download weights (safetensors, {bytes(snapshot.size_bytes)})
+                </a>{" "}
+                <a
+                  class="button"
+                  href={`${ROOT}/v1/snapshots/${id}/card`}
+                  download={`${id.slice(0, 12)}.safetensors.json`}
+                  title="Beside the weights, arena import takes both into another league"
+                >
+                  and their card
+                </a>
+              </>
             ) : (
               "Its weights were removed; its games stay."
             )}{" "}
