@@ -14,6 +14,7 @@ of all members; every two of them give a gap on common opponents, as PBT compute
   overdispersion  mean of (gap / error)^2: 1 if equal members differed by the chance of games alone
   equals_sd       the standard deviation that is left: sqrt(gap_sd^2 - error^2), with an interval by
                   bootstrap over runs
+  by_round        the same of each round: members differ more while they learn fast
   tail            the largest |gap| in standard errors with that standard deviation included, and
                   the share of pairs beyond 2 and 3, beside those of a normal distribution
 """
@@ -127,6 +128,10 @@ def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
         "overdispersion": fmean((pair.gap / pair.error) ** 2 for pair in pairs),
         "equals_sd": equals_sd,
         "equals_sd_interval": [float(np.quantile(drawn, end)) for end in (0.025, 0.975)],
+        "by_round": {
+            number: _equals_sd([pair for pair in pairs if pair.round == number])
+            for number in sorted({pair.round for pair in pairs})
+        },
         "tail": {
             "largest": max(sizes),
             "beyond_2": fmean(size > 2.0 for size in sizes),
