@@ -196,12 +196,11 @@ def test_boards_that_are_gone_and_players_that_never_came(trained: Served, visit
     visitor = visit(trained)
     visitor.expected.add(404)
     shows(visitor.see(f"play/{'0' * 16}"), "This board was cleared")
-    play = trained.call(
-        "POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "leduc_holdem"}
-    )
-    page = visitor.see(f"play/{play['id']}")
-    shows(page, "leduc_holdem has no board to play at")
-    page.get_by_role("link", name="Choose again").click()
+    visitor.expected.add(422)
+    page = visitor.see("play?population=first&opponent=random")
+    page.get_by_label("Your name").fill("random")
+    page.get_by_role("button", name="Sit down").click()
+    shows(page, "connect_four has a scripted player of that name")
     shows(page, "Your seat")
     shows(visit(trained, level="viewer").see("play"), "A viewer watches")
 
