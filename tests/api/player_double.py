@@ -13,12 +13,15 @@ import sys
 import time
 from pathlib import Path
 
+import api
 from arena.data.paths import league_path, match_report_file
 from arena.league.database import League, open_league
 from arena.league.match_requests import get_match_request
 from arena.programs.leash import on_leash
 
+EXAMPLE = Path(api.__file__).parent / "examples" / "getEvaluation.json"
 REPORT = {
+    **json.loads(EXAMPLE.read_text(encoding="utf-8"))["answers"]["200"]["report"],
     "kind": "duel",
     "env": "connect_four",
     "planned": 400,
