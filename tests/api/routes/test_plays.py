@@ -1,75 +1,17 @@
-"""Games by hand over REST: begun, played, refused, cut off. The slow ones are real games; a
-double keeps the contract of the process behind them.
+"""Games by hand over REST: begun, played, refused, cut off. A double keeps the contract of the
+process behind them.
 """
 
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from api.http.settings import Settings
 from api.reconcile import plays
-from arena.league.database import open_league
-from arena.league.ordered_pages import ListOrder, MatchFilter, match_page
+from tests.api.routes.by_hand import end, gone, move, other_than, pid_of, seen, sit
 from tests.api.service import Service, serving
-
-NEWEST = ListOrder("created_at", descending=True)
-REAL = {name: Settings.model_fields[name].default for name in ("sitting", "replayer")}
-
-
-def sit(service: Service, opponent: str = "quick", **more: Any) -> Any:
-    """A play, once the person is to move or it has come to nothing."""
-    made = service.call(
-        "POST",
-        "/v1/plays",
-        {"opponent": opponent, "name": "Ada", "env": "connect_four", **more},
-        status=201,
-    )
-    return other_than(service, made, "starting")
-
-
-def other_than(service: Service, play: Any, state: str) -> Any:
-    """The play, once it is in another state."""
-    return service.wait(
-        lambda: found if (found := seen(service, play["id"]))["state"] != state else None
-    )
-
-
-def seen(service: Service, name: str) -> Any:
-    return service.call("GET", f"/v1/plays/{name}")
-
-
-def move(service: Service, play: Any, action: int, status: int = 200, at: int | None = None) -> Any:
-    said = {"action": action, "at": len(play["moves"]) if at is None else at}
-    return service.call("POST", f"/v1/plays/{play['id']}/moves", said, status=status)
-
-
-def end(service: Service, play: Any) -> Any:
-    return service.call("DELETE", f"/v1/plays/{play['id']}")
-
-
-def pid_of(service: Service, play: Any) -> int:
-    found: int = service.app.state.context.plays.find(play["id"]).pid
-    return found
-
-
-def gone(pid: int) -> bool:
-    """Or waits to be reaped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (
-        FileNotFoundError,
-        ProcessLookupError,
-    ):  # the latter when it goes between opening and reading
-        return True
-
-
-# --- with the double ------------------------------------------------------------------------------
 
 
 def test_a_game_is_played_to_its_end_from_either_seat(service: Service) -> None:
@@ -256,112 +198,3 @@ def test_games_are_told_one_by_one(service: Service) -> None:
     service.call("GET", f"/v1/games/{2**63}", status=404)
     service.call("GET", "/v1/games/x", status=422)
     service.call("GET", "/v1/games/4711/replay", status=404)
-
-
-# --- real games -----------------------------------------------------------------------------------
-
-
-def stored(service: Service) -> list[Any]:
-    return match_page(service.league, MatchFilter(), NEWEST, None, 100)[0]
-
-
-def play_on(service: Service, play: Any) -> Any:
-    """To its end, always the first legal action."""
-    while play["state"] == "turn":
-        play = move(service, play, play["legal"][0]["action"])
-    return play
-
-
-@pytest.mark.slow
-def test_real_games_are_stored_rated_and_replayed(tmp_path: Path) -> None:
-    """Two from one seed are two: the same seed is no reason to count them once."""
-    with serving(tmp_path, **REAL) as service:
-        boards = [play_on(service, sit(service, "oneply", seed=5)) for _ in range(2)]
-        third = play_on(service, sit(service, "random", env="tictactoe", seat=1))
-        assert [len(match.players) for match in stored(service)] == [2, 2, 2] and all(
-            match.finished_at for match in stored(service)
-        )
-        for play in (*boards, third):
-            key = play["result"]["game"]
-            game = service.call("GET", f"/v1/games/{key}")
-            assert (game["no_replay"], game["match"], game["labels"][play["seat"]]) == (
-                None,
-                play["result"]["match"],
-                "Ada",
-            )
-            assert game["seats"][play["seat"]]["player_kind"] == "guest"
-            assert [seat["place"] for seat in game["seats"]] == play["result"]["places"]
-            replay = service.call("GET", f"/v1/games/{key}/replay")
-            assert (replay["problems"], replay["grid"], replay["start"]) == (
-                [],
-                play["grid"],
-                play["start"],
-            )
-            assert [(made["seat"], made["action"], made["board"]) for made in replay["moves"]] == [
-                (made["seat"], made["action"], made["board"]) for made in play["moves"]
-            ]
-        service.create("first")
-        rated = {
-            row["player"]: row
-            for row in service.call("GET", "/v1/ratings?population=first&all=true")["players"]
-        }
-        assert (rated["Ada"]["kind"], rated["Ada"]["games"], rated["oneply"]["games"]) == (
-            "guest",
-            2,
-            2,
-        )
-
-
-@pytest.mark.slow
-def test_who_cannot_meet_at_a_board_is_told_why(tmp_path: Path) -> None:
-    with serving(tmp_path, **REAL) as service:
-        body = {"opponent": "random", "name": "Ada", "env": "leduc_holdem"}
-        refused = service.call("POST", "/v1/plays", body, status=422)
-        assert "leduc_holdem has no board to play at" in refused["detail"]
-        body = {"opponent": "random", "name": "random", "env": "connect_four"}
-        refused = service.call("POST", "/v1/plays", body, status=422)
-        assert "scripted player of that name" in refused["detail"]
-        assert stored(service) == []
-
-
-@pytest.mark.slow
-def test_silence_after_a_move_is_a_loss_that_is_stored(tmp_path: Path) -> None:
-    with serving(tmp_path, **REAL, play_idle_s=2.0) as service:
-        play = sit(service, "oneply")
-        move(service, play, 3)
-        over = other_than(service, play, "turn")
-        assert (over["result"]["reason"], over["result"]["places"]) == (
-            "forfeit: Ada said nothing for 2 s",
-            [1, 0],
-        )
-        assert service.call("GET", f"/v1/games/{over['result']['game']}/replay")["problems"] == []
-
-
-@pytest.mark.slow
-def test_a_killed_holder_leaves_neither_a_process_nor_a_game(tmp_path: Path) -> None:
-    """The process that holds the other end of the pipes is killed in the middle of a game."""
-    holder = f"""
-import json, subprocess, sys, time
-request = {{"id": "a", "opponent": "oneply", "env": "connect_four", "name": "Ada", "seat": 0, "seed": 1}}
-words = [*{list(REAL["sitting"])!r}, {str(tmp_path)!r}, "600", json.dumps(request)]
-process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-process.stdout.readline()
-process.stdin.write(b'{{"action": 3, "at": 0}}\\n'); process.stdin.flush()
-process.stdout.readline()
-print(process.pid, flush=True)
-time.sleep(600)
-"""  # noqa: E501
-    open_league(tmp_path / "league.db").close()
-    holding = subprocess.Popen([sys.executable, "-c", holder], stdout=subprocess.PIPE, text=True)
-    assert holding.stdout is not None
-    pid = int(holding.stdout.readline())
-    assert not gone(pid)
-    holding.kill()
-    holding.wait()
-    holding.stdout.close()
-    deadline = time.monotonic() + 15
-    while not gone(pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    with open_league(tmp_path / "league.db", read_only=True) as league:
-        assert match_page(league, MatchFilter(), NEWEST, None, 10)[0] == []

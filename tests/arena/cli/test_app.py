@@ -168,15 +168,18 @@ def test_control_c_exits_130(failing: Fail) -> None:
     assert failing.run(KeyboardInterrupt()) == 130
 
 
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data directory, which is that of all commands."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.setenv("ARENA_DATA", str(folder))
+    return folder
+
+
 def test_a_bug_leaves_one_line_and_a_log(
-    failing: Fail,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    failing: Fail, capsys: pytest.CaptureFixture[str], data: Path
 ) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    monkeypatch.setenv("ARENA_DATA", str(data))
     assert failing.run(ZeroDivisionError("by zero\nsecond line")) == 1
     (line,) = capsys.readouterr().err.splitlines()
     (log,) = (data / "logs").iterdir()
@@ -224,16 +227,10 @@ def test_a_bug_without_data_directory_makes_none(
 
 
 def test_a_bug_that_no_folder_takes_is_printed(
-    failing: Fail,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    failing: Fail, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, data: Path
 ) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
     (data / "logs").write_text("no folder")
-    monkeypatch.setenv("ARENA_DATA", str(data))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere" / "else"))
+    monkeypatch.setattr("tempfile.tempdir", str(data / "nowhere" / "else"))
     assert failing.run(ValueError("x")) == 1
     said = capsys.readouterr().err
     assert "unexpected ValueError: x; the traceback is below" in said and "Traceback" in said

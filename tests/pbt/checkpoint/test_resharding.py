@@ -15,7 +15,7 @@ from pbt.checkpoint.resharding import Split, merge_workers, split_worker
 from pbt.checkpoint.workers import load_slab, load_worker, save_slab, save_worker
 from pbt.errors import EngineError
 from pbt.sampling.slots import Partition
-from tests.pbt.sampling.made_up import Bench, shares_of
+from tests.pbt.sampling.made_up_bench import Bench, shares_of
 
 SEAT_ROLES = [(0,), (0, 0), (0, 1), (0, 1, 1, 0)]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.pbt.sampling.made_up import Bench
+from tests.pbt.sampling.made_up_bench import Bench
 
 
 @pytest.mark.slow
