@@ -19,14 +19,19 @@ class Plain(RootModel[bool | int | float | str | None]):
     """A number, a text, a truth value, or null."""
 
 
-class OptionPart(RootModel[Plain | list[Plain] | dict[str, Plain]]):
+JSON_TYPES = ["array", "boolean", "null", "number", "object", "string"]
+Deeper = Annotated[Any, WithJsonSchema({"type": JSON_TYPES})]
+
+
+class OptionPart(RootModel[Plain | list[Deeper] | dict[str, Deeper]]):
     """A part of an `OptionValue`."""
 
 
 class OptionValue(RootModel[Plain | list[OptionPart] | dict[str, OptionPart]]):
     """A value that JSON has, such as an option of a game.
 
-    It is described down to the third level: generators of clients know no type within itself.
+    Its types are described down to the second level, and below it anything may stand: generators of
+    clients know no type within itself.
     """
 
 
