@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import wraps
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -83,7 +82,6 @@ def spec(
 def _naming_faults(env: EnvSpec) -> EnvSpec:
     """The game, which names the options that it does not take, and where its own code raises."""
 
-    @wraps(env.make)
     def make(**options: Any) -> Game:
         try:
             return env.make(**options)

@@ -81,6 +81,15 @@ def test_a_match_names_a_broken_game_and_goes_on_when_it_is_mended(
     assert json.loads(capsys.readouterr().out)["games"] == 20
 
 
+def test_the_game_that_is_told_is_kept_however_many_go_wrong_at_once(
+    game: Path, tmp_path: Path, capsys: Output
+) -> None:
+    game.write_text(GAME.replace("in BROKEN", "> 100"))
+    at_once = ["--games", "120", "--concurrency", "60", "--data", str(tmp_path / "data")]
+    assert run(["match", "random", "random", "--env", f"{game}:make", *at_once]) == 1
+    assert file_told(capsys.readouterr().err).is_file()
+
+
 def test_an_evaluation_and_a_match_without_a_record_say_where_the_game_is_kept(
     game: Path, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
