@@ -19,19 +19,18 @@ class Plain(RootModel[bool | int | float | str | None]):
     """A number, a text, a truth value, or null."""
 
 
-JSON_TYPES = ["array", "boolean", "null", "number", "object", "string"]
-Deeper = Annotated[Any, WithJsonSchema({"type": JSON_TYPES})]
+class OptionLeaf(RootModel[Plain | list[Plain] | dict[str, Plain]]):
+    """A part of an `OptionPart`."""
 
 
-class OptionPart(RootModel[Plain | list[Deeper] | dict[str, Deeper]]):
+class OptionPart(RootModel[Plain | list[OptionLeaf] | dict[str, OptionLeaf]]):
     """A part of an `OptionValue`."""
 
 
 class OptionValue(RootModel[Plain | list[OptionPart] | dict[str, OptionPart]]):
     """A value that JSON has, such as an option of a game.
 
-    Its types are described down to the second level, and below it anything may stand: generators of
-    clients know no type within itself.
+    It is described down to the fourth level: generators of clients know no type within itself.
     """
 
 

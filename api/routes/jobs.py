@@ -163,7 +163,12 @@ class JobList(BaseModel):
     next: str | None
 
 
-@router.post("", operation_id="createJob", status_code=202, response_model=JobBody)
+UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "there is nothing of this name"}}
+
+
+@router.post(
+    "", operation_id="createJob", status_code=202, response_model=JobBody, responses=UNKNOWN
+)
 def create_job(change: Changing, body: VerificationBody) -> Response:
     """Request work. It waits for its turn in one queue with the matches.
 
