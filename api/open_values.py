@@ -30,7 +30,8 @@ class OptionPart(RootModel[Plain | list[OptionLeaf] | dict[str, OptionLeaf]]):
 class OptionValue(RootModel[Plain | list[OptionPart] | dict[str, OptionPart]]):
     """A value that JSON has, such as an option of a game.
 
-    It is described down to the fourth level: generators of clients know no type within itself.
+    At most three levels of lists and tables stand within each other: a config takes no more,
+    and generators of clients know no type within itself.
     """
 
 

@@ -76,7 +76,7 @@ def config_from_table(
 
     Raises: ConfigError.
     """
-    return _resolve(_as_it_ran(_without_none(table)), overrides, source).config
+    return _resolve(_as_it_ran(dict(table)), overrides, source).config
 
 
 def options_from(overrides: Sequence[str]) -> dict[str, Any]:
@@ -271,12 +271,3 @@ def _as_it_ran(table: Table) -> Table:
         if isinstance(stored, dict) and key not in stored and whole <= stored.keys():
             table = {**table, section: {**stored, key: value}}
     return table
-
-
-def _without_none(table: Mapping[str, Any]) -> Table:
-    """The table without None: TOML has no null, so such a key stands at its default."""
-    return {
-        name: _without_none(value) if isinstance(value, Mapping) else value
-        for name, value in table.items()
-        if value is not None
-    }

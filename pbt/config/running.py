@@ -22,12 +22,33 @@ from pbt.config.values import (
 from pbt.objective import ObjectiveKind
 
 
+OPTION_DEPTH = 3
+"""So many lists and tables may stand within each other in an option of a game."""
+
+
+def _no_option(value: Any) -> str | None:
+    """Why a config cannot hold this value as an option; None: it can."""
+    waiting = [(value, 0)]
+    while waiting:
+        part, depth = waiting.pop()
+        if part is None:
+            return "null, which TOML does not have; leave it out"
+        if not isinstance(part, list | dict):
+            continue
+        if depth == OPTION_DEPTH:
+            return f"more than {OPTION_DEPTH} levels of lists and tables; flatten it"
+        inner = part if isinstance(part, list) else part.values()
+        waiting += [(one, depth + 1) for one in inner]
+    return None
+
+
 class EnvConfig(Section):
     """The game that is played.
 
     name           a registered name, or (command line only) "./file.py:function", a function that
                    returns a PettingZoo or Gymnasium environment
-    options        what the game itself takes
+    options        what the game itself takes: TOML values, with at most OPTION_DEPTH levels of lists
+                   and tables within an option
     resize         [height, width]: the size at which networks see the game's images, by the mean of
                    what a pixel covers; []: as the game gives them
     grey           networks see images in grey
@@ -76,6 +97,12 @@ class EnvConfig(Section):
                     for name in views
                 )
             )
+        if problems := [
+            f"env.options.{name}: {problem}"
+            for name, value in options.items()
+            if (problem := _no_option(value)) is not None
+        ]:
+            raise ValueError("\n".join(problems))
         return options
 
     @property

@@ -38,7 +38,7 @@ NOTE_ROWS = """() => {
 def live(trained: Served) -> Iterator[Served]:
     """`live` trains, beside `first`, which has finished."""
     pbt = {"period_frames": 40_000, "warmup_frames": 0, "min_games": 10}
-    trained.train("live", stop_at_frames=50_000_000, snapshots={"every_frames": 40_000}, pbt=pbt)
+    trained.train("live", stop_at_frames=50_000_000, snapshots={"every_frames": 10_000}, pbt=pbt)
     trained.wait(lambda: trained.state("live") == "running")
     yield trained
     trained.call("DELETE", "/v1/populations/live")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -178,6 +179,30 @@ def test_malformed_configs_name_place_and_fix(name: str, tmp_path: Path) -> None
     for place, advice, problem in zip(places, advices, problems, strict=True):
         assert problem.startswith(place)
         assert advice in problem
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ({"runtime": None}, "runtime = null: must be a table"),
+        ({"learning": {"gamma": None}}, "learning.gamma = null: must be a number"),
+        ({"env": {"name": "a", "options": {"x": {"y": [None]}}}}, "env.options.x: null"),
+        ({"env": {"name": "a", "options": {"x": [[[[1]]]]}}}, "env.options.x: more than 3 levels"),
+        ({"env": {"name": "a", "options": {"x": {"y": [{"z": {}}]}}}}, "env.options.x: more than"),
+    ],
+)
+def test_what_no_file_could_say_is_refused_in_a_table_of_json(
+    table: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config_from_table({"env": {"name": "a"}, **table}, "config")
+    assert refused.value.problems[0].startswith(problem)
+
+
+def test_options_of_three_levels_are_taken() -> None:
+    options = {"x": {"y": [{"z": 1}]}}
+    config = config_from_table({"env": {"name": "a", "options": options}}, "config")
+    assert config.env.options == options
 
 
 def test_all_problems_are_listed_at_once(tmp_path: Path) -> None:
