@@ -21,7 +21,6 @@ from pbt.config.values import (
 )
 from pbt.objective import ObjectiveKind
 
-
 OPTION_DEPTH = 3
 """So many lists and tables may stand within each other in an option of a game."""
 
@@ -47,7 +46,7 @@ class EnvConfig(Section):
 
     name           a registered name, or (command line only) "./file.py:function", a function that
                    returns a PettingZoo or Gymnasium environment
-    options        what the game itself takes: TOML values, with at most OPTION_DEPTH levels of lists
+    options        what the game itself takes: TOML values, with at most three levels of lists
                    and tables within an option
     resize         [height, width]: the size at which networks see the game's images, by the mean of
                    what a pixel covers; []: as the game gives them
