@@ -38,7 +38,7 @@ NOTE_ROWS = """() => {
 def live(trained: Served) -> Iterator[Served]:
     """`live` trains, beside `first`, which has finished."""
     pbt = {"period_frames": 40_000, "warmup_frames": 0, "min_games": 10}
-    trained.train("live", stop_at_frames=50_000_000, snapshots={"every_frames": 10_000}, pbt=pbt)
+    trained.train("live", stop_at_frames=50_000_000, snapshots={"every_frames": 20_000}, pbt=pbt)
     trained.wait(lambda: trained.state("live") == "running")
     yield trained
     trained.call("DELETE", "/v1/populations/live")
@@ -49,8 +49,8 @@ def live(trained: Served) -> Iterator[Served]:
 
 def events(live: Served) -> list[dict[str, Any]]:
     """Newest first, as the page shows them."""
-    found: list[dict[str, Any]] = live.call("GET", "/v1/populations/live/events?limit=500")["items"]
-    return found[::-1]
+    found: list[dict[str, Any]] = live.call("GET", "/v1/populations/live/events?limit=5000")["items"]
+    return found
 
 
 def grows(page: Page, number: str) -> None:

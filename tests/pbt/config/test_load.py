@@ -411,7 +411,7 @@ def test_a_stored_config_without_normalised_returns_goes_on_without_them() -> No
     ("batch", "parts"), [(40, 1), (256, 1), (512, 2), (768, 1), (1024, 4), (2048, 8), (4096, 16)]
 )
 def test_by_default_a_minibatch_has_256_steps_or_more(batch: int, parts: int) -> None:
-    table = {"env": {"name": "x"}, "learning": {"batch_steps": batch}}
+    table: dict[str, dict[str, Any]] = {"env": {"name": "x"}, "learning": {"batch_steps": batch}}
     table["sampling"] = {"rollout_steps": 8}
     assert config_from_table(table, "test").learning.minibatches == parts
     table["learning"]["minibatches"] = 1
