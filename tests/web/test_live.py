@@ -49,7 +49,8 @@ def live(trained: Served) -> Iterator[Served]:
 
 def events(live: Served) -> list[dict[str, Any]]:
     """Newest first, as the page shows them."""
-    found: list[dict[str, Any]] = live.call("GET", "/v1/populations/live/events?limit=5000")["items"]
+    page = live.call("GET", "/v1/populations/live/events?limit=5000")
+    found: list[dict[str, Any]] = page["items"]
     return found
 
 
