@@ -127,7 +127,8 @@ class PbtConfig(Section):
                                  more. None: 0.045 where wins are the objective, else 0
     mutation_probability         of each value of a member outside the top, in each round
     mutation_factor              a mutated value is multiplied or divided by this
-    learning_rate_bounds         smallest and largest value after a mutation
+    learning_rate_bounds         smallest and largest value that the start or a mutation may draw;
+                                 where both are equal, PBT leaves the value alone
     entropy_coef_bounds          the same for the entropy coefficient
     one_minus_adam_beta1_bounds  the same for 1 - Adam's beta1, which is mutated in its place
     shaping_bounds               the same for the weights of reward terms

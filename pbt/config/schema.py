@@ -82,9 +82,9 @@ class RunConfig(Section):
             )
         for name in ("learning_rate", "entropy_coef", "one_minus_adam_beta1", "shaping"):
             low, high = getattr(self.pbt, f"{name}_bounds")
-            if low >= high:
+            if low > high:
                 problems.append(
-                    f"pbt.{name}_bounds = [{low:g}, {high:g}]: the first must be smaller "
+                    f"pbt.{name}_bounds = [{low:g}, {high:g}]: the first must be no larger "
                     "than the second; swap them"
                 )
         problems += [

@@ -92,7 +92,7 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "bounds swapped": (
         GAME + "[pbt]\nlearning_rate_bounds = [0.1, 0.01]\n",
-        ("the first must be smaller than the second; swap them",),
+        ("the first must be no larger than the second; swap them",),
     ),
     "half a list": (
         GAME + "[pbt]\nshaping_bounds = [1.0]\n",

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pbt.config.load import config_from_table, load_config
@@ -12,6 +13,8 @@ from pbt.config.schema import RunConfig
 from pbt.config.start_values import start_problems
 from pbt.errors import ConfigError
 from pbt.hyperparams import initial_hyperparams, scheduled_hyperparams, with_edits
+from pbt.population.mutation import mutate
+from pbt.population.pbt_rules import PbtRules
 
 TERMS = ("damage", "death", "none")
 
@@ -79,6 +82,17 @@ def test_values_stay_inside_the_bounds() -> None:
         values = flat(spread, f"m{index}")
         assert 9e-4 <= values["learning_rate"] <= 1.1e-3
         assert 0.89 - 1e-12 <= values["adam_beta1"] <= 0.91 + 1e-12
+
+
+def test_pbt_leaves_a_value_alone_whose_bounds_are_equal() -> None:
+    bounds = {"learning_rate_bounds": [1e-3, 1e-3], "one_minus_adam_beta1_bounds": [0.1, 0.1]}
+    held = config(pbt={"spread_start": 3.0, "mutation_probability": 1.0, **bounds})
+    values = flat(held, "m2")
+    rules = PbtRules.from_config(held.pbt, "win")
+    mutated = mutate(values, rules, np.random.default_rng(1))
+    for name in ("learning_rate", "adam_beta1"):
+        assert values[name] == mutated[name] == flat(config(), "m2")[name]
+    assert mutated["entropy_coef"] != values["entropy_coef"] != flat(config(), "m2")["entropy_coef"]
 
 
 def test_schedules_go_on_from_the_drawn_values() -> None:
