@@ -28,7 +28,7 @@ class Settings(BaseModel):
     tokens_set       the token files exist; needed to listen to other machines
     allowed_games    patterns of ids of Gymnasium and PettingZoo that may be trained and played
     read_only        nothing is written to the data directory, and every change is refused
-    max_running      populations that train at the same time; others wait
+    max_running      populations and comparisons that train at the same time; others wait
     max_evaluations  matches and other requested work that run at the same time; others wait
     max_plays        games that people play by hand at the same time
     play_idle_s      how long such a game waits for the person's next move
@@ -54,7 +54,7 @@ class Settings(BaseModel):
                      after one end more the training has failed
     trainer          the program that trains a population, without its arguments
     checker          the program that checks a config against its game
-    match_checker    the program that checks whether a match can be played
+    request_checker  the program that checks whether requested work can be done
     player           the program that plays a match
     worker           the program that does other work that was requested
     sitting          the program that plays one game against a person
@@ -96,7 +96,7 @@ class Settings(BaseModel):
     max_restarts: Annotated[int, Field(ge=0)] = 5
     trainer: tuple[str, ...] = (*_PYTHON, "arena.programs.cli")
     checker: tuple[str, ...] = (*_PYTHON, "arena.programs.config_check")
-    match_checker: tuple[str, ...] = (*_PYTHON, "arena.programs.match_check")
+    request_checker: tuple[str, ...] = (*_PYTHON, "arena.programs.request_check")
     player: tuple[str, ...] = (*_PYTHON, "arena.programs.match")
     worker: tuple[str, ...] = (*_PYTHON, "arena.programs.job")
     sitting: tuple[str, ...] = (*_PYTHON, "arena.programs.play")

@@ -7,12 +7,13 @@ hangs gives none: that is a fault of the service and no word on the request.
 import json
 import signal
 import subprocess
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import structlog
 
 from api.http.problems import Problem
+from api.http.settings import Settings
 from pbt.processes.child_process import ending
 
 # The programs end themselves after 60 s.
@@ -59,6 +60,20 @@ def finding_of(what: str, command: Sequence[str], given: str) -> dict[str, Any]:
     except (ValueError, IndexError) as error:
         raise no_answer(what, command, "gave no result", errors.encode()) from error
     return found
+
+
+def refuse_impossible(settings: Settings, kind: str, asked: Mapping[str, Any]) -> None:
+    """Check work before it is written down.
+
+    kind, asked  as `arena.programs.request_check` reads them
+    Raises: Problem for work that cannot be done, and when the check itself fails.
+    """
+    command = [*settings.request_checker, str(settings.data)]
+    given = json.dumps({"kind": kind, "asked": asked})
+    problems = finding_of(f"the check of the {kind}", command, given)["problems"]
+    if problems:
+        places = [(place, text) for place, text in problems]
+        raise Problem("invalid", "; ".join(text for _, text in places), places)
 
 
 def no_answer(what: str, command: Sequence[str], how: str, errors: bytes) -> Problem:

@@ -150,11 +150,10 @@ class Supervisor:
                 )
             if row.desired is not None:
                 mine = tuple(one for one in operations if one.population == row.name)
-                running = sum(job.running for job in self._trainings.values())
                 self._step(
                     self._trainings[row.name],
                     TrainingRequest(row, mine),
-                    self._room(place=running < self._settings.max_running),
+                    self._room(place=self._may_train),
                 )
         names = {row.name for row in rows}
         for name in self._trainings.keys() - names:
@@ -163,17 +162,31 @@ class Supervisor:
         for name in {one.population for one in operations if one.kind == "delete"} - names:
             self._deletions.step(name, None)
 
+    @property
+    def _may_train(self) -> bool:
+        """Whether there is a place for a training, or for a comparison, which trains."""
+        trainings = sum(job.running for job in self._trainings.values())
+        comparing = sum(job.running and job.trains for job in self._requested.values())
+        return trainings + comparing < self._settings.max_running
+
+    @property
+    def _may_play(self) -> bool:
+        """Whether there is a place for a match, or for other work that does not train."""
+        playing = sum(job.running and not job.trains for job in self._requested.values())
+        return playing < self._settings.max_evaluations
+
     def _look_at_requests(self) -> None:
-        """Matches and other work wait in one queue."""
+        """Matches and other work wait in one queue, but comparisons for a place to train."""
         rows: list[MatchRequest | JobRequest] = [*open_match_requests(self._league)]
         rows += open_jobs(self._league)
         self._observed.waiting(row.state for row in rows)
         for row in sorted(rows, key=lambda row: row.id):  # oldest first
             if row.id not in self._requested:
                 self._requested[row.id] = self._job_of(row)
-            running = sum(job.running for job in self._requested.values())
-            room = self._room(place=running < self._settings.max_evaluations)
-            self._step(self._requested[row.id], row, room)
+            job = self._requested[row.id]
+            self._step(
+                job, row, self._room(place=self._may_train if job.trains else self._may_play)
+            )
         for number in self._requested.keys() - {row.id for row in rows}:
             del self._requested[number]
 

@@ -52,10 +52,12 @@ R = TypeVar("R", bound=RequestRow)
 class ReportedJob(Job[R], Generic[R]):
     """Runs at most one process of one request.
 
-    words  state of the job -> what is told of it, where nothing went wrong
+    words   state of the job -> what is told of it, where nothing went wrong
+    trains  it takes the place of a training, and not that of a match
     """
 
     words: Mapping[str, str]
+    trains = False
 
     def __init__(self, name: str, row: R, settings: Settings, league: League) -> None:
         self._path = match_report_file(settings.data, row.id)

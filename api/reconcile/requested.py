@@ -6,7 +6,10 @@ from typing import Any
 from api.http.settings import Settings
 from api.reconcile.reported import ReportedJob, RequestState
 from arena.league.database import League
-from arena.league.job_requests import JobRequest, record_job
+from arena.league.job_requests import JobKind, JobRequest, record_job
+
+GO_ON: tuple[JobKind, ...] = ("tournament", "comparison")
+"""What they did is kept: after a death they go on. The others begin anew."""
 
 
 class RequestedJob(ReportedJob[JobRequest]):
@@ -20,13 +23,15 @@ class RequestedJob(ReportedJob[JobRequest]):
 
     def __init__(self, row: JobRequest, settings: Settings, league: League) -> None:
         super().__init__(f"{row.kind} {row.id}", row, settings, league)
+        self._goes_on = row.kind in GO_ON
+        self.trains = row.kind == "comparison"
 
     def command(self, row: JobRequest) -> Sequence[str]:
         return [*self._settings.worker, str(row.id), str(self._settings.data)]
 
     def done_in(self, report: Mapping[str, Any]) -> int:
-        """1 once it works: a process that starts again begins anew."""
-        return 1
+        """How much of its parts is kept, and 1 once it works."""
+        return 1 + (sum(part["done"] for part in report["progress"]) if self._goes_on else 0)
 
     def store(
         self,

@@ -1,6 +1,5 @@
 """Evaluations: matches that the service plays on request, as `arena match` does."""
 
-import json
 from dataclasses import asdict
 from typing import Annotated, Literal, Self
 
@@ -8,10 +7,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
-from api.context import Changing, Context, Here
+from api.context import Changing, Here
 from api.http.json_response import written
-from api.http.problems import Problem
-from api.reconcile.asking import finding_of
+from api.reconcile.asking import refuse_impossible
 from api.routes.bodies import Body
 from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
 from arena.league.idempotency import Answer, Keyed
@@ -193,19 +191,10 @@ def create_evaluation(change: Changing, body: NewEvaluationBody) -> Response:
     )
 
     def act(keyed: Keyed | None) -> Answer:
-        _refuse_impossible(change.here, requested)
+        refuse_impossible(change.here.settings, "match", asdict(requested))
         return ask_for_match(change.here.league, requested, keyed, _accepted)
 
     return change.once(body.model_dump(mode="json"), act)
-
-
-def _refuse_impossible(here: Context, requested: RequestedMatch) -> None:
-    """Raises: Problem for a match that cannot be played, and when the check itself fails."""
-    command = [*here.settings.match_checker, str(here.settings.data)]
-    found = finding_of("the check of the match", command, json.dumps(asdict(requested)))
-    problem = found["problem"]
-    if problem is not None:
-        raise Problem("invalid", problem, [("/players", problem)])
 
 
 @router.get("", operation_id="listEvaluations", response_model=EvaluationList)

@@ -1,18 +1,24 @@
-"""Jobs: work other than matches that the service does on request, in a process of its own."""
+"""Jobs: work other than single matches that the service does on request, in its own processes."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.context import Changing, Context, Here
 from api.http.json_response import written
 from api.http.problems import Problem
-from api.routes.bodies import Body
+from api.reconcile.asking import refuse_impossible
+from api.routes.job_bodies import NewJobBody, VerificationBody
+from api.routes.job_reports import (
+    ComparisonReport,
+    ReturnsReportBody,
+    TournamentReport,
+    VerificationReport,
+)
 from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
 from arena.data.paths import IMPORTED
-from arena.league.chain import SHORTEST_HEAD
 from arena.league.idempotency import Answer, Keyed
 from arena.league.job_requests import (
     JobKind,
@@ -29,85 +35,7 @@ from arena.league.populations import find_population
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 LISTED = "jobs"
-VERIFIED = r"^(match:[0-9]{1,7}|[a-z0-9][a-z0-9_-]{0,63})$"
-HEAD = rf"^[0-9a-f]{{{SHORTEST_HEAD},64}}$"
 JobId = Annotated[int, Path(ge=1, lt=2**53, description="number of the job")]
-
-
-class VerificationBody(Body):
-    """A verification, as `arena verify`.
-
-    kind    of work
-    name    a population, `match:12`, or `imported` for the imported snapshots
-    head    a head of its chain that was published elsewhere, or its beginning; null: none
-    replay  how many evaluation games, or games of a match, are played again; null: all
-    """
-
-    kind: Literal["verification"]
-    name: Annotated[str, Field(pattern=VERIFIED)]
-    head: Annotated[str, Field(pattern=HEAD)] | None = None
-    replay: Annotated[int, Field(ge=0, le=10**9)] | None = None
-
-
-class DifferenceBody(BaseModel):
-    """One difference between what is stored and what it should be.
-
-    where     the row, record or file
-    found     what is there, or the contradiction in words
-    expected  what should be there, empty behind a contradiction in words
-    """
-
-    where: str
-    found: str
-    expected: str
-
-
-class PlayedAgainBody(BaseModel):
-    """Games that were played again from their seeds and actions.
-
-    stored  how many have their actions
-    played  how many of them were played again
-    why     why not all, empty where all were
-    """
-
-    stored: int
-    played: int
-    why: str
-
-
-class VerificationReport(BaseModel):
-    """The result of a verification.
-
-    kind           what was verified
-    name           its name
-    ok             nothing differs
-    head           of its chain
-    records        how many records the chain has
-    begun_at       when the chain of an older population began, null for one that has all rows
-    rows_before    kind of row -> rows from before that, whose history is unknown
-    rows_recorded  kind of row -> rows that records have
-    games_folded   games that were folded into counts
-    seen_heads     a head that was looked for, or its beginning -> number of the record that has it
-    counts         what was verified besides -> how much of it
-    played_again   null where there is nothing to play
-    notes          what a reader should know
-    differences    everything that is wrong
-    """
-
-    kind: Literal["population", "match", "imports"]
-    name: str
-    ok: bool
-    head: str
-    records: int
-    begun_at: float | None
-    rows_before: dict[str, int]
-    rows_recorded: dict[str, int]
-    games_folded: int
-    seen_heads: dict[str, int]
-    counts: dict[str, int]
-    played_again: PlayedAgainBody | None
-    notes: list[str]
-    differences: list[DifferenceBody]
 
 
 class ProgressBody(BaseModel):
@@ -128,11 +56,12 @@ class JobBody(BaseModel):
 
     id           the job's number
     kind         of work
-    asked        what was asked for
+    asked        what was asked for; `kind` says what it is
     state        PENDING, RUNNING, SUCCEEDED, FAILED or STOPPED
     message      why, for people
     progress     how far its parts are
-    report       the result, null before its end; a job that found differences SUCCEEDED as well
+    report       the result, null before its end: of a verification, a tournament, returns, or a
+                 comparison. A job SUCCEEDED that found differences, or that A is worse
     restarts     how often its process ended by itself
     cancelled    it was asked to end
     created_at   seconds since 1970
@@ -141,11 +70,11 @@ class JobBody(BaseModel):
 
     id: str
     kind: JobKind
-    asked: VerificationBody
+    asked: NewJobBody
     state: JobState
     message: str
     progress: list[ProgressBody]
-    report: VerificationReport | None
+    report: VerificationReport | TournamentReport | ReturnsReportBody | ComparisonReport | None
     restarts: int
     cancelled: bool
     created_at: float
@@ -169,18 +98,23 @@ UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "there is nothi
 @router.post(
     "", operation_id="createJob", status_code=202, response_model=JobBody, responses=UNKNOWN
 )
-def create_job(change: Changing, body: VerificationBody) -> Response:
+def create_job(change: Changing, body: NewJobBody) -> Response:
     """Request work. It waits for its turn in one queue with the matches.
 
-    404 where there is nothing of this name to verify.
+    A comparison waits for a place to train. 404 where there is nothing of this name to verify; 422
+    for players that cannot meet and configs that cannot be compared.
     """
+    work = body.root
 
     def act(keyed: Keyed | None) -> Answer:
-        _refuse_unknown(change.here, body.name)
-        asked = body.model_dump(mode="json")
-        return ask_for_job(change.here.league, body.kind, asked, keyed, _accepted)
+        asked = work.model_dump(mode="json")
+        if isinstance(work, VerificationBody):
+            _refuse_unknown(change.here, work.name)
+        else:
+            refuse_impossible(change.here.settings, work.kind, asked)
+        return ask_for_job(change.here.league, work.kind, asked, keyed, _accepted)
 
-    return change.once(body.model_dump(mode="json"), act)
+    return change.once(work.model_dump(mode="json"), act)
 
 
 def _refuse_unknown(here: Context, name: str) -> None:

@@ -17,7 +17,7 @@ from arena.matches.compare_finals import ComparisonResult, play_finals
 from arena.matches.compare_trainings import train_runs
 from arena.matches.earlier_plans import as_begun
 from arena.matches.game_list import is_spoiled
-from arena.matches.play import DEFAULT_GAMES
+from arena.matches.lengths import MATCH_GAMES, MOST_SEEDS
 from arena.stats.score import elo_of_score
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 
@@ -66,7 +66,7 @@ SeedsOption = Annotated[
     int,
     typer.Option(
         min=1,
-        max=1000,
+        max=MOST_SEEDS,
         help=(
             "Trainings of each config. Decide on a number in advance; when it is raised "
             "later, the command goes on from what is there."
@@ -94,7 +94,7 @@ def command(
     b: ConfigB,
     frames: FramesOption,
     seeds: SeedsOption = 3,
-    games: GamesOption = DEFAULT_GAMES,
+    games: GamesOption = MATCH_GAMES,
     name: NameOption = None,
     overrides: Overrides = None,
     overrides_a: OverridesOfA = None,

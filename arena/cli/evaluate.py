@@ -21,8 +21,9 @@ from arena.cli.match_options import (
 )
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
+from arena.matches.lengths import EPISODES
 from arena.matches.report import player_json
-from arena.matches.returns import DEFAULT_EPISODES, Returns, evaluate_player
+from arena.matches.returns import Returns, evaluate_player
 from arena.players.resolve import ResolvedPlayer, options_text
 from arena.stats.intervals import mean_interval
 from pbt.envs.contract import EnvSpec
@@ -42,7 +43,7 @@ EpisodesOption = Annotated[int, typer.Option(min=1, help="Episodes to play.")]
 def evaluate(
     player: PlayerArgument,
     others: OthersArgument = None,
-    episodes: EpisodesOption = DEFAULT_EPISODES,
+    episodes: EpisodesOption = EPISODES,
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
     move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,

@@ -34,9 +34,10 @@ from arena.league.database import open_league, upgrade_league
 from arena.league.matches import MatchError
 from arena.machine import usable_cores
 from arena.matches.assertions import Assertion, holds, read_assertions
+from arena.matches.lengths import MATCH_GAMES, SPRT_GAMES
 from arena.matches.match_result import MatchResult
 from arena.matches.plan import check_meeting
-from arena.matches.play import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, check_test, play_match
+from arena.matches.play import check_test, play_match
 from arena.matches.report import match_json
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import Sprt
@@ -51,7 +52,7 @@ GamesOption = Annotated[
         min=1,
         help=(
             "Games to play, in pairs with the seats swapped (at larger tables in blocks). Default: "
-            f"{DEFAULT_GAMES}; with --sprt at most {DEFAULT_SPRT_GAMES}."
+            f"{MATCH_GAMES}; with --sprt at most {SPRT_GAMES}."
         ),
         show_default=False,
     ),

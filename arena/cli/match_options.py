@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -11,8 +10,8 @@ import typer
 
 from arena.cli.going_on import GoingOn
 from arena.cli.output import assignments, number_of, say
+from arena.matches.deciding import ranked_by
 from arena.matches.game_list import Progress
-from arena.matches.plan import check_objective
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec
@@ -98,11 +97,7 @@ def players_named(
         move_timeout_s=move_timeout_s,
     )
     spec = as_played(spec, players[0].env_options)
-    if objective is None:
-        return spec, players
-    asked = as_objective(objective)
-    check_objective(spec, players[0].env_options, asked)
-    return spec, [replace(player, objective=asked) for player in players]
+    return spec, ranked_by(spec, players, None if objective is None else as_objective(objective))
 
 
 def exit_spoiled(errors: int, of: str) -> NoReturn:

@@ -29,11 +29,11 @@ from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
 from arena.league.ratings import RatingTable, match_table
 from arena.matches.game_list import is_spoiled
+from arena.matches.lengths import TOURNAMENT_GAMES
 from arena.matches.match_result import MatchResult
 from arena.matches.report import match_report
 from arena.matches.report_schema import DuelReport, PartnersReport
 from arena.matches.tournament import (
-    DEFAULT_GAMES,
     Fixture,
     Tournament,
     different_players,
@@ -68,7 +68,7 @@ ConcurrencyOption = Annotated[
 
 def tournament(
     players: PlayersArgument,
-    games: GamesOption = DEFAULT_GAMES,
+    games: GamesOption = TOURNAMENT_GAMES,
     rounds: RoundsOption = 1,
     seed: SeedOption = 1,
     concurrency: ConcurrencyOption = 1,
@@ -105,7 +105,7 @@ def tournament(
             )
         table = match_table(league, played.match_ids)
     if as_json:
-        print_json(_report(played, table))
+        print_json(tournament_report(played, table))
     elif played.results:
         _show(played, table, data)
     _exit(played)
@@ -164,7 +164,8 @@ def _matches(played: Tournament) -> str:
     return f"match {ids[0]}" if len(ids) == 1 else f"matches {', '.join(map(str, ids))}"
 
 
-def _report(played: Tournament, table: RatingTable) -> dict[str, Any]:
+def tournament_report(played: Tournament, table: RatingTable) -> dict[str, Any]:
+    """The matches and the table, for programs."""
     first = played.planned[0].players[0]
     return {
         "env": first.env_name,

@@ -19,7 +19,7 @@ from arena.league.schema import evaluations
 from arena.league.service_events import tell
 from pbt.errors import PlayerError
 
-JobKind = Literal["verification"]
+JobKind = Literal["verification", "tournament", "returns", "comparison"]
 KINDS: tuple[JobKind, ...] = get_args(JobKind)
 JobState = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
 OPEN: tuple[JobState, ...] = ("PENDING", "RUNNING")

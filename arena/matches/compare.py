@@ -136,8 +136,8 @@ def check(comparison: Comparison) -> EnvSpec:
         exclude={"seed", "description"}
     ):
         raise comparison.refused(
-            "A and B are the same configuration; change one of them, in its file or with "
-            "--set-a or --set-b"
+            "A and B are the same configuration; change a value of one of them (--set-a and "
+            "--set-b of `arena compare` do)"
         )
     spec = registry.spec(a.env.name, allow_files=True, options=a.env.game_options)
     game = spec.make(**a.env.game_options)
@@ -188,12 +188,12 @@ def read_kept(comparison: Comparison) -> Kept:
             kept = Kept(dict(stored["meetings"]), list(stored.get("looks", [])))
         except (ValueError, KeyError) as error:
             raise PbtError(
-                f"{comparison.path}: damaged ({error!r}); remove it and train under another --name"
+                f"{comparison.path}: damaged ({error!r}); remove it and train under another name"
             ) from error
         if problems := _other_plan(plan, comparison):
             raise ConfigError(
                 f"comparison {comparison.name!r}, begun before",
-                [*problems, "give what it was begun with, or another --name"],
+                [*problems, "give what it was begun with, or another name"],
             )
         return kept
     taken = [
@@ -206,7 +206,7 @@ def read_kept(comparison: Comparison) -> Kept:
     if taken:
         raise comparison.refused(
             f"population {taken[0]} exists already and belongs to no comparison; choose "
-            "another --name"
+            "another name"
         )
     return Kept()
 

@@ -13,19 +13,25 @@ from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.summaries import list_populations
 from arena.matches.compare import Comparison, Interrupted, Say, Side, check, read_kept, write_kept
+from arena.matches.game_list import Progress
 from pbt.errors import HeldError, PbtError
 
 
-def train_runs(comparison: Comparison, say: Say) -> None:
+def train_runs(comparison: Comparison, say: Say, on_progress: Progress | None = None) -> None:
     """Train the runs that are not trained yet.
 
+    on_progress  called with the numbers of trained runs and of all
     Raises: Interrupted, ConfigError, HeldError, PbtError when a training fails.
     """
     check(comparison)
     write_kept(comparison, read_kept(comparison))
     runs = comparison.runs()
     for number, (side, seed) in enumerate(runs, start=1):
+        if on_progress is not None:
+            on_progress(number - 1, len(runs))
         _train(comparison, side, seed, f"[{number}/{len(runs)}]", say)
+    if on_progress is not None:
+        on_progress(len(runs), len(runs))
 
 
 def _train(comparison: Comparison, side: Side, seed: int, position: str, say: Say) -> None:

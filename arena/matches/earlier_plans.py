@@ -26,7 +26,7 @@ def as_begun(comparison: Comparison) -> Comparison:
         }
     except (ValueError, KeyError, TypeError) as error:
         raise PbtError(
-            f"{comparison.path}: damaged ({error!r}); remove it and train under another --name"
+            f"{comparison.path}: damaged ({error!r}); remove it and train under another name"
         ) from error
     return replace(comparison, contestants=contestants)
 

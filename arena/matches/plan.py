@@ -1,9 +1,9 @@
 """The plan of a match: its seating and the seed of every game, fixed before the first game."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from arena.league.matches import (
     FAILED_KEY,
@@ -14,15 +14,15 @@ from arena.league.matches import (
     Match,
     MatchError,
 )
+from arena.matches.deciding import objective_of
 from arena.matches.seating import STORED_BEFORE, Arrangement, Entrant, Seating, arrange
 from arena.matches.stored import stored_test
 from arena.matches.tables import PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer
 from pbt.config.running import EvaluationConfig
-from pbt.envs.contract import EnvSpec, Game, declared_objective, opens_at_random
-from pbt.envs.testing.objectives import judge_objective
+from pbt.envs.contract import EnvSpec, Game, opens_at_random
 from pbt.errors import PlayerError
-from pbt.objective import ObjectiveKind, chosen_objective
+from pbt.objective import ObjectiveKind
 from pbt.seeding import integer
 
 # Settings of a stored match that say when it ends or what counts it, not which games it has.
@@ -126,45 +126,6 @@ def _meeting(
     if len(game.seat_roles) > 2 and len(players) > 2:
         players = different if len(different) > 1 else players[:2]
     return SeatedPlayers(tuple(players), seating_of(env, game, players, objective), objective)
-
-
-def objective_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> ObjectiveKind:
-    """What the players' populations count in, or else what the game declares.
-
-    Games of one seat count in returns. Raises: PlayerError for players of populations that count
-    differently.
-    """
-    counted = {player.objective: player for player in players if player.objective is not None}
-    if len(game.seat_roles) > 1 and len(counted) > 1:
-        (one, a), (other, b) = list(counted.items())[:2]
-        raise PlayerError(
-            f"{a.label} counts in {one}, {b.label} in {other}; expected one objective: set "
-            f"`objective` (on the command line --objective) to {one} or {other}"
-        )
-    named = next(iter(counted), None)
-    return chosen_objective(
-        named if len(game.seat_roles) > 1 else None,
-        declared_objective(env, game),
-        len(game.seat_roles),
-    )
-
-
-def check_objective(env: EnvSpec, options: Mapping[str, Any], objective: ObjectiveKind) -> None:
-    """Check an objective that a person asks for. Raises: MatchError where the game has no such one.
-
-    Places can be counted in every game, so wins are never refused.
-
-    options  of the game
-    """
-    if objective == "win":
-        return
-    with closing(env.make(**options)) as game:
-        judged = judge_objective(env, game, objective)
-    if judged.reason is not None:
-        raise MatchError(
-            f'objective "{objective}": {judged.reason}; leave --objective out, or make it '
-            f'"{judged.better}"'
-        )
 
 
 def check_meeting(

@@ -31,6 +31,7 @@ from arena.league.writer import LeagueWriter
 from arena.matches.game_faults import faults_folder
 from arena.matches.game_list import Progress
 from arena.matches.helper_group import MatchHelpers
+from arena.matches.lengths import MATCH_GAMES, SPRT_GAMES
 from arena.matches.match_result import MatchResult, match_result
 from arena.matches.plan import MatchPlan, plan_again, plan_match
 from arena.matches.results import PlayedGames
@@ -45,9 +46,7 @@ from pbt.errors import EnvError, SnapshotError
 from pbt.objective import ObjectiveKind
 from pbt.records import GameRecord
 
-DEFAULT_GAMES = 400
 # Most games of a match with a sequential test, which usually ends it earlier.
-DEFAULT_SPRT_GAMES = 40_000
 
 Look = Callable[[Callable[[], MatchResult]], None]
 """Called after every turn in which a game finished, with a function that computes the result."""
@@ -72,7 +71,7 @@ def play_match(
     """Play a match and record it in `league`, unless that is None.
 
     Equal players, seed and settings give equal games.
-    games        rounded up to whole blocks; None for DEFAULT_GAMES, or DEFAULT_SPRT_GAMES with a
+    games        rounded up to whole blocks; None for MATCH_GAMES, or SPRT_GAMES with a
                  sequential test
     greedy       players take their most likely actions instead of sampled ones
     sprt         ends the match as soon as it has decided
@@ -86,7 +85,7 @@ def play_match(
     SnapshotError for unusable weights, EnvError when a game keeps raising.
     """
     spec = env or find_spec(players[0].env_name)
-    most = games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES)
+    most = games or (MATCH_GAMES if sprt is None else SPRT_GAMES)
     seed = _checked_seed(seed, fresh=fresh, greedy=greedy)
     plan = plan_match(spec, players, most, seed, greedy=greedy, batch=tables, objective=objective)
     check_test(plan.seating, plan.objective, sprt is not None)

@@ -13,9 +13,10 @@ import numpy as np
 
 from arena.guests.player import GuestError
 from arena.guests.program import FORFEIT_PREFIX
+from arena.matches.deciding import objective_of
 from arena.matches.game_faults import GameFaults, faults_folder
 from arena.matches.game_list import PlannedGames, Progress, is_spoiled, play_all
-from arena.matches.plan import objective_of
+from arena.matches.lengths import EPISODES
 from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame, planned_game
 from arena.players.resolve import RANDOM, ResolvedPlayer
 from arena.stats.intervals import mean_interval
@@ -25,8 +26,6 @@ from pbt.objective import ObjectiveKind
 from pbt.records import PlayerRef, SeatRecord, is_voided
 from pbt.seeding import integer
 from pbt.transport.messages import GameEnd
-
-DEFAULT_EPISODES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def evaluate_player(
     player: ResolvedPlayer,
     env: EnvSpec,
     *,
-    episodes: int = DEFAULT_EPISODES,
+    episodes: int = EPISODES,
     seed: int = 1,
     greedy: bool = False,
     tables: int = DEFAULT_TABLES,

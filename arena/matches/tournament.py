@@ -27,8 +27,6 @@ from pbt.envs.contract import EnvSpec
 from pbt.errors import PlayerError
 from pbt.objective import ObjectiveKind
 
-DEFAULT_GAMES = 100
-
 
 @dataclass(frozen=True, slots=True)
 class Fixture:

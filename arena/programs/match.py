@@ -17,8 +17,9 @@ from arena.data.paths import league_path, match_report_file
 from arena.league.database import League, open_league
 from arena.league.match_requests import MatchRequest, get_match_request, note_match
 from arena.league.matches import find_match
+from arena.matches.deciding import ranked_by
 from arena.matches.match_result import MatchResult
-from arena.matches.plan import check_meeting, check_objective
+from arena.matches.plan import check_meeting
 from arena.matches.play import check_test, play_match, resume_match
 from arena.matches.report import match_json
 from arena.players.resolve import resolve_players
@@ -84,9 +85,8 @@ def _begin(
     """
     request = match_request.request
     spec, players = resolve_players(request.players, data, request.env)
-    if request.objective is not None:
-        check_objective(spec, players[0].env_options, request.objective)
-    meeting = check_meeting(spec, players, request.objective)
+    players = ranked_by(spec, players, request.objective)
+    meeting = check_meeting(spec, players)
     check_test(meeting.seating, meeting.objective, request.sprt is not None)
     return play_match(
         *players,

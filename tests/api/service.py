@@ -35,7 +35,7 @@ def settings(data: Path, **changed: Any) -> Settings:
         "player": (sys.executable, str(HERE / "player_double.py")),
         "worker": (sys.executable, str(HERE / "worker_double.py")),
         "sitting": (sys.executable, str(HERE / "sitting_double.py")),
-        "match_checker": (sys.executable, str(HERE / "match_checker_double.py")),
+        "request_checker": (sys.executable, str(HERE / "request_checker_double.py")),
         "checker": (sys.executable, str(HERE / "checker_double.py")),
         "look_every_s": 0.03,
         "backoff_s": 0.05,

@@ -1,7 +1,8 @@
 """A double for a process that does requested work: it does none, but keeps the contract.
 
-The contract is that of `arena.programs.job`: leash, report file, exit codes. What is verified says
-what it does: `match:1` ends at once, `imported` goes on until it is told to stop.
+The contract is that of `arena.programs.job`: leash, report file, exit codes. The name in what was
+asked says what it does: `match:1` ends at once, `imported` and `endless` go on until they are told
+to stop.
 """
 
 import json
@@ -40,7 +41,7 @@ def main() -> int:
     progress = [{"what": "rows", "done": 1, "total": 2}]
     path.write_text(json.dumps({"progress": progress, "report": None}))
     try:
-        while asked["name"] == "imported":
+        while asked.get("name") in ("imported", "endless"):
             time.sleep(0.01)
     except KeyboardInterrupt:
         return 130

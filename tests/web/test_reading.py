@@ -38,10 +38,10 @@ def test_an_answer_that_was_cut_off_is_asked_for_again(trained: Served, visit: V
             lambda route: route.fulfill(
                 status=200, content_type="application/json", body='{"items": ['
             ),
-            times=1,
         )
         page = visitor.see(view)
         shows(page, "The service does not answer")
+        page.unroute(asked)
         shows(page, shown)
         expect(page.get_by_text("The service does not answer")).to_have_count(0)
 

@@ -45,7 +45,7 @@ def test_a_check_that_fails_is_no_fault_of_the_request(
     if "sleep" in (program or ""):
         monkeypatch.setattr(asking, "LIMIT_S", 0.3)
     command = ("/no/such/program",) if program is None else python(program)
-    with serving(tmp_path, checker=command, match_checker=command) as service:
+    with serving(tmp_path, checker=command, request_checker=command) as service:
         for method, path, body in (POPULATION, MATCH):
             problem = service.call(method, path, body, status=503)
             assert problem["type"].endswith("check-failed") and problem["errors"] == []

@@ -2,6 +2,7 @@
 of the process that plays them.
 """
 
+import json
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ from arena.league.match_requests import get_match_request
 from arena.league.matches import seed_of_games
 from arena.league.service_events import events_after
 from tests.api.service import Service, serving
-from tests.arena.programs.test_match_check import remove_weights, write_population
+from tests.arena.programs.test_request_check import remove_weights, write_population
 
 OPEN = ("PENDING", "RUNNING")
 
@@ -146,8 +147,9 @@ def test_what_contradicts_itself_is_refused(shared: Service) -> None:
 
 
 def test_a_match_that_cannot_be_played_is_refused_when_it_is_asked_for(tmp_path: Path) -> None:
-    refuses = "import json; print(json.dumps({'problem': 'three players for two seats'}))"
-    with serving(tmp_path, match_checker=(sys.executable, "-c", refuses)) as service:
+    found = {"problems": [["/players", "three players for two seats"]]}
+    refuses = f"print({json.dumps(found)!r})"
+    with serving(tmp_path, request_checker=(sys.executable, "-c", refuses)) as service:
         body = {"players": ["random", "random", "random"], "env": "connect_four"}
         problem = service.call("POST", "/v1/evaluations", body, status=422)
         assert problem["errors"] == [
@@ -157,7 +159,7 @@ def test_a_match_that_cannot_be_played_is_refused_when_it_is_asked_for(tmp_path:
 
 
 REAL = {
-    "match_checker": (sys.executable, "-P", "-m", "arena.programs.match_check"),
+    "request_checker": (sys.executable, "-P", "-m", "arena.programs.request_check"),
     "player": (sys.executable, "-P", "-m", "arena.programs.match"),
 }
 

@@ -1,5 +1,5 @@
 """Requested work over REST: asked for, watched, cancelled. The double keeps the contract of the
-process that does it; one test has the real one.
+process that does it; test_real_jobs.py has the real one.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from api.routes.jobs import JobBody, VerificationReport
+from api.routes.job_reports import VerificationReport
+from api.routes.jobs import JobBody
 from arena.cli.verify import verified
 from arena.league.database import open_league
 from arena.league.schema import games
@@ -19,7 +20,6 @@ from arena.programs.job import verification_report
 from arena.verification.report import VerifyRequest, no_observer
 from tests.api.routes.test_read_routes import get, write_league
 from tests.api.service import Service, serving
-from tests.served import Served, wait
 
 OPEN = ("PENDING", "RUNNING")
 QUICK = {"kind": "verification", "name": "match:1"}
@@ -91,6 +91,30 @@ def test_a_repeated_request_is_one_job(working: Service) -> None:
     working.call("POST", "/v1/jobs", {**QUICK, "replay": 1}, 422, **key)
 
 
+COMPARISON = {
+    "kind": "comparison",
+    "name": "endless",
+    "a": {"env": {"name": "connect_four"}},
+    "b": {"env": {"name": "connect_four"}, "learning": {"gamma": 0.9}},
+    "frames": 4096,
+}
+
+
+def test_a_comparison_takes_the_place_of_a_training_and_not_that_of_a_match(
+    tmp_path: Path,
+) -> None:
+    write_league(tmp_path)
+    with serving(tmp_path, max_running=1) as service:
+        first = ask(service, COMPARISON)
+        service.wait(lambda: get(service, f"/v1/jobs/{first}")["state"] == "RUNNING")
+        service.create("one", start=True)
+        assert service.wait_state("one", "queued")["status"]["reason"] == "queue"
+        assert over(service, ask(service, QUICK))["state"] == "SUCCEEDED"
+        service.call("POST", f"/v1/jobs/{first}/cancel", status=202)
+        assert over(service, first)["state"] == "STOPPED"
+        service.wait_state("one", "running")
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -101,6 +125,16 @@ def test_a_repeated_request_is_one_job(working: Service) -> None:
         ({"kind": "verification", "name": "demo", "replay": -1}, 422),
         ({"kind": "cleaning", "name": "demo"}, 422),
         ({"kind": "verification", "name": "demo", "force": True}, 422),
+        ({"kind": "tournament", "players": ["random"]}, 422),
+        ({"kind": "tournament", "players": ["random", "exec:./bot.py"]}, 422),
+        ({"kind": "tournament", "players": ["random", "oneply"], "env": "./game.py:Game"}, 422),
+        ({"kind": "tournament", "players": ["random", "oneply"], "rounds": 0}, 422),
+        ({"kind": "returns", "players": []}, 422),
+        ({"kind": "returns", "players": ["random"], "episodes": 0}, 422),
+        ({"kind": "returns", "players": ["random"], "objective": "chips"}, 422),
+        ({**COMPARISON, "name": "../up"}, 422),
+        ({**COMPARISON, "frames": 0}, 422),
+        ({**COMPARISON, "seeds": 10**6}, 422),
     ],
 )
 def test_work_that_cannot_be_done_is_refused(
@@ -127,29 +161,3 @@ def test_the_report_is_what_the_command_finds(tmp_path: Path) -> None:
     assert report["ok"] is False and report["differences"]
     assert report["differences"] == [asdict(difference) for difference in found.differences]
     assert VerificationReport.model_validate(report).model_dump() == report
-
-
-@pytest.mark.slow
-def test_a_real_service_verifies(tmp_path: Path) -> None:
-    """The whole way: service, queue, process, report; an altered row is found."""
-    data = tmp_path / "data"
-    data.mkdir()
-    write_league(data)
-    with open_league(data / "league.db") as league, league.write() as connection:
-        connection.execute(update(games).where(games.c.number == 3).values(steps=99))
-    served = Served(data)
-    try:
-        body = {"kind": "verification", "name": "demo", "replay": 0}
-        number = served.call("POST", "/v1/jobs", body)["id"]
-        path = f"/v1/jobs/{number}"
-        done = wait(
-            lambda: found if (found := served.call("GET", path))["state"] not in OPEN else None,
-            180,
-            served.log,
-        )
-        assert JobBody.model_validate(done).model_dump() == done
-        assert (done["state"], done["report"]["ok"]) == ("SUCCEEDED", False), done
-        assert any("game" in one["where"] for one in done["report"]["differences"])
-        assert (done["progress"], done["report"]["name"]) != ([], "")
-    finally:
-        assert served.stop() == 0

@@ -90,7 +90,7 @@ def test_a_population_of_somebody_else_is_left_alone(config: Path, capsys: Outpu
     (there / "config.json").write_text("{}")
     assert compare(config, "--set-b", "learning.gamma=0.5") == 2
     assert (
-        "population run-b2 exists already and belongs to no comparison; choose another --name"
+        "population run-b2 exists already and belongs to no comparison; choose another name"
         in capsys.readouterr().err
     )
     assert [path.name for path in there.parent.iterdir()] == ["run-b2"]

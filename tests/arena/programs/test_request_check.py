@@ -1,4 +1,4 @@
-"""Matches that cannot be played are found before anything is stored; so are missing devices."""
+"""Work that cannot be done is found before anything is stored; so are missing devices."""
 
 import os
 from collections.abc import Mapping
@@ -12,16 +12,32 @@ from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.match_requests import RequestedMatch
 from arena.league.populations import create_population, open_incarnation
+from arena.league.requested_work import (
+    RequestedComparison,
+    RequestedReturns,
+    RequestedTournament,
+    Work,
+)
 from arena.league.retention import mark_weights_removed
 from arena.league.writer import LeagueWriter
 from arena.programs.config_check import check
-from arena.programs.match_check import problem_of
+from arena.programs.request_check import problems_of
 from pbt.config.load import config_from_table
 from tests.arena.league.samples import snapshot
 
 
 def asked(*players: str, env: str | None = "connect_four") -> RequestedMatch:
     return RequestedMatch(players, env, None, 1, False, None)
+
+
+def problem_of(match: RequestedMatch, data: Path) -> str | None:
+    """The only problem, which is one of the players."""
+    problems = problems_of(match, data)
+    if not problems:
+        return None
+    ((place, text),) = problems
+    assert place == "/players"
+    return text
 
 
 @pytest.mark.parametrize(
@@ -86,6 +102,59 @@ def test_weights_that_are_gone_cannot_play(tmp_path: Path) -> None:
         problem = problem_of(asked(name, "random", env=None), tmp_path)
         assert problem is not None and words in problem, (name, problem)
     assert problem_of(asked("one/m0@1k", "random", env=None), tmp_path) is None
+
+
+CONFIG: dict[str, Any] = {"env": {"name": "connect_four"}}
+OTHER = {**CONFIG, "learning": {"gamma": 0.9}}
+
+
+def comparison(a: dict[str, Any], b: dict[str, Any]) -> RequestedComparison:
+    return RequestedComparison("rates", a, b, frames=1024, seeds=1, games=2)
+
+
+@pytest.mark.parametrize(
+    ("work", "place", "said"),
+    [
+        (RequestedTournament(("random", "oneply"), None, 2, 1, 1, None), "/players", "which game"),
+        (
+            RequestedTournament(("random", "random"), "connect_four", 2, 1, 1, None),
+            "/players",
+            "random",
+        ),
+        (RequestedReturns(("nobody@best",), None, 2, 1, False, None), "/players", "no league"),
+        (comparison(CONFIG, CONFIG), "/name", "A and B are the same configuration"),
+        (comparison(CONFIG, {"env": {"name": "leduc_poker"}}), "/b", "leduc_poker"),
+        (comparison(CONFIG, {"env": {"name": "tictactoe"}}), "/name", "expected one game"),
+        (comparison({"learning": {"gamma": 7}, **CONFIG}, OTHER), "/a", "learning.gamma"),
+        (comparison(CONFIG, {"env": {"name": "./game.py:Game"}}), "/b", "game.py"),
+    ],
+)
+def test_other_work_that_cannot_be_done_has_a_problem_with_its_place(
+    tmp_path: Path, work: Work, place: str, said: str
+) -> None:
+    found = problems_of(work, tmp_path)
+    assert [where for where, _ in found] == [place], found
+    assert said in found[0][1]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        RequestedTournament(("random", "oneply"), "connect_four", 2, 1, 1, None),
+        RequestedReturns(("random",), "connect_four", 2, 1, False, None),
+        comparison(CONFIG, OTHER),
+    ],
+)
+def test_other_work_that_can_be_done_has_none(tmp_path: Path, work: Work) -> None:
+    assert list(problems_of(work, tmp_path)) == []
+
+
+def test_a_name_that_a_population_has_is_not_taken_for_a_comparison(tmp_path: Path) -> None:
+    paths = population_paths(tmp_path, "rates-a1")
+    paths.config.parent.mkdir(parents=True)
+    paths.config.write_text("")
+    ((place, said),) = problems_of(comparison(CONFIG, OTHER), tmp_path)
+    assert place == "/name" and "rates-a1 exists already" in said
 
 
 def test_one_that_can_be_played_has_none(tmp_path: Path) -> None:
