@@ -117,6 +117,10 @@ class LostWeightsError(SnapshotError):
     """The file of weights is gone or damaged, until a person restores it."""
 
 
+class AwayWeightsError(SnapshotError):
+    """The whole folder of weights is gone, such as an unmounted disk: it may come back."""
+
+
 class CheckpointError(PbtError):
     """No usable checkpoint: missing, damaged, or of another population."""
 

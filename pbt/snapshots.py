@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from pbt.errors import LostWeightsError, SnapshotError
+from pbt.errors import AwayWeightsError, LostWeightsError, SnapshotError
 from pbt.files import PART_SUFFIX, sync_folder, write_whole
 from pbt.models.weights import map_weights, to_bytes
 
@@ -52,8 +52,8 @@ class FileSnapshotStore:
 
         They lie in pages of the file, so copy them and do not keep them.
 
-        Raises: LostWeightsError when the file is missing or damaged, SnapshotError when its whole
-        folder is away.
+        Raises: LostWeightsError when the file is missing or damaged, AwayWeightsError when its
+        whole folder is gone.
         """
         path = self.path(snapshot_id)
         try:
@@ -61,7 +61,9 @@ class FileSnapshotStore:
                 sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
         except FileNotFoundError:
             if not self.folder.is_dir():
-                raise SnapshotError(f"{path}: its folder was moved, removed or unmounted") from None
+                raise AwayWeightsError(
+                    f"{path}: its folder was moved, removed or unmounted"
+                ) from None
             raise LostWeightsError(
                 f"{path}: lost: no such file; restore it from a backup, or choose another snapshot"
             ) from None

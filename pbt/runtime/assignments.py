@@ -41,6 +41,11 @@ class Assignments:
         # By partition, the states that workers take over at their next start; None: empty tables.
         self._resumed: list[JsonState] | None = None
 
+    @property
+    def away(self) -> bool:
+        """Whether the place of the snapshots is gone, such as an unmounted disk."""
+        return not self._snapshots.parent.is_dir()
+
     def assignment(
         self, name: str, members: Mapping[str, Member], tables: JsonState
     ) -> tuple[JsonState, list[int]]:

@@ -42,10 +42,12 @@ class FaultDomains:
     def start_due(self) -> None:
         """Start every domain whose time has come.
 
-        The sampling plane starts only when no learner reads its slots any more.
+        The sampling plane starts only when no learner reads its slots any more. None starts while
+        the snapshots are away, since it could not load them.
         """
         state, now = self._state, time.monotonic()
-        for domain in [domain for domain, due_s in self._due.items() if now >= due_s]:
+        due = [domain for domain, due_s in self._due.items() if now >= due_s]
+        for domain in due if due and not state.assignments.away else ():
             plane = self._processes.is_plane(domain)
             if plane and state.scheduler.gathering:
                 continue

@@ -5,7 +5,7 @@ An error that comes once may be bad luck. It costs a game or a restart.
 
 from collections import Counter
 
-from pbt.errors import EngineError, EnvError, LostWeightsError
+from pbt.errors import AwayWeightsError, EngineError, EnvError, LostWeightsError
 from pbt.processes.messages import Failed
 from pbt.runtime.control import GameError
 
@@ -33,11 +33,14 @@ class RepeatedErrors:
         """Count the errors that a domain died of.
 
         Raises: EngineError when one of them ended a process before, LostWeightsError for that of
-        weights that a process did not find. Errors of processes with each
-        other are only counted, because they follow from the death of another process.
+        weights that a process did not find. Errors of processes with each other are only counted,
+        because they follow from the death of another process. That the folder of weights is away
+        is not counted: processes start again when it is back.
         """
         failed, self._failed = self._failed, {}
         for text, message in failed.items():
+            if message.kind == AwayWeightsError.__name__:
+                continue
             if self._again(text) and not message.engine:
                 lost = message.kind == LostWeightsError.__name__
                 raise (LostWeightsError if lost else EngineError)(

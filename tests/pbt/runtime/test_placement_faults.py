@@ -122,6 +122,27 @@ def test_the_inline_placement_survives_a_death_and_a_stopped_process(tmp_path: P
         assert run.restarts() == {"worker-0": len(told), "worker-1": len(told)}
 
 
+@pytest.mark.slow
+def test_processes_start_again_when_the_snapshots_are_back(tmp_path: Path) -> None:
+    """An unmounted disk; the workers died, and would have to load snapshots."""
+    home, away = tmp_path / "population", tmp_path / "away"
+    home.mkdir()
+    rare = {"pbt": {"warmup_frames": NEVER}, "snapshots": {"every_frames": NEVER}}
+    with Struck(placed("central", "tictactoe", NEVER, **rare), home / "snapshots") as run:
+        run.start()
+        run.trains()
+        home.rename(away)
+        run.hit("worker-0")
+        run.until(lambda: bool(run.news("restart")))
+        due_s = time.monotonic() + 3
+        run.until(lambda: time.monotonic() > due_s)
+        assert run.pid("worker-0") == 0
+        away.rename(home)
+        run.trains()
+        run.check()
+        assert len(run.news("restart")) == 1
+
+
 def test_a_run_is_looked_at_while_a_rest_is_waited_for(tmp_path: Path) -> None:
     """A worker stands still until it is taken for dead; the display goes on meanwhile."""
     with struck("inline", tmp_path, silent_after_s=2.0) as run:

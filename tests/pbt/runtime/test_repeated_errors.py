@@ -33,3 +33,10 @@ def test_troubles_between_processes_are_left_to_the_restart_policy() -> None:
     for _ in range(5):
         repetition.process_failed(Failed("FifoFull", "no room", "trace", engine=True))
         repetition.domain_died()
+
+
+def test_weights_that_are_away_are_waited_for() -> None:
+    repetition = RepeatedErrors()
+    for _ in range(3):
+        repetition.process_failed(Failed("AwayWeightsError", "unmounted", "trace", engine=False))
+        repetition.domain_died()
