@@ -17,7 +17,7 @@ from arena.league.idempotency import Answer, Keyed, answer_once
 from arena.league.rows import from_row, to_json
 from arena.league.schema import evaluations
 from arena.league.service_events import tell
-from pbt.errors import PlayerError
+from pbt.errors import HeldError, PlayerError
 
 JobKind = Literal["verification", "tournament", "returns", "comparison"]
 KINDS: tuple[JobKind, ...] = get_args(JobKind)
@@ -65,9 +65,14 @@ def ask_for_job(
     keyed: Keyed | None,
     render: Callable[[JobRequest], Answer],
 ) -> Answer:
-    """Stores a request. Raises: ReusedKeyError."""
+    """Stores a request.
+
+    Raises: ReusedKeyError; HeldError for a comparison that another open request has begun.
+    """
 
     def act(connection: Connection) -> Answer:
+        if kind == "comparison":
+            _refuse_second(connection, asked["name"])
         made_id = insert_row(
             connection,
             evaluations,
@@ -83,6 +88,21 @@ def ask_for_job(
         return render(made)
 
     return answer_once(league, keyed, act)
+
+
+def _refuse_second(connection: Connection, name: str) -> None:
+    """Raises: HeldError when an open request has a comparison of this name."""
+    where = (
+        evaluations.c.state.in_(OPEN),
+        kind_of_job == "comparison",
+        func.json_extract(evaluations.c.request, "$.asked.name") == name,
+    )
+    other = connection.execute(select(evaluations.c.id).where(*where)).scalar()
+    if other is not None:
+        raise HeldError(
+            f"comparison {name!r} is job {other}, which is not over; wait for it or cancel it, or "
+            "choose another name"
+        )
 
 
 def cancel_job(

@@ -80,10 +80,10 @@ def play_finals(
         matches = f"{len(unplayed)} match{'es' * (len(unplayed) != 1)}"
         say(f"playing the finals: {matches} of {games} games")
     with open_league(league_path(comparison.data)) as league:
-        for number, pair in enumerate(unplayed, start=1):
+        for number, pair in enumerate(unplayed, start=len(pairs) - len(unplayed) + 1):
             _play(comparison, spec, league, kept, pair, games, objective)
             if on_progress is not None:
-                on_progress(number, len(unplayed))
+                on_progress(number, len(pairs))
     cells = [[[meetings[_key(pair)] for pair in cell] for cell in row] for row in pairings]
     key = VALUE_KEY[objective]
     values = [[fmean(one[key] for one in cell) for cell in row] for row in cells]

@@ -46,8 +46,6 @@ from pbt.errors import EnvError, SnapshotError
 from pbt.objective import ObjectiveKind
 from pbt.records import GameRecord
 
-# Most games of a match with a sequential test, which usually ends it earlier.
-
 Look = Callable[[Callable[[], MatchResult]], None]
 """Called after every turn in which a game finished, with a function that computes the result."""
 

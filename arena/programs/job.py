@@ -28,7 +28,7 @@ from arena.league.requested_work import (
     Work,
     requested_work,
 )
-from arena.matches.compare import Interrupted
+from arena.matches.compare import Interrupted, check, read_kept
 from arena.matches.compare_finals import play_finals
 from arena.matches.compare_trainings import train_runs
 from arena.matches.deciding import ranked_by
@@ -123,9 +123,11 @@ def measure_returns(asked: RequestedReturns, data: Path, told: JobReport) -> int
 def compare(asked: RequestedComparison, data: Path, told: JobReport) -> int:
     """Train what is not trained yet, play what is not played yet. The verdict is in the report."""
     comparison = comparison_of(asked, data)
+    check(comparison)
+    read_kept(comparison)  # The name may be another's by now, whose configs stay as they are.
     write_configs(comparison)
     try:
-        train_runs(comparison, say, told.counts("trainings"))
+        train_runs(comparison, say, told.tells("trainings"))
         outcome = play_finals(comparison, say, told.counts("matches"))
     except Interrupted:
         return INTERRUPTED

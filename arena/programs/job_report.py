@@ -30,6 +30,15 @@ class JobReport:
         """A function that notes how much of this part is done, and of how much."""
         return lambda done, total: self.look(what, done, total)
 
+    def tells(self, what: str) -> Callable[[int, int], None]:
+        """As `counts`, written each time: for parts of which each takes long."""
+
+        def told(done: int, total: int) -> None:
+            self._progress[what] = done, total
+            self.tell(None)
+
+        return told
+
     def tell(self, report: Mapping[str, Any] | None) -> None:
         """Write it now. report: of the finished work"""
         progress = [

@@ -32,6 +32,8 @@ from arena.matches.tournament import plan_tournament
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from arena.programs import config_check
 from arena.programs.requested_comparison import asked_config, comparison_of
+from pbt.config.load import config_from_table
+from pbt.config.start_values import start_problems
 from pbt.errors import ConfigError, PbtError
 from pbt.snapshots import FileSnapshotStore
 
@@ -57,7 +59,8 @@ def problems_of(asked: RequestedMatch | Work, data: Path) -> Sequence[Problem]:
             case RequestedVerification():
                 return []
     except PbtError as error:
-        return [(PLAYERS, str(error))]
+        place = "/name" if isinstance(asked, RequestedComparison) else PLAYERS
+        return [(place, str(error).replace(f"{data}/", ""))]
 
 
 def _meeting(asked: RequestedMatch, data: Path) -> list[ResolvedPlayer]:
@@ -99,11 +102,7 @@ def _lost(players: Sequence[ResolvedPlayer]) -> Iterator[Problem]:
 def _compared(asked: RequestedComparison, data: Path) -> Iterator[Problem]:
     """What is wrong with either config, or else with the two together."""
     tables: Mapping[str, Mapping[str, Any]] = {side: asked_config(asked, side) for side in SIDES}
-    found = [
-        (f"/{side}", problem)
-        for side, table in tables.items()
-        for problem in config_check.check(table).problems
-    ]
+    found = [(f"/{side}", problem) for side in SIDES for problem in _untrainable(tables[side])]
     if found:
         yield from found
         return
@@ -113,6 +112,16 @@ def _compared(asked: RequestedComparison, data: Path) -> Iterator[Problem]:
         read_kept(comparison)
     except ConfigError as error:
         yield from (("/name", problem) for problem in error.problems)
+
+
+def _untrainable(table: Mapping[str, Any]) -> Sequence[str]:
+    """Why no new population can have this config."""
+    findings = config_check.check(table)
+    if findings.problems:
+        return findings.problems
+    refused = () if findings.refusal is None else (findings.refusal,)
+    starts = start_problems(config_from_table(table, "config"))
+    return (*refused, *findings.too_large, *starts.values())
 
 
 def main() -> None:

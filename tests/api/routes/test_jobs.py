@@ -107,6 +107,8 @@ def test_a_comparison_takes_the_place_of_a_training_and_not_that_of_a_match(
     with serving(tmp_path, max_running=1) as service:
         first = ask(service, COMPARISON)
         service.wait(lambda: get(service, f"/v1/jobs/{first}")["state"] == "RUNNING")
+        again = service.call("POST", "/v1/jobs", {**COMPARISON, "seeds": 4}, 409)
+        assert f"is job {first}, which is not over" in again["detail"]
         service.create("one", start=True)
         assert service.wait_state("one", "queued")["status"]["reason"] == "queue"
         assert over(service, ask(service, QUICK))["state"] == "SUCCEEDED"

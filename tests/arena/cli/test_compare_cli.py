@@ -60,7 +60,7 @@ def compare(config: Path, *more: str, data: Path | None = None) -> int:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ((), "A and B are the same configuration; change one of them"),
+        ((), "A and B are the same configuration; change a value of one of them"),
         (
             ("--set-b", "env.name=tictactoe"),
             "A plays connect_four {}, B plays tictactoe {}; expected one game",

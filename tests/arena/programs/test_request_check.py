@@ -127,6 +127,7 @@ def comparison(a: dict[str, Any], b: dict[str, Any]) -> RequestedComparison:
         (comparison(CONFIG, {"env": {"name": "tictactoe"}}), "/name", "expected one game"),
         (comparison({"learning": {"gamma": 7}, **CONFIG}, OTHER), "/a", "learning.gamma"),
         (comparison(CONFIG, {"env": {"name": "./game.py:Game"}}), "/b", "game.py"),
+        (comparison(CONFIG, {**CONFIG, "learning": {"learning_rate": 0.5}}), "/b", "learning_rate"),
     ],
 )
 def test_other_work_that_cannot_be_done_has_a_problem_with_its_place(
@@ -167,3 +168,10 @@ def test_a_device_that_the_machine_lacks_is_refused() -> None:
     (problem,) = check(config).problems
     assert "cuda:7" in problem and "this machine has" in problem
     assert check({"env": {"name": "connect_four"}}).problems == ()
+
+
+def test_a_damaged_comparison_is_told_without_the_place_of_the_data(tmp_path: Path) -> None:
+    (tmp_path / "comparisons").mkdir()
+    (tmp_path / "comparisons/rates.json").write_text("{")
+    ((place, said),) = problems_of(comparison(CONFIG, OTHER), tmp_path)
+    assert place == "/name" and said.startswith("comparisons/rates.json: damaged")
