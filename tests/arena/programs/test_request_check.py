@@ -121,7 +121,7 @@ def comparison(a: dict[str, Any], b: dict[str, Any]) -> RequestedComparison:
             "/players",
             "random",
         ),
-        (RequestedReturns(("nobody@best",), None, 2, 1, False, None), "/players", "no league"),
+        (RequestedReturns(("unknown@best",), None, 2, 1, False, None), "/players", "no league"),
         (comparison(CONFIG, CONFIG), "/name", "A and B are the same configuration"),
         (comparison(CONFIG, {"env": {"name": "leduc_poker"}}), "/b", "leduc_poker"),
         (comparison(CONFIG, {"env": {"name": "tictactoe"}}), "/name", "expected one game"),
