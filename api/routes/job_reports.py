@@ -1,4 +1,6 @@
-"""The reports of finished jobs, as the command line prints them with `--json`."""
+"""The reports of finished jobs: what the command line prints with `--json`, but for that of a
+verification, which has its own fields.
+"""
 
 from typing import Annotated, Any, Literal
 

@@ -148,7 +148,12 @@ def test_a_comparison_that_was_killed_trains_on_and_ends_with_a_verdict(served: 
     number = ask(served, {**body, "seeds": 2, "games": 20})
     wait(lambda: part(served, number) >= 1, 180, served.log)
     kill_worker(served, number)
-    report = done(served, number)["report"]
+    found = done(served, number)
+    report = found["report"]
+    assert [(one["what"], one["done"], one["total"]) for one in found["progress"]] == [
+        ("trainings", 4, 4),
+        ("matches", 4, 4),
+    ]
     assert report["verdict"] in ("better", "worse", "undecided")
     assert report["populations"] == {
         "a": ["rates-a1", "rates-a2"],
