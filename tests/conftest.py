@@ -77,3 +77,22 @@ def pytest_make_collect_report(
         report.outcome = "failed"
         report.longrepr = f"CI=1, and {collector.nodeid} was skipped: {report.longrepr}"
     return report
+
+
+class _FailuresAtOnce:
+    """Prints a failure when it happens: a run that is ended from outside prints no summary."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._terminal.write_line(f"\nFAILED {report.nodeid} ({report.when})")
+            self._terminal.write_line(report.longreprtext[-2000:])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and _skips_fail():
+        config.pluginmanager.register(_FailuresAtOnce(terminal), "failures-at-once")

@@ -14,7 +14,7 @@ from arena.league.database import open_league
 from arena.league.summaries import list_populations
 from arena.matches.compare import Comparison, Interrupted, Say, Side, check, read_kept, write_kept
 from arena.matches.game_list import Progress
-from pbt.errors import HeldError, PbtError
+from pbt.errors import ConfigError, HeldError, PbtError
 
 
 def train_runs(comparison: Comparison, say: Say, on_progress: Progress | None = None) -> None:
@@ -38,7 +38,8 @@ def _train(comparison: Comparison, side: Side, seed: int, position: str, say: Sa
     """Train one run to its end, in a process of its own. position: such as "[2/6]".
 
     Raises: Interrupted when it is stopped before its end; HeldError while another process trains
-    it; PbtError when it fails.
+    it; ConfigError when it is refused, so that a new try would be refused again; PbtError when it
+    fails.
     """
     name, contestant = comparison.population(side, seed), comparison.contestants[side]
     if _state(comparison.data, name) == "finished":
@@ -62,6 +63,8 @@ def _train(comparison: Comparison, side: Side, seed: int, position: str, say: Sa
     if _state(comparison.data, name) != "finished":
         if status in (0, 130):
             raise Interrupted
+        if status == ConfigError.exit_code:
+            raise ConfigError(name, ["its training was refused, for the reason printed above"])
         raise PbtError(
             f"the training of {name} ended with exit code {status}; see {paths.logs}; the "
             "same command goes on from its checkpoint"

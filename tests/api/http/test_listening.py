@@ -151,6 +151,10 @@ def test_arena_serve_on_a_unix_socket_killed_and_started_again(tmp_path: Path) -
         while True:
             with socket.socket(socket.AF_UNIX) as caller:
                 if caller.connect_ex(str(path)) == 0:
+                    # It listens before it is ready, and answers when it is.
+                    caller.settimeout(60)
+                    caller.sendall(b"GET /arena/livez HTTP/1.0\r\n\r\n")
+                    assert caller.recv(16).startswith(b"HTTP/1.")
                     return process
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.1)
