@@ -15,7 +15,10 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 
 class UnreadPipe(io.FileIO):
-    """A descriptor to write to, which leads nowhere once its reader has gone."""
+    """A descriptor to write to, which leads nowhere once its reader has gone.
+
+    unread  whether the reader has gone
+    """
 
     unread = False
 
@@ -34,8 +37,9 @@ def secure_streams() -> None:
     A missing one leads nowhere. Otherwise the next file that is opened, a database even, would take
     its number, and what a library prints would be written into that file.
 
-    `sys.stdout` gets a descriptor of its own, for results. What else writes to the usual one, a
-    game's library or a process that is started, writes to standard error (`pbt.envs.voice`).
+    `sys.stdout` and `sys.stderr` get descriptors of their own, for the program's words. What else
+    writes to the usual ones, a game's library or a process that is started, writes to standard
+    error, until a training leads both into a file (`pbt.envs.voice`, `arena.data.output`).
     """
     for number, name in enumerate(_STREAMS):
         try:
@@ -48,23 +52,28 @@ def secure_streams() -> None:
     if sys.stdout in (None, sys.__stdout__):
         if sys.stdout is not None:
             sys.stdout.flush()
-        results = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
+        results = _own_descriptor(1)
         os.dup2(2, 1)
         sys.stdout = _secured(sys.stdout, results)
     if sys.stderr in (None, sys.__stderr__):
-        sys.stderr = _secured(sys.stderr, 2)
+        sys.stderr = _secured(sys.stderr, _own_descriptor(2), for_errors=True)
 
 
-def _secured(stream: TextIO | None, number: int) -> TextIO:
+def _own_descriptor(number: int) -> int:
+    """Another descriptor that leads to the same place, and that no process inherits."""
+    return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3)
+
+
+def _secured(stream: TextIO | None, number: int, *, for_errors: bool = False) -> TextIO:
     if stream is not None:
         stream.flush()
     pipe = UnreadPipe(number, "w", closefd=False)
     return io.TextIOWrapper(
         io.BufferedWriter(pipe),
         encoding="utf-8" if stream is None else stream.encoding,
-        errors="backslashreplace" if number == 2 else "strict",
-        line_buffering=number == 2 or pipe.isatty(),
-        write_through=number == 2,
+        errors="backslashreplace" if for_errors else "strict",
+        line_buffering=for_errors or pipe.isatty(),
+        write_through=for_errors,
     )
 
 

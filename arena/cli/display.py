@@ -1,5 +1,6 @@
 """The live display of a training: a table on a terminal, elsewhere a line now and then."""
 
+import sys
 import time
 from collections.abc import Mapping
 from typing import Self
@@ -30,7 +31,8 @@ class Display:
 
     def __init__(self, name: str, *, quiet: bool = False) -> None:
         self._name, self._quiet = name, quiet
-        self._console = Console(stderr=True)
+        # The stream of now: while a game's code runs, sys.stderr is another one (pbt.envs.voice).
+        self._console = Console(file=sys.stderr)
         self._live = (
             Live(console=self._console, refresh_per_second=4, transient=False)
             if self._console.is_terminal and not quiet

@@ -1,8 +1,8 @@
-"""What games print stays out of a program's results.
+"""What games print stays out of a program's results and of its display.
 
 A program whose results leave by another descriptor than 1 has kept that one for everything else
-(`arena.standard_streams`): what games print goes there. Elsewhere, for example in a user's own
-script, games print as they like.
+(`arena.standard_streams`): what games print, their errors too, goes there. Elsewhere, for example
+in a user's own script, games print as they like.
 """
 
 import io
@@ -27,12 +27,16 @@ def apart() -> bool:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """In this block `print` does not reach the results."""
-    results, sys.stdout = sys.stdout, _voice() if apart() else sys.stdout
+    """In this block `print` reaches neither the results nor the display."""
+    if not apart():
+        yield
+        return
+    before, voice = (sys.stdout, sys.stderr), _voice()
+    sys.stdout = sys.stderr = voice
     try:
         yield
     finally:
-        sys.stdout = results
+        sys.stdout, sys.stderr = before
 
 
 def quiet(game: Game) -> Game:
@@ -46,11 +50,12 @@ def quiet(game: Game) -> Game:
 
 def _aside(call: Callable[..., Any], voice: TextIO) -> Callable[..., Any]:
     def spoken(*given: Any) -> Any:
-        results, sys.stdout = sys.stdout, voice
+        before = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = voice
         try:
             return call(*given)
         finally:
-            sys.stdout = results
+            sys.stdout, sys.stderr = before
 
     return spoken
 

@@ -22,7 +22,8 @@ def make():
     def loud(actions):
         print("at a step")
         print("an error of the game's", file=sys.stderr)
-        os.system("echo from a program")
+        os.write(2, b"an error of a library's\\n")
+        os.system("echo from a program; echo an error of a program >&2")
         return step(actions)
     game.step = loud
     return game
@@ -38,7 +39,13 @@ evaluation = { final_games = 0 }
 runtime = { workers = 1 }
 pbt = { enabled = false }
 """
-SAID = ("at a step", "from a library", "from a program")
+AT_A_STEP = (
+    "at a step",
+    "an error of the game's",
+    "an error of a library's",
+    "from a program",
+    "an error of a program",
+)
 
 
 def arena(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -60,7 +67,10 @@ def folder(tmp_path: Path) -> Path:
 def test_a_check_has_results_of_its_own(folder: Path) -> None:
     done = arena(folder, "env", "check", "./game.py:make", "--seeds", "2", "--json")
     assert json.loads(done.stdout)["ok"]
-    assert all(words in done.stderr for words in (*SAID, "at the import", "at the start"))
+    assert all(
+        words in done.stderr
+        for words in (*AT_A_STEP, "at the import", "from a library", "at the start")
+    )
 
 
 @pytest.mark.parametrize("placement", ["serial", "inline"])
@@ -69,7 +79,9 @@ def test_a_training_keeps_it_in_a_file(folder: Path, placement: str) -> None:
     assert json.loads(done.stdout)["finished"]
     logs = folder / "arena-data" / "populations" / "my" / "logs"
     printed = (logs / FILE).read_text()
-    assert all(words in printed for words in SAID[::2])
+    assert all(words in printed for words in AT_A_STEP)
+    display = done.stderr.partition("placement ")[2]
+    assert display and not any(words in display for words in AT_A_STEP)
     # Before its first frame a training has no folder yet.
     assert f"what its processes printed is in {logs / FILE}" in " ".join(done.stderr.split())
 
