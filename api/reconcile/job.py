@@ -44,6 +44,7 @@ class Job(ABC, Generic[Row]):
         self._retry_at = 0.0
         self._reached = 0
         self._no_start: End | None = None
+        self._held = ""
 
     # --- what each kind says ----------------------------------------------------------------------
 
@@ -100,6 +101,7 @@ class Job(ABC, Generic[Row]):
             grace_s=self._settings.stop_grace_s,
             wait_s=max(0.0, self._retry_at - now),
             ends=self._ends,
+            held=self._held,
             end=end,
         )
 
@@ -176,5 +178,8 @@ class Job(ABC, Generic[Row]):
             settings, jitter = self._settings, random.random()
             wait_s = backoff_s(self._ends, settings.backoff_s, settings.max_backoff_s, jitter)
             self._retry_at = now + wait_s
+        elif end.reason == "held":
+            self._retry_at = now + self._settings.max_backoff_s
+            self._held = end.message
         elif end.how == "finished":
             self._ends = 0

@@ -47,8 +47,9 @@ class Wanted:
 class End:
     """How a process ended, and why.
 
-    how      "finished": its work is done; "left": it saved and goes on when it is started again;
-             "quit": the same, because another program asked it to stop; "broke": by a fault
+    how      "finished": its work is done; "left": it saved and goes on when it is started again,
+             with reason "held" once another process has ended; "quit": it saved, because another
+             program asked it to stop; "broke": by a fault
     reason   why, as a word for programs
     message  why, for people
     lasting  a new start would end the same way
@@ -73,6 +74,7 @@ class Seen:
     edited   there are edits that its process does not know
     wait_s   seconds until it may be started again, after it ended by itself
     ends     how often its process ended by itself since its last progress
+    held     why its process could not work while another process does; it tries again
     end      how its process ended since the last look, None when it did not
     """
 
@@ -85,6 +87,7 @@ class Seen:
     edited: bool = False
     wait_s: float = 0.0
     ends: int = 0
+    held: str = ""
     end: End | None = None
 
 
@@ -210,13 +213,11 @@ def _to_start(seen: Seen, room: Room) -> Ruling:
         )
     if room.disk != "ok":
         return Ruling("none", "queued", "disk", "waits for free space")
+    if seen.wait_s > 0 and seen.ends:
+        ended = f"ended by itself {seen.ends} times; starts again soon"
+        return Ruling("none", "recovering", "crashed", ended)
     if seen.wait_s > 0:
-        return Ruling(
-            "none",
-            "recovering",
-            "crashed",
-            f"ended by itself {seen.ends} times; starts again soon",
-        )
+        return Ruling("none", "starting", "held", f"{seen.held}: tries again soon")
     if not room.place:
         return Ruling("none", "queued", "queue", "waits for its turn")
     return Ruling("start", "recovering" if seen.ends else "starting", None, "its processes start")
@@ -286,6 +287,8 @@ def why_it_ended(
         return End("broke", "config", last, lasting=True)
     if ending is None:
         return End("broke", "crashed", last)
+    if ending.cause == "held":
+        return End("left", "held", last)
     return End("broke", ending.cause, last, lasting=ending.lasting)
 
 

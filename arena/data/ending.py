@@ -14,6 +14,7 @@ from pbt.errors import (
     ConfigError,
     EnvError,
     FailedMembersError,
+    HeldError,
     LostCheckpointError,
     LostWeightsError,
     PbtError,
@@ -24,7 +25,7 @@ NAME = "ending.json"
 LASTING = (BrokenGameError, FailedMembersError, LostCheckpointError, LostWeightsError)
 """Errors that a new start would meet again, until a person mends or restores something."""
 
-Cause = Literal["config", "lost", "game", "crashed"]
+Cause = Literal["config", "lost", "game", "held", "crashed"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ def ending_of(error: PbtError) -> Ending:
         cause = "game"
     elif isinstance(error, ConfigError):
         cause = "config"
+    elif isinstance(error, HeldError):
+        cause = "held"
     return Ending(os.getpid(), cause, isinstance(error, LASTING))
 
 

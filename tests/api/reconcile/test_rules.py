@@ -34,6 +34,7 @@ from pbt.errors import (
     BrokenGameError,
     EnvError,
     FailedMembersError,
+    HeldError,
     PbtError,
     SnapshotError,
 )
@@ -208,6 +209,19 @@ def test_files_that_are_lost_or_damaged_are_not_waited_for(tmp_path: Path) -> No
     assert not ending_of(raised.value).lasting
 
 
+def test_what_another_process_holds_is_waited_for() -> None:
+    end = why_it_ended(1, ["error: held by process 7"], ending_of(HeldError("in other words")))
+    assert (end.how, end.reason) == ("left", "held")
+    again = replace(REST, end=end, wait_s=60.0, held=end.message)
+    wanted = Wanted("running", "starting")
+    for seen in (again, replace(again, end=None)):
+        waits = decide(wanted, seen, ROOM)
+        assert waits is not None and (waits.action, waits.reason) == ("none", "held")
+        assert "held by process 7" in waits.message
+    starts = decide(wanted, replace(again, end=None, wait_s=0.0), ROOM)
+    assert starts is not None and (starts.action, starts.state) == ("start", "starting")
+
+
 def test_words_of_a_process_decide_nothing() -> None:
     """A game may print anything."""
     said = ["error: no usable checkpoint, lost: no such file, it is damaged: EnvError"]
@@ -221,6 +235,7 @@ def test_words_of_a_process_decide_nothing() -> None:
         (EnvError("x"), "game", False),
         (BrokenGameError("x"), "game", True),
         (FailedMembersError("x"), "crashed", True),
+        (HeldError("x"), "held", False),
         (PbtError("x"), "crashed", False),
     ],
 )
