@@ -6,11 +6,13 @@ players meet (`arena.matches.compare_finals`). After an interruption the same ca
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from arena.data.paths import check_population_name, population_paths
+from arena.data.paths import check_population_name, league_path, population_names
+from arena.league.database import open_league
+from arena.league.summaries import list_populations
 from arena.matches.seating import Entrant, arrange
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes
@@ -116,10 +118,12 @@ class Kept:
               once the match is over "games", "errors" and what it is worth, as
               `arena.matches.compare_values.meeting_value`
     looks     numbers of seeds at which a result was computed, in order
+    seeds     number of seeds whose runs belong to it
     """
 
     meetings: dict[str, dict[str, Any]] = field(default_factory=dict)
     looks: list[int] = field(default_factory=list)
+    seeds: int = 0
 
 
 def check(comparison: Comparison) -> EnvSpec:
@@ -185,7 +189,8 @@ def read_kept(comparison: Comparison) -> Kept:
         try:
             stored = json.loads(comparison.path.read_bytes())
             plan = stored["plan"]
-            kept = Kept(dict(stored["meetings"]), list(stored.get("looks", [])))
+            looks, seeds = stored.get("looks", []), stored.get("seeds", comparison.seeds)
+            kept = Kept(dict(stored["meetings"]), list(looks), int(seeds))
         except (ValueError, KeyError) as error:
             raise PbtError(
                 f"{comparison.path}: damaged ({error!r}); remove it and train under another name"
@@ -195,20 +200,26 @@ def read_kept(comparison: Comparison) -> Kept:
                 f"comparison {comparison.name!r}, begun before",
                 [*problems, "give what it was begun with, or another name"],
             )
-        return kept
-    taken = [
-        name
-        for side, seed in comparison.runs()
-        if population_paths(
-            comparison.data, name := comparison.population(side, seed)
-        ).config.exists()
-    ]
-    if taken:
+    else:
+        kept = Kept()
+    existing = _populations(comparison.data)
+    new = (
+        comparison.population(side, seed) for side, seed in comparison.runs() if seed > kept.seeds
+    )
+    if taken := next((name for name in new if name in existing), None):
         raise comparison.refused(
-            f"population {taken[0]} exists already and belongs to no comparison; choose "
-            "another name"
+            f"population {taken} exists already and belongs to no comparison; choose another name"
         )
-    return Kept()
+    return kept
+
+
+def _populations(data: Path) -> set[str]:
+    """The names of all populations: those with a folder, and those that were never started."""
+    names = set(population_names(data))
+    if league_path(data).exists():
+        with open_league(league_path(data), read_only=True) as league:
+            names.update(summary.name for summary in list_populations(league))
+    return names
 
 
 def _other_plan(plan: dict[str, Any], comparison: Comparison) -> list[str]:
@@ -229,4 +240,5 @@ def _other_plan(plan: dict[str, Any], comparison: Comparison) -> list[str]:
 def write_kept(comparison: Comparison, kept: Kept) -> None:
     """Write the comparison's file anew, whole."""
     comparison.path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(comparison.path, json.dumps({"plan": comparison.plan(), **asdict(kept)}, indent=1))
+    now = replace(kept, seeds=max(kept.seeds, comparison.seeds))
+    write_whole(comparison.path, json.dumps({"plan": comparison.plan(), **asdict(now)}, indent=1))
