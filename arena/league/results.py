@@ -12,7 +12,6 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 from sqlalchemy import Connection, select, text
 
 from arena.league.database import League, count_rows
@@ -34,6 +33,7 @@ from arena.stats.bradley_terry import PairResult
 from arena.stats.margin_units import MarginResult
 from arena.stats.meetings import Meetings
 from arena.stats.plackett_luce import Ranking
+from arena.stats.ranks import mid_ranks
 from arena.stats.win_matrix import WinMatrix, meetings_of, win_matrix
 from pbt.records import PlayerRef
 
@@ -225,7 +225,7 @@ def _compared(ranking: Ranking[PlayerRef]) -> list[PairResult[PlayerRef]]:
     one player would beat a single equal one.
     """
     places: dict[PlayerRef, list[float]] = defaultdict(list)
-    for player, place in zip(ranking.players, rankdata(ranking.places).tolist(), strict=True):
+    for player, place in zip(ranking.players, mid_ranks(ranking.places).tolist(), strict=True):
         places[player].append(place)
     seated = [(player, fmean(own)) for player, own in places.items()]
     return [

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 
-from scipy.stats import rankdata
-
 from arena.matches.plan import MatchPlan
 from arena.matches.seating import SeatHolder
 from arena.matches.stored import game_from_seat, lone_games, lone_pairs
 from arena.stats.cross_play import Pairing
 from arena.stats.free_for_all import RankedGame
+from arena.stats.ranks import mid_ranks
 from arena.stats.score import MatchGame
 from arena.stats.seat_means import SeatValues
 from arena.stats.sprt import SequentialTest, Sprt
@@ -193,7 +192,7 @@ def seat_places(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[SeatVa
     return [
         SeatValues(
             plan.seating.taken(index),
-            tuple(map(float, rankdata([seat.place for seat in record.seats]))),
+            tuple(map(float, mid_ranks([seat.place for seat in record.seats]))),
             index // plan.seating.block,
         )
         for index, record in games.items()

@@ -12,10 +12,10 @@ from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from arena.stats.bootstrap import mean_intervals
 from arena.stats.bradley_terry import P
+from arena.stats.ranks import mid_ranks, rank_span
 from arena.stats.score import whole_groups
 from pbt.errors import EngineError
 
@@ -208,7 +208,7 @@ def _block(
         share = _share(game, players)
         places = np.array(game.places, dtype=np.int64)
         last = max(1, len(places) - 1)
-        place = share @ ((rankdata(places) - 1) / last)
+        place = share @ ((mid_ranks(places) - 1) / last)
         first = share @ ((places == places.min()) / np.sum(places == places.min()))
         before = (places[:, None] < places[None, :]) + (places[:, None] == places[None, :]) / 2
         sits = share.sum(1) > 0.5
@@ -230,7 +230,7 @@ def _share(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]:
 def _histogram(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]:
     """[players, seats] the game by place of each player, spread evenly over the places of a tie."""
     places = np.array(game.places, dtype=np.int64)
-    best, worst = rankdata(places, "min").astype(int), rankdata(places, "max").astype(int)
+    best, worst = rank_span(places)
     each = np.arange(1, len(places) + 1)
     inside = (each >= best[:, None]) & (each <= worst[:, None])
     share: NDArray[np.float64] = _share(game, players) @ (inside / inside.sum(1, keepdims=True))
