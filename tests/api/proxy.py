@@ -3,7 +3,7 @@
 import http.client
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -22,9 +22,15 @@ def proxy(service: str, root: str, *, strips: bool) -> Iterator[str]:
                 return
             path = self.path[len(root) :] if strips else self.path
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.close_connection = True
             upstream = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
-            upstream.request(self.command, path, body, {**self.headers})
-            answer = upstream.getresponse()
+            with closing(upstream):
+                upstream.request(self.command, path, body, {**self.headers})
+                # A caller that leaves a stream ends it for the service, too.
+                with closing(upstream.getresponse()) as answer, suppress(ConnectionError):
+                    self._pass_on(answer)
+
+        def _pass_on(self, answer: http.client.HTTPResponse) -> None:
             self.send_response_only(answer.status)
             for name, value in answer.getheaders():
                 if name.lower() not in ("transfer-encoding", "connection"):
@@ -34,8 +40,6 @@ def proxy(service: str, root: str, *, strips: bool) -> Iterator[str]:
             while part := answer.read1():
                 self.wfile.write(part)
                 self.wfile.flush()
-            upstream.close()
-            self.close_connection = True
 
         def log_message(self, *words: object) -> None:
             pass
