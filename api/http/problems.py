@@ -36,7 +36,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "gone": (410, "It was there, and was removed"),
     "precondition-failed": (412, "It was changed since you looked"),
     "too-large": (413, "The body is too large"),
-    "unsupported-media-type": (415, "The body must be application/json"),
+    "unsupported-media-type": (415, "The route takes another type of body"),
     "range": (416, "The file has no such range"),
     "invalid": (422, "The request contradicts the schema"),
     "reused-key": (422, "The Idempotency-Key was used for another request"),
