@@ -1,9 +1,11 @@
 """Reads a form of files, multipart/form-data, straight into files of the data directory.
 
-Each part has a place: a file, and the most bytes that it may have. Nothing of the form is kept in
-memory, and nothing lies outside the folder that the caller named.
+Each part has a place: a file, and the most bytes that it may have. Starlette's own form parser
+would write what it takes to the folder of temporary files, which may be small or in memory, and it
+takes whole forms before it tells what is wrong with a part.
 """
 
+import errno
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -61,7 +63,8 @@ async def read_form(
 
     places  name of a part -> where it goes; each must come once, and no other part
     look    is called before anything is written, again and again; it raises to refuse the rest
-    Raises: Problem for a form that is malformed, ends early, or has other parts than these.
+    Raises: Problem for a form that is malformed, ends early, or has other parts than these, and
+    when the disk is full.
     """
     writer = _FormWriter(places)
     parser = MultipartParser(_boundary(request), writer.callbacks())
@@ -82,6 +85,10 @@ async def read_form(
         raise Problem("bad-request", "the upload was broken off") from error
     except FormParserError as error:
         raise Problem("bad-request", f"the body is no multipart/form-data: {error}") from error
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise Problem("disk-full", "the disk is full: the upload does not fit") from error
     finally:
         writer.close()
     return writer.whole()

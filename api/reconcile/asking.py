@@ -90,14 +90,16 @@ def import_upload(settings: Settings, name: str, weights: Path) -> str:
     """Import an uploaded snapshot as imported/NAME. Returns its id.
 
     weights  their file; the card lies beside it
-    Raises: Problem for files that are refused, for a name that another snapshot has, and when the
-    program itself fails.
+    Raises: Problem for files that are refused, for a name that another snapshot has, for a full
+    disk, and when the program itself fails.
     """
     command = [*settings.importer, str(settings.data)]
     given = json.dumps({"name": name, "weights": str(weights)})
     found = finding_of("the check of the snapshot", command, given, IMPORT_LIMIT_S)
     if "taken" in found:
         raise Problem("conflict", found["taken"], [("/name", found["taken"])])
+    if "full" in found:
+        raise Problem("disk-full", found["full"], headers={"retry-after": "30"})
     if "problems" in found:
         places = [(place, text) for place, text in found["problems"]]
         raise Problem("invalid", "; ".join(text for _, text in places), places)

@@ -5,12 +5,14 @@ It reads `{"name": NAME, "weights": FILE}` from standard input. The card lies be
 
 - `{"snapshot": ID}` when the snapshot was imported as imported/NAME, and the chain says so;
 - `{"taken": TEXT}` when another snapshot has the name;
+- `{"full": TEXT}` when the disk has no room for it;
 - `{"problems": [[PLACE, TEXT], ...]}` when a file is refused. PLACE is /name, /card or /weights.
 
 It is a process of its own because it makes the game. Code of a file is never run. No text names a
 path of this machine.
 """
 
+import errno
 import json
 import re
 import signal
@@ -53,6 +55,10 @@ def imported(name: str, weights: Path, data: Path) -> dict[str, Any]:
         return _problem("/weights", str(error), weights)
     except PlayerError as error:
         return _problem("/name", str(error), weights)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return {"full": "the disk is full: there is no room to keep the snapshot"}
     with open_league(league_path(data)) as league:
         record_import(league, name, snapshot_id)
     return {"snapshot": snapshot_id}

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from api.openapi import EXAMPLES as EXAMPLES_OF_ROUTES
 from arena.data.paths import population_paths
 from arena.league.schema import game_key
 from pbt.film.folder import FilmName
@@ -74,6 +75,7 @@ def prepare(service: Service) -> Mapping[str, Any]:
     (films / FilmName(record.environment, record.count, record.trajectory_hash).file).write_bytes(
         b"a film"
     )
+    upload(service, "demo")
     service.call("POST", "/v1/populations/demo/stop")
     service.call("POST", "/v1/evaluations", {"players": ["quick", "random"], "env": "connect_four"})
     job = service.call("POST", "/v1/jobs", {"kind": "verification", "name": "match:1"})
@@ -81,6 +83,20 @@ def prepare(service: Service) -> Mapping[str, Any]:
         "POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "connect_four"}
     )
     return {**KNOWN, "path.play_id": play["id"], "path.job_id": int(job["id"])}
+
+
+def upload(service: Service, name: str) -> None:
+    """Import the snapshot of the example, for which the double takes any weights of its size."""
+    shown = json.loads((EXAMPLES_OF_ROUTES / "createImport.json").read_text(encoding="utf-8"))
+    card = shown["answers"]["201"]["card"]
+    form = {
+        "name": (None, name),
+        "card": ("card.json", json.dumps(card)),
+        "weights": ("weights.safetensors", b"w" * card["size_bytes"]),
+    }
+    headers = {"authorization": f"Bearer {service.token('admin')}"}
+    answer = service.client.post("/v1/imports", files=form, headers=headers)
+    assert answer.status_code == 201, answer.text
 
 
 def explore(folder: Path, level: str, url: str, service: Service, known: Mapping[str, Any]) -> int:
@@ -170,6 +186,9 @@ class Fresh:
             ("GET", f"{name}/webhook"): self._hook,
             ("PUT", f"{name}/webhook"): self._hook,
             ("DELETE", f"{name}/webhook"): self._hook,
+            ("POST", "/v1/imports"): self._import,
+            ("GET", "/v1/imports/{name}"): self._import,
+            ("DELETE", "/v1/imports/{name}"): self._import,
             ("POST", "/v1/session"): self._log_in,
             ("POST", "/v1/session/codes"): self._log_in,
             ("DELETE", "/v1/session"): lambda: self._call("DELETE", "/v1/session"),
@@ -232,6 +251,11 @@ class Fresh:
         self._call("PUT", path, {"url": "https://hooks.example.org/arena"})
         self._call("GET", path)
         self._call("DELETE", path)
+
+    def _import(self) -> None:
+        upload(self._service, self._name)
+        self._call("GET", f"/v1/imports/{self._name}")
+        self._call("DELETE", f"/v1/imports/{self._name}")
 
     def _exchange(self) -> None:
         joined = self._call("POST", "/v1/populations/demo/members", {})
