@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from api.http.problems import Problem
@@ -23,9 +23,11 @@ class Uploads:
         self._taken = threading.Lock()
 
     def clear(self) -> None:
-        """Remove what a service left that was killed. Only while no other service runs."""
-        with suppress(FileNotFoundError):
-            shutil.rmtree(self._folder)
+        """Remove what a service left that was killed. Only while no other service runs.
+
+        What cannot be removed stays: it is in the way of nothing.
+        """
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     @contextmanager
     def folder(self, announced_bytes: int | None) -> Iterator[Path]:

@@ -148,13 +148,13 @@ def imported_names(data: Path) -> list[str]:
 def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
     """(name, card) of every import, sorted by name.
 
-    Raises: SnapshotError for a damaged card; its message says how to remove the card.
+    Raises: CardError for a damaged card; its message says how to remove the card.
     """
     for path in sorted(imported_folder(data).glob("*.json")):
         try:
             yield path.stem, read_card(path)
-        except SnapshotError as error:
-            raise SnapshotError(
+        except CardError as error:
+            raise CardError(
                 f"{error}; remove it: arena delete {IMPORTED}/{path.stem} --yes"
             ) from None
 

@@ -18,6 +18,7 @@ from arena.league.chain import IMPORTS, read_records
 from arena.programs.import_check import imported
 from pbt.models.tensor_file import read_tensor_file
 from pbt.models.weights import to_bytes
+from tests.api.routes.test_read_routes import write_league
 from tests.api.service import Service, serving
 from tests.arena.tiny_populations import UNRATED, train
 
@@ -408,6 +409,20 @@ def test_damaged_cards_are_listed_and_can_be_removed(service: Service, best: Fil
     next(folder.glob("weights/*")).unlink()
     assert service.call("GET", f"{PATH}/good")["has_weights"] is False
     service.call("GET", f"{PATH}/Not%20a%20name", status=422)
+
+
+def test_ratings_name_the_damaged_card_that_is_in_their_way(tmp_path: Path) -> None:
+    write_league(tmp_path)
+    (tmp_path / "imported").mkdir()
+    (tmp_path / "imported/bad.json").write_text("{")
+    with serving(tmp_path) as service:
+        path = "/v1/ratings?population=demo"
+        problem = service.call("GET", path, status=503)
+        assert "arena delete imported/bad --yes" in problem["detail"]
+        viewer = {"authorization": f"Bearer {service.token('viewer')}"}
+        assert str(tmp_path) not in service.client.get(path, headers=viewer).text
+        service.call("DELETE", f"{PATH}/bad", status=204)
+        assert service.call("GET", path)["players"]
 
 
 def test_pages_of_imports_are_whole(service: Service, best: Files) -> None:
