@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 
-from api.openapi import EXAMPLES as EXAMPLES_OF_ROUTES
 from arena.data.paths import population_paths
 from arena.league.schema import game_key
 from pbt.film.folder import FilmName
+from tests.api.example_upload import upload
 from tests.api.live import live
 from tests.api.routes.test_read_routes import write_league
 from tests.api.service import CONFIG, HERE, Service
@@ -83,20 +83,6 @@ def prepare(service: Service) -> Mapping[str, Any]:
         "POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "connect_four"}
     )
     return {**KNOWN, "path.play_id": play["id"], "path.job_id": int(job["id"])}
-
-
-def upload(service: Service, name: str) -> None:
-    """Import the snapshot of the example, for which the double takes any weights of its size."""
-    shown = json.loads((EXAMPLES_OF_ROUTES / "createImport.json").read_text(encoding="utf-8"))
-    card = shown["answers"]["201"]["card"]
-    form = {
-        "name": (None, name),
-        "card": ("card.json", json.dumps(card)),
-        "weights": ("weights.safetensors", b"w" * card["size_bytes"]),
-    }
-    headers = {"authorization": f"Bearer {service.token('admin')}"}
-    answer = service.client.post("/v1/imports", files=form, headers=headers)
-    assert answer.status_code == 201, answer.text
 
 
 def explore(folder: Path, level: str, url: str, service: Service, known: Mapping[str, Any]) -> int:
