@@ -20,6 +20,7 @@ from api.http.problems import Problem
 from api.http.server import Closing
 from api.http.settings import Settings
 from api.http.tokens import Tokens
+from api.http.uploads import Uploads
 from api.notify.notifier import Notifier
 from api.reconcile.best_ratings import BestRatings
 from api.reconcile.plays import Plays
@@ -96,6 +97,7 @@ class Context:
     replays     stored games that are played again
     best_ratings  of every population, for the metrics
     notifier    sends the webhooks of populations
+    uploads     the files that are being uploaded
     """
 
     settings: Settings
@@ -113,6 +115,7 @@ class Context:
     replays: Replays = field(init=False)
     best_ratings: BestRatings = field(init=False)
     notifier: Notifier = field(init=False)
+    uploads: Uploads = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -121,9 +124,12 @@ class Context:
         self.plays, self.replays = Plays(self.settings), Replays(self.settings)
         self.best_ratings = BestRatings(self.league, self.observed)
         self.notifier = Notifier(settings, self.league)
+        self.uploads = Uploads(settings)
 
     def start(self) -> None:
         """Begin to supervise trainings, and to send webhooks."""
+        if not self.settings.read_only:
+            self.uploads.clear()
         self.supervisor.start()
         self.notifier.start()
 
@@ -145,7 +151,7 @@ class Context:
         if self.supervisor.disk == "hard":
             detail = (
                 "too little free space; until there is more, populations can only be "
-                "stopped, paused or deleted, and evaluations cancelled"
+                "stopped, paused or deleted, evaluations cancelled, and imports removed"
             )
             raise Problem("disk-full", detail, headers={"retry-after": "30"})
 

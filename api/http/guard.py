@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.http.media_types import is_upload, media_problem, most_bytes
 from api.http.observability import Observed
 from api.http.phrases import phrase
 from api.http.problems import MEDIA_TYPE, Problem, kind_of, problem_bytes
@@ -95,21 +96,12 @@ def origin_problem(headers: Headers, method: str, host: str, *, cookie: bool) ->
     return None
 
 
-def has_body(headers: Headers) -> bool:
-    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-
-
-def is_json(content_type: str) -> bool:
-    """Whether it is JSON. A page of another site cannot send that without a preflight request."""
-    return content_type.partition(";")[0].strip().lower() == "application/json"
-
-
 class Guard:
     """ASGI middleware that admits or refuses every request, and counts, times and logs it.
 
-    It puts into the state of the request its `request_id`, its `level`, and where a token or a
-    session gave that: the `grant`, the `caller` (the same with the address), and `by`, the caller's
-    name in the log.
+    It puts into the state of the request its `request_id`, its `level`, whether its body may take
+    long (`long_body`), and where a token or a session gave the level: the `grant`, the `caller`
+    (the same with the address), and `by`, the caller's name in the log.
     """
 
     def __init__(
@@ -129,7 +121,9 @@ class Guard:
         state["request_id"], started = answer.request_id, time.perf_counter()
         try:
             state["level"] = self._admit(scope)
-            await self.app(scope, _limited(receive, self._settings.max_body_bytes), answer)
+            most = most_bytes(self._settings, scope["method"], scope["path"])
+            state["long_body"] = is_upload(scope["method"], scope["path"])
+            await self.app(scope, _limited(receive, most), answer)
         except Problem as problem:
             await answer.refuse(problem)
         except Exception as error:  # the last resort: a problem for the caller, all in the log
@@ -152,7 +146,8 @@ class Guard:
         method = scope["method"] if scope["method"] in METHODS else "other"
         self._observed.requests.labels(route, method, str(answer.status)).observe(seconds)
         read = method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST
-        name = scope.get("path_params", {}).get("name")
+        populations = route.startswith("/v1/populations")
+        name = scope.get("path_params", {}).get("name") if populations else None
         (log.debug if read else log.info)(
             "request",
             request_id=answer.request_id,
@@ -188,18 +183,9 @@ class Guard:
             )
         needed = self._needed(method, scope["path"])
         if RANK[level] >= RANK[needed]:
-            if (
-                method not in SAFE_METHODS
-                and has_body(headers)
-                and not is_json(headers.get("content-type", ""))
-            ):
-                raise Problem(
-                    "unsupported-media-type",
-                    (
-                        f"Content-Type is {headers.get('content-type', 'missing')!r}; expected "
-                        "application/json"
-                    ),
-                )
+            wrong = media_problem(headers, method, scope["path"])
+            if method not in SAFE_METHODS and wrong is not None:
+                raise Problem("unsupported-media-type", wrong)
             return level
         if level == "none":
             raise Problem(

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from api.http.root_path import public_path
+from arena.data.snapshot_cards import CardError
 from arena.league.idempotency import ReusedKeyError
 from arena.league.league_file import LeagueError
 from arena.league.supervised import ConflictError, PreconditionError
@@ -36,7 +37,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "gone": (410, "It was there, and was removed"),
     "precondition-failed": (412, "It was changed since you looked"),
     "too-large": (413, "The body is too large"),
-    "unsupported-media-type": (415, "The body must be application/json"),
+    "unsupported-media-type": (415, "The route takes another type of body"),
     "range": (416, "The file has no such range"),
     "invalid": (422, "The request contradicts the schema"),
     "reused-key": (422, "The Idempotency-Key was used for another request"),
@@ -153,6 +154,8 @@ def as_problem(error: Exception, path: str) -> Problem:
             return Problem("reused-key", text)
         case PreconditionError():
             return Problem("precondition-failed", text)
+        case CardError():
+            return Problem("not-ready", f"an imported snapshot is damaged: {text}")
         case LeagueError() | json.JSONDecodeError() | msgspec.DecodeError() | UnicodeDecodeError():
             return Problem("not-ready", text or DAMAGED, headers={"retry-after": "5"})
         case ConflictError() | HeldError():

@@ -20,7 +20,7 @@ from api.http.problems import MEDIA_TYPE, Problem, problem_bytes
 log = structlog.stdlib.get_logger("api.http")
 
 # From the first byte of a request, or from the connection, to the last byte of its body, which has
-# at most 1 MiB.
+# at most 1 MiB. An upload may take longer, as long as something of it arrives in each such time.
 ARRIVAL_S = 30.0
 # A further connection is closed at once. Half of the files that this process may open are left for
 # everything else.
@@ -37,6 +37,7 @@ class Protocol(H11Protocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._arrival: asyncio.TimerHandle | None = None
+        self._arrived = False
 
     # The type is uvicorn's.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -50,6 +51,7 @@ class Protocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        self._arrived = True
         begun = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
         if not (begun or self.conn.their_state is h11.SEND_BODY):
             self._stop_waiting()
@@ -67,9 +69,20 @@ class Protocol(H11Protocol):
 
     def _give_up(self) -> None:
         """Close the connection: the request has not arrived in time."""
+        if self._arrived and self._uploads():
+            self._arrived = False
+            self._arrival = self.loop.call_later(ARRIVAL_S, self._give_up)
+            return
         log.debug("a request did not arrive", within_s=ARRIVAL_S)
         self._drop_answer()
         self.transport.close()
+
+    def _uploads(self) -> bool:
+        """Whether the guard let the request pass as one whose body may take long."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete:
+            return False
+        return bool(cycle.scope.get("state", {}).get("long_body"))
 
     def _drop_answer(self) -> None:
         """Drop the answer of a request whose body does not arrive, or is invalid.

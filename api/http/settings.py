@@ -35,6 +35,7 @@ class Settings(BaseModel):
     max_streams      event streams that are open at the same time
     max_streams_each  those of one caller: a token or a session, from one address
     max_body_bytes   the longest body of a request
+    max_import_bytes  the longest body of a request that uploads a snapshot
     webhook_hosts    hosts that webhooks may be sent to; an address that is not public must be
                      named itself
     webhook_timeout_s  how long one attempt may take
@@ -55,6 +56,7 @@ class Settings(BaseModel):
     trainer          the program that trains a population, without its arguments
     checker          the program that checks a config against its game
     request_checker  the program that checks whether requested work can be done
+    importer         the program that checks an uploaded snapshot and imports it
     player           the program that plays a match
     worker           the program that does other work that was requested
     sitting          the program that plays one game against a person
@@ -79,6 +81,7 @@ class Settings(BaseModel):
     max_streams: Annotated[int, Field(ge=1)] = 60
     max_streams_each: Annotated[int, Field(ge=1)] = 12
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1 << 20
+    max_import_bytes: Annotated[int, Field(ge=1024)] = 2 * 10**9
     webhook_hosts: tuple[Annotated[str, Field(pattern=r"^[^\s/@]+$")], ...] = ()
     webhook_timeout_s: Positive = 5.0
     webhook_tries: Annotated[int, Field(ge=1)] = 4
@@ -97,6 +100,7 @@ class Settings(BaseModel):
     trainer: tuple[str, ...] = (*_PYTHON, "arena.programs.cli")
     checker: tuple[str, ...] = (*_PYTHON, "arena.programs.config_check")
     request_checker: tuple[str, ...] = (*_PYTHON, "arena.programs.request_check")
+    importer: tuple[str, ...] = (*_PYTHON, "arena.programs.import_check")
     player: tuple[str, ...] = (*_PYTHON, "arena.programs.match")
     worker: tuple[str, ...] = (*_PYTHON, "arena.programs.job")
     sitting: tuple[str, ...] = (*_PYTHON, "arena.programs.play")

@@ -9,7 +9,7 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import IMPORTED, data_dir, league_path
-from arena.data.snapshot_cards import SnapshotCard
+from arena.data.snapshot_cards import SnapshotCard, card_beside
 from arena.league.chain_notes import record_export, record_import
 from arena.league.database import open_league
 from arena.league.frames import frames_text
@@ -75,7 +75,7 @@ def export(
 
     `arena import FILE` takes them into another league.
     """
-    from arena.players.exchange import card_beside, export_snapshot
+    from arena.players.exchange import export_snapshot
 
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         found = find_snapshot(league, snapshot)

@@ -101,6 +101,9 @@ HardDiskOption = Annotated[
         help=("With less free space than this, trainings save and wait, and changes are refused."),
     ),
 ]
+MaxImportOption = Annotated[
+    float, typer.Option(min=0.001, help="The largest snapshot that a request may import.")
+]
 LogFormatOption = Annotated[str, typer.Option(help="The format of the log: console or json.")]
 ReadOnlyOption = Annotated[
     bool,
@@ -128,6 +131,7 @@ def serve(
     webhook_host: WebhookHostOption = None,
     max_running: MaxRunningOption = 2,
     max_plays: MaxPlaysOption = 4,
+    max_import_gb: MaxImportOption = 2.0,
     soft_disk_gb: SoftDiskOption = 5.0,
     hard_disk_gb: HardDiskOption = 2.0,
     log_format: LogFormatOption = "console",
@@ -153,11 +157,15 @@ def serve(
         "max_running": max_running,
         "log_format": log_format,
         "max_plays": max_plays,
-        "soft_disk_bytes": int(soft_disk_gb * 1e9),
-        "hard_disk_bytes": int(hard_disk_gb * 1e9),
+        **_sizes(max_import=max_import_gb, soft_disk=soft_disk_gb, hard_disk=hard_disk_gb),
         "tokens_set": (service_folder(folder) / "admin.token").exists(),
     }
     _become("api.http.make_tokens" if make_tokens else "api", settings)
+
+
+def _sizes(**gigabytes: float) -> dict[str, int]:
+    """The settings in bytes, by their names."""
+    return {f"{name}_bytes": int(size * 1e9) for name, size in gigabytes.items()}
 
 
 def _become(program: str, settings: Mapping[str, Any]) -> NoReturn:

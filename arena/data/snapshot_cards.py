@@ -21,10 +21,15 @@ from pbt.errors import PlayerError, SnapshotError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 MAX_CARD_BYTES = 1 << 16
+CARD_SUFFIX = ".json"
 # These texts are shown on terminals, so they hold no control characters.
 Text = Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 # The name of a population or a member; empty where a card does not name one.
 Name = Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,63})?$")]
+
+
+class CardError(SnapshotError):
+    """What lies where a snapshot's card is expected is none, or it describes what cannot be."""
 
 
 class SnapshotCard(BaseModel):
@@ -79,18 +84,23 @@ class SnapshotCard(BaseModel):
         return config_from_table(table, f"card of snapshot {self.snapshot_id[:12]}")
 
 
+def card_beside(weights: Path) -> Path:
+    """The card's file of a weights' file: best.safetensors -> best.safetensors.json."""
+    return weights.with_name(weights.name + CARD_SUFFIX)
+
+
 def read_card(path: Path) -> SnapshotCard:
-    """Reads one card. Raises: SnapshotError that names every fault of the card."""
+    """Reads one card. Raises: CardError that names every fault of the card."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_CARD_BYTES + 1)
     except OSError as error:
-        raise SnapshotError(
+        raise CardError(
             f"{path}: cannot be read ({error.strerror}); expected the card that `arena "
             "export` writes beside the weights"
         ) from error
     if len(content) > MAX_CARD_BYTES:
-        raise SnapshotError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a snapshot's card")
+        raise CardError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a snapshot's card")
     try:
         return SnapshotCard.model_validate_json(content)
     except ValidationError as error:
@@ -98,7 +108,7 @@ def read_card(path: Path) -> SnapshotCard:
             f"{'.'.join(map(str, problem['loc'])) or 'card'}: {problem['msg']}"
             for problem in error.errors()[:5]
         )
-        raise SnapshotError(f"{path}: no card of a snapshot: {problems}") from None
+        raise CardError(f"{path}: no card of a snapshot: {problems}") from None
 
 
 def imported_folder(data: Path) -> Path:
@@ -128,16 +138,23 @@ def existing_card(data: Path, name: str) -> Path:
     return path
 
 
+def imported_names(data: Path) -> list[str]:
+    """The names of all imports, sorted, also of those whose cards are damaged."""
+    return sorted(
+        path.stem for path in imported_folder(data).glob("*.json") if NAME.fullmatch(path.stem)
+    )
+
+
 def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
     """(name, card) of every import, sorted by name.
 
-    Raises: SnapshotError for a damaged card; its message says how to remove the card.
+    Raises: CardError for a damaged card; its message says how to remove the card.
     """
     for path in sorted(imported_folder(data).glob("*.json")):
         try:
             yield path.stem, read_card(path)
-        except SnapshotError as error:
-            raise SnapshotError(
+        except CardError as error:
+            raise CardError(
                 f"{error}; remove it: arena delete {IMPORTED}/{path.stem} --yes"
             ) from None
 

@@ -1,5 +1,7 @@
 """Records of exports and imports of snapshots."""
 
+from sqlalchemy import Connection
+
 from arena.data.paths import IMPORTED
 from arena.league.chain import (
     IMPORTS,
@@ -38,10 +40,15 @@ def record_import(league: League, name: str, snapshot_id: str | None) -> str:
     name         as which it plays, without "imported/"
     snapshot_id  its id; None: it was removed
     """
-    kind = REMOVAL if snapshot_id is None else IMPORT
     with league.write() as connection:
-        append(connection, IMPORTS, [said(kind, 1, name=name, snapshot=snapshot_id)])
+        note_import(connection, name, snapshot_id)
     return chain_head(league, IMPORTS)[1]
+
+
+def note_import(connection: Connection, name: str, snapshot_id: str | None) -> None:
+    """Records in an open transaction what `record_import` records."""
+    kind = REMOVAL if snapshot_id is None else IMPORT
+    append(connection, IMPORTS, [said(kind, 1, name=name, snapshot=snapshot_id)])
 
 
 def imported_by_records(league: League) -> dict[str, str]:

@@ -14,7 +14,9 @@ from safetensors import SafetensorError, safe_open
 
 from arena.data.snapshot_cards import (
     MAX_CARD_BYTES,
+    CardError,
     SnapshotCard,
+    card_beside,
     card_path,
     read_card,
     weights_folder,
@@ -31,7 +33,6 @@ from pbt.models.weights import MODEL_PREFIX
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.slab import role_layout
 
-CARD_SUFFIX = ".json"
 CHUNK_BYTES = 1 << 20
 _DTYPES = {
     torch.float32: "F32",
@@ -52,9 +53,12 @@ class ExchangeError(PbtError):
     exit_code = 2
 
 
-def card_beside(weights: Path) -> Path:
-    """The card's file of a weights' file: best.safetensors -> best.safetensors.json."""
-    return weights.with_name(weights.name + CARD_SUFFIX)
+class TakenNameError(ExchangeError):
+    """The name in this league belongs to another snapshot, or to a card that cannot be read."""
+
+
+class ForeignGameError(CardError):
+    """The card's game is code that may not be run here: a file, or a package not allowed."""
 
 
 def export_snapshot(
@@ -131,19 +135,16 @@ def import_snapshot(
     name     its name in this league
     env      where the file of the card's game lies here, where elsewhere
     allow_files  the game may be a file of the user's, whose code then runs
-    Raises: ExchangeError for missing files, for the name of another snapshot and for `env` of
-    another game than the card's, PlayerError for an unsafe name, SnapshotError that says what is
-    wrong with the card, the file's header, its shapes or its content.
+    Raises: ExchangeError for missing files and for `env` of another game than the card's,
+    TakenNameError for the name of another snapshot, PlayerError for an unsafe name, CardError that
+    says what is wrong with the card (ForeignGameError: its game is not run here), SnapshotError
+    that says what is wrong with the file's header, its shapes or its content.
     """
     destination = card_path(data, name)
     card = _card_of(weights)
     if env is not None:
         card = card.model_copy(update={"env_name": _moved(card.env_name, env)})
-    if destination.exists() and read_card(destination).snapshot_id != card.snapshot_id:
-        raise ExchangeError(
-            f"imported/{name} is another snapshot already; choose another --name, or remove "
-            f"that one: arena delete imported/{name}"
-        )
+    _refuse_taken(destination, card)
     _check_weights(weights, card, allow_files=allow_files)
     stored = FileSnapshotStore(weights_folder(data)).path(card.snapshot_id)
     if not stored.exists():
@@ -155,6 +156,24 @@ def import_snapshot(
         many_writers=True,
     )
     return card
+
+
+def _refuse_taken(destination: Path, card: SnapshotCard) -> None:
+    """Raises: TakenNameError unless the name is free, or belongs to the same snapshot."""
+    if not destination.exists():
+        return
+    name = f"imported/{destination.stem}"
+    try:
+        known = read_card(destination).snapshot_id
+    except CardError as error:
+        raise TakenNameError(
+            f"{error}; choose another --name, or remove that one: arena delete {name}"
+        ) from error
+    if known != card.snapshot_id:
+        raise TakenNameError(
+            f"{name} is another snapshot already; choose another --name, or remove that one: "
+            f"arena delete {name}"
+        )
 
 
 def _moved(known: str, env: str) -> str:
@@ -205,13 +224,14 @@ def _expected_shapes(
     """Tensor name -> (dtype, shape) of the acting network, from the card's game and model.
 
     The network is built on the "meta" device, which allocates no memory for the weights.
+    Raises: CardError where they cannot be made.
     """
     try:
         config, spec = card.config(), registry.spec(card.env_name, allow_files=allow_files)
         with closing(spec.make(**card.env_options)) as game:
             roles = {role.name: role for role in game.roles}
             if card.role not in roles:
-                raise SnapshotError(
+                raise CardError(
                     f"card: role {card.role!r}: {card.env_name} has {', '.join(roles)}; the "
                     "snapshot was exported from another version"
                 )
@@ -219,12 +239,12 @@ def _expected_shapes(
         with torch.device("meta"):
             model = PolicyModel(layout, config.model)
     except EnvFileError as error:
-        raise SnapshotError(
+        raise ForeignGameError(
             f"card: {error}; nothing was imported. If you trust that file: arena import "
             f"--allow-files, and --env ./FILE.py:FUNCTION where it lies elsewhere on this machine"
         ) from error
     except (ConfigError, EnvError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise SnapshotError(
+        raise CardError(
             f"card: its game and network cannot be made here: {error}; nothing was imported"
         ) from error
     return {

@@ -120,6 +120,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "makeMove": {"at": 0, "action": 0},
     "logIn": {"code": "x"},
     "newCode": {},
+    "createImport": {"name": "x", "card": "{}", "weights": "x"},
     "createJob": {"kind": "verification", "name": "strings"},
     "setWebhook": {
         "url": "https://unknown.example/",
@@ -165,7 +166,8 @@ def _in_body(
 ) -> Iterator[Sent]:
     """Nothing is kept of it: populations are asked for on trial."""
     named = operation["operationId"]
-    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    ((media, content),) = operation["requestBody"]["content"].items()
+    schema = content["schema"]
     bodies = [
         put(BODIES[named], place, text)
         for place in places(schema, document["components"]["schemas"])
@@ -178,7 +180,10 @@ def _in_body(
         ]
     query = {"params": {"dry_run": "true"}} if named == "createPopulation" else {}
     for body in bodies:
-        yield Sent(method, filled(path.replace("{name}", "strings")), {"json": body, **query})
+        # A form carries bytes, so a string that no bytes stand for is sent as others read it.
+        parts = {name: (None, str(value).encode(errors="replace")) for name, value in body.items()}
+        sent = {"files": parts} if media == "multipart/form-data" else {"json": body}
+        yield Sent(method, filled(path.replace("{name}", "strings")), {**sent, **query})
 
 
 def filled(path: str) -> str:

@@ -36,6 +36,7 @@ def settings(data: Path, **changed: Any) -> Settings:
         "worker": (sys.executable, str(HERE / "worker_double.py")),
         "sitting": (sys.executable, str(HERE / "sitting_double.py")),
         "request_checker": (sys.executable, str(HERE / "request_checker_double.py")),
+        "importer": (sys.executable, str(HERE / "importer_double.py")),
         "checker": (sys.executable, str(HERE / "checker_double.py")),
         "look_every_s": 0.03,
         "backoff_s": 0.05,

@@ -23,6 +23,7 @@ import pytest
 from arena.data.paths import population_paths
 from arena.league.schema import game_key
 from pbt.film.folder import FilmName
+from tests.api.example_upload import upload
 from tests.api.live import live
 from tests.api.routes.test_read_routes import write_league
 from tests.api.service import CONFIG, HERE, Service
@@ -74,6 +75,7 @@ def prepare(service: Service) -> Mapping[str, Any]:
     (films / FilmName(record.environment, record.count, record.trajectory_hash).file).write_bytes(
         b"a film"
     )
+    upload(service, "demo")
     service.call("POST", "/v1/populations/demo/stop")
     service.call("POST", "/v1/evaluations", {"players": ["quick", "random"], "env": "connect_four"})
     job = service.call("POST", "/v1/jobs", {"kind": "verification", "name": "match:1"})
@@ -170,6 +172,9 @@ class Fresh:
             ("GET", f"{name}/webhook"): self._hook,
             ("PUT", f"{name}/webhook"): self._hook,
             ("DELETE", f"{name}/webhook"): self._hook,
+            ("POST", "/v1/imports"): self._import,
+            ("GET", "/v1/imports/{name}"): self._import,
+            ("DELETE", "/v1/imports/{name}"): self._import,
             ("POST", "/v1/session"): self._log_in,
             ("POST", "/v1/session/codes"): self._log_in,
             ("DELETE", "/v1/session"): lambda: self._call("DELETE", "/v1/session"),
@@ -232,6 +237,11 @@ class Fresh:
         self._call("PUT", path, {"url": "https://hooks.example.org/arena"})
         self._call("GET", path)
         self._call("DELETE", path)
+
+    def _import(self) -> None:
+        upload(self._service, self._name)
+        self._call("GET", f"/v1/imports/{self._name}")
+        self._call("DELETE", f"/v1/imports/{self._name}")
 
     def _exchange(self) -> None:
         joined = self._call("POST", "/v1/populations/demo/members", {})

@@ -32,6 +32,7 @@ from pbt.checkpoint.folders import checkpoint_folders
 from pbt.errors import CheckpointError, PbtError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.snapshots import FileSnapshotStore
+from tests.api.live import live
 from tests.arena.league.samples import game, new_league
 from tests.arena.matches.lamps import Lamps
 from tests.pbt.film.reading import read
@@ -117,6 +118,22 @@ def test_a_snapshot_that_does_not_fit_is_not_there(folder: Path) -> None:
     assert store.sizes() == {}
     kept, size = store.put(cut(1).tensors["weights"], {})
     assert store.sizes() == {kept: size}
+
+
+def test_an_upload_that_does_not_fit_leaves_nothing(folder: Path) -> None:
+    with live(folder / "data") as (_, service):
+        headers = {
+            "authorization": f"Bearer {service.token('admin')}",
+            "content-type": "multipart/form-data; boundary=x",
+        }
+        start = b'--x\r\ncontent-disposition: form-data; name="weights"\r\n\r\n'
+        with full(2 << 20):
+            pieces = iter([start, *[bytes(1 << 20)] * 8])  # without a length, which is looked at
+            answer = service.client.post("/v1/imports", content=pieces, headers=headers)
+        assert (answer.status_code, answer.json()["title"]) == (507, "Too little free space")
+        assert "the upload does not fit" in answer.json()["detail"]
+        assert list((folder / "data/service/uploads").iterdir()) == []
+        assert service.call("GET", "/v1/imports")["items"] == []
 
 
 def test_games_wait_for_room_and_none_is_lost(folder: Path) -> None:

@@ -14,6 +14,7 @@ from arena.league.matches import create_match, finish_match
 from arena.league.populations import open_incarnation
 from arena.league.writer import LeagueWriter
 from pbt.records import PlayerRef
+from tests.api.example_upload import upload
 from tests.api.routes.test_read_routes import get, write_league
 from tests.api.service import Service, serving
 from tests.arena.league.samples import RANDOM, event, snapshot, snapshot_player
@@ -30,6 +31,7 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with serving(data) as running:
         for number in range(3):
             running.create(f"other{number}")
+            upload(running, f"import{number}")
             players = [snapshot_player("ab"[number % 2]), PlayerRef("guest", f"guest{number}")]
             made = create_match(running.league, "connect_four", {}, players, 2, number, {})
             if number != 1:
@@ -84,6 +86,7 @@ def test_every_list_has_pages(listed: Service) -> None:
         "/v1/matches",
         "/v1/matches/1/games",
         "/v1/evaluations",
+        "/v1/imports",
         "/v1/populations/demo/games",
         "/v1/populations/demo/events",
         "/v1/populations/demo/snapshots",

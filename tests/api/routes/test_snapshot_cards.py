@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
-from arena.players.exchange import card_beside
+from arena.data.snapshot_cards import card_beside
 from tests.api.service import serving
 from tests.arena.tiny_populations import UNRATED, train
 

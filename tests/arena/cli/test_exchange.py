@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load
 
 from arena.cli.app import run
-from arena.players.exchange import card_beside
+from arena.data.snapshot_cards import card_beside
 from pbt.models.tensor_file import read_tensor_file
 from pbt.models.weights import to_bytes
 from tests.arena.tiny_populations import UNRATED, train

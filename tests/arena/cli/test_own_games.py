@@ -8,7 +8,7 @@ import pytest
 
 from arena.cli.app import run
 from arena.cli.train import load_named
-from arena.players.exchange import card_beside
+from arena.data.snapshot_cards import card_beside
 from arena.players.load import load_player
 from pbt.errors import EnvError, PlayerError
 from tests.arena.tiny_populations import UNRATED, train
