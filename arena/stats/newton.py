@@ -66,13 +66,20 @@ def maximum(at: Callable[[NDArray[np.float64]], Q], start: NDArray[np.float64], 
 
 
 def _gained(at: Callable[[NDArray[np.float64]], Q], point: Q, step: NDArray[np.float64]) -> Q:
-    """The point after the longest of step, step / 2, step / 4, ... that gains."""
+    """The point after the longest of step, step / 2, step / 4, ... that gains.
+
+    Where that lies far behind the maximum along the step, it is the point about there: a curvature
+    that is less than half the true one would else lead to and fro for ever.
+    """
     # Where the likelihood is almost flat, a full step goes too far for halving to bring it back.
     step = shortened(step)
     scale, least = 1.0, point.value - 1e-9 * abs(point.value)
     # "not >=" also halves a step to a likelihood that is nan.
     while not (tried := at(point.values + scale * step)).value >= least and scale > 1e-6:
         scale /= 2
+    before, behind = float(point.gradient @ step), float(tried.gradient @ step)
+    if behind < -before / 2:
+        return at(point.values + scale * before / (before - behind) * step)
     return tried
 
 

@@ -56,9 +56,8 @@ def train(data: Path, words: tuple[str, ...], **more: Any) -> Result:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("placement", ["serial", "inline"])
-def test_what_is_left_while_it_trains_is_in_force_and_saved(tmp_path: Path, placement: str) -> None:
-    result = train(tmp_path, WORDS, runtime={"placement": placement})
+def test_what_is_left_while_it_trains_is_in_force_and_saved(tmp_path: Path) -> None:
+    result = train(tmp_path, WORDS, runtime={"placement": "inline"})
     paths = population_paths(tmp_path, "first")
     assert (result.finished, result.status.edits_taken, result.status.edits_refused) == (True, 7, 0)
     checkpoint = read_newest(paths.checkpoints)[0]

@@ -42,7 +42,7 @@ TABLE: dict[str, Any] = {
 }
 
 
-def train(data: Path, placement: str) -> Result:
+def train(data: Path) -> Result:
     """Until the end; members are exchanged half-way."""
     edits = population_paths(data, "first").edits
 
@@ -51,7 +51,7 @@ def train(data: Path, placement: str) -> Result:
             leave_edits(edits, Edits(7, WORDS))
 
     return start_training(
-        config_from_table({**TABLE, "runtime": {"placement": placement}}, "test"),
+        config_from_table({**TABLE, "runtime": {"placement": "inline"}}, "test"),
         "first",
         data,
         observe,
@@ -59,9 +59,8 @@ def train(data: Path, placement: str) -> Result:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("placement", ["serial", "inline"])
-def test_one_comes_and_one_goes_while_the_others_train(tmp_path: Path, placement: str) -> None:
-    result = train(tmp_path, placement)
+def test_one_comes_and_one_goes_while_the_others_train(tmp_path: Path) -> None:
+    result = train(tmp_path)
     paths = population_paths(tmp_path, "first")
     assert (result.finished, result.status.ended, result.status.edits_taken) == (
         True,

@@ -1,5 +1,5 @@
-"""The faults of a long training at reduced counts, and what happens when one of them does not
-stop.
+"""What happens when a fault of a training does not stop, and when a training is ended in the midst
+of something. Faults at random moments are a campaign of hours: `bench/faults.py`.
 """
 
 import random
@@ -14,14 +14,12 @@ from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.stored_history import list_events
 from tests.e2e.faults import processes
-from tests.e2e.faults.campaign import campaign, ended_well, schedule, small_run, voided
-from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, start_growing
+from tests.e2e.faults.campaign import ended_well, small_run
+from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import NAME, Run
 from tests.e2e.faults.strikes import arm, choose, current, signal_to
 
 pytestmark = pytest.mark.slow
-
-KILLS, OTHERS, SECONDS, FREEZE_S = 2, 1, 60.0, 10.0
 
 
 @pytest.fixture
@@ -68,23 +66,6 @@ def kill_as_soon_as_it_lives(run: Run, name: str, enough: Callable[[], bool]) ->
     assert len(killed) > 2, "it was started again before that"
 
 
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
-def test_a_training_survives_many_faults_at_random_moments(
-    run: Run, request: pytest.FixtureRequest
-) -> None:
-    rng = random.Random(request.node.callspec.params["run"])
-    run.start()
-    faults = schedule(current(run).placement, KILLS, OTHERS, rng)
-    strikes = campaign(
-        run, faults, rng, seconds=SECONDS, freeze_s=FREEZE_S, tell=print, limit_s=RECOVERED_WITHIN_S
-    )
-    assert sorted(strike.fault for strike in strikes) == sorted(faults)
-    assert run.stop() == 0, run.errors()
-    assert voided(run) > 0, "a game that raised is stored as voided"
-    assert_ended_well(run)
-
-
 @pytest.mark.parametrize("run", ["central"], indirect=True)
 def test_members_of_a_learner_that_dies_too_often_fail_and_the_others_go_on(run: Run) -> None:
     run.start("runtime.learners=2", "runtime.max_restarts=1")
@@ -110,7 +91,7 @@ def test_members_of_a_learner_that_dies_too_often_fail_and_the_others_go_on(run:
     assert_ended_well(run)
 
 
-@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+@pytest.mark.parametrize("run", ["inline"], indirect=True)
 def test_a_sampling_plane_that_dies_too_often_ends_the_run_with_the_reason(run: Run) -> None:
     run.start("runtime.max_restarts=1")
     start_growing(run)
@@ -129,7 +110,7 @@ def test_a_sampling_plane_that_dies_too_often_ends_the_run_with_the_reason(run: 
 
 @pytest.mark.parametrize(
     ("run", "fault"),
-    [("inline", "raise"), ("inline", "exit"), ("central", "hang"), ("central", "raise")],
+    [("inline", "exit"), ("central", "hang")],
     indirect=["run"],
 )
 def test_a_game_that_always_misbehaves_ends_the_run_with_the_reason(run: Run, fault: str) -> None:
@@ -138,7 +119,6 @@ def test_a_game_that_always_misbehaves_ends_the_run_with_the_reason(run: Run, fa
     arm(run, fault, "always")
     assert run.wait() == 1
     expected = {
-        "raise": "the board caught fire",
         "hang": "env.timeout_s",
         "exit": "exited with status 3",
     }[fault]
@@ -146,7 +126,7 @@ def test_a_game_that_always_misbehaves_ends_the_run_with_the_reason(run: Run, fa
     assert_ended_well(run)
 
 
-@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+@pytest.mark.parametrize("run", ["central"], indirect=True)
 def test_a_game_that_cannot_be_made_any_more_ends_the_run_with_its_error(run: Run) -> None:
     run.start("runtime.max_restarts=1")
     start_growing(run)
@@ -158,7 +138,7 @@ def test_a_game_that_cannot_be_made_any_more_ends_the_run_with_its_error(run: Ru
     assert_ended_well(run)
 
 
-@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+@pytest.mark.parametrize("run", ["central"], indirect=True)
 def test_a_training_killed_while_it_starts_can_be_resumed(run: Run) -> None:
     moments = random.Random(0)
     for _ in range(6):
@@ -177,7 +157,7 @@ def test_a_training_killed_while_it_starts_can_be_resumed(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("run", "number"),
-    [("inline", signal.SIGINT), ("inline", signal.SIGHUP), ("central", signal.SIGTERM)],
+    [("inline", signal.SIGHUP), ("central", signal.SIGTERM)],
     indirect=["run"],
 )
 def test_a_signal_to_the_whole_group_is_one_to_the_main_process(
@@ -199,7 +179,7 @@ def test_a_signal_to_the_whole_group_is_one_to_the_main_process(
     assert_ended_well(run)
 
 
-@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+@pytest.mark.parametrize("run", ["central"], indirect=True)
 def test_ctrl_c_twice_ends_at_once_and_the_run_can_be_resumed(run: Run) -> None:
     run.start()
     start_growing(run)
