@@ -1,4 +1,11 @@
-"""The maximum of a log-likelihood, by Newton's method with steps that gain."""
+"""The maximum of a log-likelihood, by Newton's method with steps that gain.
+
+The curvature may be only about the true one. Then the steps of Newton's method become smaller and
+smaller long before the maximum, or lead to and fro around it: most players of a league with few
+games are such a case. So each direction is conjugate to the one before (Polak and Ribiere 1969,
+with the curvature as preconditioner), and a secant finds how far it leads. Where the curvature is
+the true one both change nothing.
+"""
 
 import math
 from collections.abc import Callable
@@ -44,7 +51,7 @@ def maximum(at: Callable[[NDArray[np.float64]], Q], start: NDArray[np.float64], 
     needed  what every player needs without a prior, for the error
     Raises: EngineError when the fit does not converge.
     """
-    point = at(start)
+    point, along = at(start), _Conjugate()
     for _ in range(_STEPS if math.isfinite(point.value) else 0):
         if not len(start):
             return point
@@ -56,7 +63,7 @@ def maximum(at: Callable[[NDArray[np.float64]], Q], start: NDArray[np.float64], 
         # small. The fit therefore also ends when a step no longer gains likelihood.
         if np.max(np.abs(step)) < _TOLERANCE or float(point.gradient @ step) < _DECREMENT:
             return point
-        point = _gained(at, point, step)
+        point = _gained(at, point, along.turned(step, point.gradient))
         if not math.isfinite(point.value):
             break
     raise EngineError(
@@ -65,11 +72,30 @@ def maximum(at: Callable[[NDArray[np.float64]], Q], start: NDArray[np.float64], 
     )
 
 
+class _Conjugate:
+    """Turns each step by the one before."""
+
+    def __init__(self) -> None:
+        self._before: tuple[NDArray[np.float64], NDArray[np.float64], float] | None = None
+
+    def turned(
+        self, step: NDArray[np.float64], gradient: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The direction to go. step, gradient: [k] at the point that was reached."""
+        direction = step
+        if self._before is not None:
+            last_direction, last_gradient, last_gain = self._before
+            share = max(0.0, float(step @ (gradient - last_gradient)) / last_gain)
+            turned = step + share * last_direction
+            direction = turned if float(turned @ gradient) > 0 else step
+        self._before = direction, gradient, float(gradient @ step)
+        return direction
+
+
 def _gained(at: Callable[[NDArray[np.float64]], Q], point: Q, step: NDArray[np.float64]) -> Q:
     """The point after the longest of step, step / 2, step / 4, ... that gains.
 
-    Where that lies far behind the maximum along the step, it is the point about there: a curvature
-    that is less than half the true one would else lead to and fro for ever.
+    Where the slope along the step is far from 0 there, it is the point where a secant finds 0.
     """
     # Where the likelihood is almost flat, a full step goes too far for halving to bring it back.
     step = shortened(step)
@@ -77,10 +103,11 @@ def _gained(at: Callable[[NDArray[np.float64]], Q], point: Q, step: NDArray[np.f
     # "not >=" also halves a step to a likelihood that is nan.
     while not (tried := at(point.values + scale * step)).value >= least and scale > 1e-6:
         scale /= 2
-    before, behind = float(point.gradient @ step), float(tried.gradient @ step)
-    if behind < -before / 2:
-        return at(point.values + scale * before / (before - behind) * step)
-    return tried
+    before, after = float(point.gradient @ step), float(tried.gradient @ step)
+    if abs(after) <= before / 2 or not before > after:
+        return tried
+    straight = at(point.values + shortened(scale * before / (before - after) * step))
+    return straight if straight.value >= tried.value else tried
 
 
 def shortened(step: NDArray[np.float64]) -> NDArray[np.float64]:
