@@ -1,11 +1,11 @@
 """A word now and then while a command works and has nothing else to say."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Self
-
-from arena.cli.output import say
 
 FIRST_S = 2.0
 LONGEST_S = 60.0
@@ -17,8 +17,9 @@ class GoingOn:
     work  what goes on, in words, now
     """
 
-    def __init__(self, work: Callable[[], str], tell: Callable[[str], None] = say) -> None:
-        self._work, self._tell = work, tell
+    def __init__(self, work: Callable[[], str], tell: Callable[[str], None] | None = None) -> None:
+        # The stream of now: while a game's code runs, sys.stderr is another one (pbt.envs.voice).
+        self._work, self._tell = work, tell or partial(print, file=sys.stderr, flush=True)
         self._over = threading.Event()
 
     def __enter__(self) -> Self:

@@ -132,6 +132,6 @@ def progress_bar(title: str) -> Iterator[Progress]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
         task = bar.add_task(escape(title), total=None)
         yield lambda done, planned: bar.update(task, completed=done, total=planned)

@@ -1,6 +1,7 @@
 """`arena verify`: whether the stored rows and files are those that were committed."""
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,7 +104,7 @@ def _progress() -> Iterator[Observer]:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    console = Console(stderr=True)
+    console = Console(file=sys.stderr)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         tasks: dict[str, TaskID] = {}
 

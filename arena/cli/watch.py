@@ -205,7 +205,7 @@ def _bar(title: str) -> "Iterator[Filming | None]":
         TextColumn("{task.fields[text]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
         task = bar.add_task(escape(title), total=None, text="")
 
         def show(done: int, planned: int, seconds: float) -> None:
