@@ -284,6 +284,7 @@ def test_the_number_of_tables_is_decided_once_and_processes_at_every_start(tmp_p
     )
 
 
+@pytest.mark.slow
 def test_a_second_trainer_is_refused_with_the_holders_pid_and_stop_ends_the_first(
     tmp_path: Path,
 ) -> None:
@@ -367,13 +368,8 @@ def test_edits_that_change_shapes_are_refused_and_others_are_logged(tmp_path: Pa
     )
 
 
-@pytest.mark.parametrize(
-    "env",
-    [
-        "hide_and_seek",
-        *(pytest.param(env, marks=pytest.mark.slow) for env in ("memory", "leduc_holdem")),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("env", ["hide_and_seek", "memory", "leduc_holdem"])
 def test_every_kind_of_game_trains_to_its_stop(tmp_path: Path, env: str) -> None:
     code, out, errors = finished(
         arena(tmp_path, "train", config(tmp_path, "a", frames=1000, env=env), "--json")
