@@ -2,7 +2,7 @@
 
 There is no server error, and no status, header or body that is not documented.
 
-ARENA_EXAMPLES: for each operation in each phase (default 2). An operation that uses up its subject
+ARENA_EXAMPLES: for each operation in each phase (default 1). An operation that uses up its subject
 (a deletion, a one-time code) is also called with fresh ones, so that each operation succeeds often:
 SUCCESSES times for 30 examples or more.
 """
@@ -29,7 +29,7 @@ from tests.api.routes.test_read_routes import write_league
 from tests.api.service import CONFIG, HERE, Service
 from tests.arena.league.samples import game
 
-EXAMPLES = int(os.environ.get("ARENA_EXAMPLES", "2"))
+EXAMPLES = int(os.environ.get("ARENA_EXAMPLES", "1"))
 LEVELS = ("none", "viewer", "admin")
 FEWEST_CALLS, FEWEST_OF_A_CAMPAIGN = 500, 5000
 """At each level; of all together, with 30 examples or more."""

@@ -27,7 +27,7 @@ CONFIG: dict[str, Any] = {
     "evaluation": {"share": 0.2, "final_games": 4},
     "checkpoints": {"every_s": 0.2},
 }
-BACKUPS = int(os.environ.get("ARENA_BACKUPS", "3"))
+BACKUPS = int(os.environ.get("ARENA_BACKUPS", "2"))
 BIG_BYTES = 300 << 20
 
 

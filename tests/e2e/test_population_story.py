@@ -17,7 +17,7 @@ from arena.league.stored_snapshots import list_snapshots
 # the better one and the untrained one against the other that learns: it takes some learning to be
 # wide enough.
 CONFIG = """
-stop_at_frames = 105_000
+stop_at_frames = 65_000
 [env]
 name = "connect_four"
 [population]

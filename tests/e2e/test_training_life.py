@@ -45,13 +45,6 @@ every_s = 0.2
 placement = "{placement}"
 workers = 2
 """
-# Each start of a process takes seconds: one placement for every day, the others with the long
-# tests.
-MOSTLY_INLINE = [
-    pytest.param("serial", marks=pytest.mark.slow),
-    "inline",
-    pytest.param("central", marks=pytest.mark.slow),
-]
 RAISING = """
 import itertools
 import numpy as np
@@ -148,7 +141,7 @@ def wait_for_checkpoints(data: Path, name: str, count: int) -> None:
     raise AssertionError(f"no checkpoint {count} of {name}")
 
 
-@pytest.mark.parametrize("placement", MOSTLY_INLINE)
+@pytest.mark.parametrize("placement", ["inline", pytest.param("central", marks=pytest.mark.slow)])
 def test_ctrl_c_saves_and_resume_goes_on(placement: str, tmp_path: Path) -> None:
     process = arena(tmp_path, "train", config(tmp_path, "a", placement=placement))
     wait_for_checkpoints(tmp_path, "a", 3)
@@ -243,30 +236,6 @@ def test_status_and_telemetry_tell_what_a_run_does(placement: str, tmp_path: Pat
         and out.startswith("incarnation,t,elapsed_s,frames,restarts,rows_produced")
         and len(out.splitlines()) >= 2
     )
-
-
-@pytest.mark.slow
-def test_a_population_changes_its_placement_between_starts(tmp_path: Path) -> None:
-    first = answer(tmp_path, "train", config(tmp_path, "a", frames=600, placement="serial"))
-    frames = {member["name"]: member["frames"] for member in first["members"]}
-    for stop, placement in ((1200, "inline"), (1800, "central"), (2400, "serial")):
-        result = answer(
-            tmp_path,
-            "train",
-            "--resume",
-            "a",
-            "--set",
-            f"stop_at_frames={stop}",
-            "--set",
-            f"runtime.placement={placement}",
-        )
-        assert result["finished"] and result["placement"] == placement
-        assert all(
-            stop <= member["frames"] and frames[member["name"]] <= member["frames"]
-            for member in result["members"]
-        )
-        frames = {member["name"]: member["frames"] for member in result["members"]}
-    assert finished(arena(tmp_path, "verify", "a"))[0] == 0
 
 
 @pytest.mark.slow

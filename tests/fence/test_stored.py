@@ -186,8 +186,9 @@ def test_stored_trainings_of_other_games_go_on_to_their_end(name: str, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("placement", ["inline", "central"])
-@pytest.mark.parametrize("name", ["kept", "push", "doom"])
+@pytest.mark.parametrize(
+    ("name", "placement"), [("kept", "inline"), ("push", "central"), ("doom", "inline")]
+)
 def test_stored_trainings_go_on_with_processes(name: str, placement: str) -> None:
     there = f"--set runtime.placement={placement} --set runtime.workers=2"
     done = answer(f"train --resume {name} {there}")

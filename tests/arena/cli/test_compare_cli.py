@@ -310,8 +310,6 @@ def test_a_comparison_that_is_stopped_goes_on_to_the_same_verdict(config: Path) 
 def test_games_of_every_objective_and_of_roles_are_compared(config: Path, capsys: Output) -> None:
     for game, objective, more in (
         ("hide_and_seek", "win", ()),
-        ("memory", "return", ()),
-        ("leduc_holdem", "margin", ()),
         ("texas_holdem", "margin", ("--set", "env.options.num_players=3")),
         ("mpe", "return", ()),
     ):

@@ -314,7 +314,7 @@ ALTERATIONS = (
 )
 
 
-@pytest.mark.parametrize("tries", [2, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tries", [2, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("alter", ALTERATIONS, ids=lambda alter: alter.__name__)
 def test_one_altered_row_makes_it_fail(
     alter: Callable[[Path, random.Random], None],

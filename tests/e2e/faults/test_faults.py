@@ -1,7 +1,8 @@
 """Each kind of process killed once, one that stands still, and a game that raises, hangs and ends
 its process: one training per placement.
 
-The long forms are in test_fault_campaign.py, and `python -m bench.faults` runs the full set.
+Those that do not stop are in test_lasting_faults.py, and `python -m bench.faults` runs the full
+set, also on Doom and its engines.
 """
 
 import json

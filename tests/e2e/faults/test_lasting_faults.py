@@ -13,7 +13,6 @@ import pytest
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.stored_history import list_events
-from tests.e2e.faults import processes
 from tests.e2e.faults.campaign import ended_well, small_run
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import NAME, Run
@@ -127,21 +126,9 @@ def test_a_game_that_always_misbehaves_ends_the_run_with_the_reason(run: Run, fa
 
 
 @pytest.mark.parametrize("run", ["central"], indirect=True)
-def test_a_game_that_cannot_be_made_any_more_ends_the_run_with_its_error(run: Run) -> None:
-    run.start("runtime.max_restarts=1")
-    start_growing(run)
-    arm(run, "raise", "loading")
-    _, pid = choose(current(run), "worker", random.Random(0))
-    signal_to(pid, signal.SIGKILL)
-    assert run.wait() == 1
-    assert "the board is lost" in run.errors(), run.errors()
-    assert_ended_well(run)
-
-
-@pytest.mark.parametrize("run", ["central"], indirect=True)
 def test_a_training_killed_while_it_starts_can_be_resumed(run: Run) -> None:
     moments = random.Random(0)
-    for _ in range(6):
+    for _ in range(3):
         start_or_resume(run)
         time.sleep(moments.uniform(0.1, 8.0))  # the moment of the kill is the test's input
         assert run.main is not None and run.main.poll() is None, run.report()
@@ -155,18 +142,12 @@ def test_a_training_killed_while_it_starts_can_be_resumed(run: Run) -> None:
     assert_ended_well(run)
 
 
-@pytest.mark.parametrize(
-    ("run", "number"),
-    [("inline", signal.SIGHUP), ("central", signal.SIGTERM)],
-    indirect=["run"],
-)
-def test_a_signal_to_the_whole_group_is_one_to_the_main_process(
-    run: Run, number: signal.Signals
-) -> None:
+@pytest.mark.parametrize("run", ["inline"], indirect=True)
+def test_a_signal_to_the_whole_group_is_one_to_the_main_process(run: Run) -> None:
     run.start()
     start_growing(run)
     before = run.newest_checkpoint()
-    run.signal_group(number)
+    run.signal_group(signal.SIGHUP)
     assert run.wait() == 0, run.errors()
     after = run.newest_checkpoint()
     assert before is not None and after is not None and after.number > before.number
@@ -176,26 +157,4 @@ def test_a_signal_to_the_whole_group_is_one_to_the_main_process(
             for stored in list_events(league, NAME)
             if stored.event.kind == "restart"
         ]
-    assert_ended_well(run)
-
-
-@pytest.mark.parametrize("run", ["central"], indirect=True)
-def test_ctrl_c_twice_ends_at_once_and_the_run_can_be_resumed(run: Run) -> None:
-    run.start()
-    start_growing(run)
-    for pid in processes.of_run(run.mark, run.pid):
-        if pid != run.pid:
-            signal_to(pid, signal.SIGSTOP)
-    # The others stand still, so nothing can be finished and saved: only the second one ends it.
-    run.signal_group(signal.SIGINT)
-    time.sleep(
-        1.0
-    )  # the time between the two is the test's input; signals that come together are one
-    run.signal_group(signal.SIGINT)
-    assert run.wait(20.0) != 0
-    left = run.left_behind()
-    assert not left, left
-    run.resume()
-    start_growing(run)
-    assert run.stop() == 0
     assert_ended_well(run)

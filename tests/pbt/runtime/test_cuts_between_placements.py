@@ -163,7 +163,6 @@ def test_one_life_through_all_placements(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("game", "placements"), [
-    ("connect_four", ["serial", "central", "inline", "serial"]),
     ("rock_paper_scissors", ["inline", "inline", "mixture", "central", "central"]),
     ("hide_and_seek", ["central", "more_shards", "serial", "mixture", "inline"]),
 ])  # fmt: skip
