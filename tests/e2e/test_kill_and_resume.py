@@ -51,7 +51,7 @@ every_s = 0.3
 placement = "serial"
 """
 
-KILLS = 10
+KILLS = 6
 
 
 def arena(data: Path, *arguments: str) -> subprocess.Popen[str]:
