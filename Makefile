@@ -14,11 +14,11 @@ demo: ## train a small population on connect four and show what it learned (a fe
 	@scripts/venv.sh run
 	@$(VENV)/bin/arena demo
 
-test: ## the tests (five minutes on two fast cores, eight on slow ones; no GPU, no screen)
+test: ## the tests (ten minutes on two fast cores, twenty on slow ones; no GPU, no screen)
 	@scripts/venv.sh test
 	@$(VENV)/bin/python -m pytest -q -n 2
 
-test-slow: ## the long tests (half an hour on two fast cores, over an hour on slow ones)
+test-slow: ## the long tests (half an hour on two fast cores, an hour on slow ones)
 	@scripts/venv.sh test
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "slow and not gpu" --durations=40 --timeout=1500
 
