@@ -6,6 +6,7 @@ names may share a line. The table becomes the fields' descriptions, the rest sta
 
 import re
 from collections.abc import Iterator, Mapping
+from inspect import cleandoc
 from typing import Any
 
 from pydantic import BaseModel
@@ -36,9 +37,8 @@ def field_texts(model: type[BaseModel]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if issubclass(each, BaseModel) and each.__doc__:
-            lines = each.__doc__.splitlines()
-            dedented = "\n".join(line.removeprefix("    ") for line in lines)
-            texts |= split(dedented, each.model_fields)[1]
+            # From Python 3.13 on, docstrings are dedented already.
+            texts |= split(cleandoc(each.__doc__), each.model_fields)[1]
     return texts
 
 
