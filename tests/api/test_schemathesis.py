@@ -90,6 +90,18 @@ def covers(level: str) -> bool:
     return level == "admin" or EXAMPLES >= CAMPAIGN
 
 
+def command(config: Path, document: Path, url: str, level: str, token: str | None) -> list[str]:
+    """The call of Schemathesis for one level of rights. token: None sends none."""
+    words = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config)]
+    words += ["run", str(document), "--url", url, "--checks", ",".join(CHECKS), "--no-color"]
+    words += ["--exclude-path", LEFT_OUT[0], "--exclude-operation-id", LEFT_OUT[1]]
+    words += ["--max-examples", str(EXAMPLES), "--generation-deterministic"]
+    words += ["--continue-on-failure"]
+    if not covers(level):
+        words += ["--phases", "examples,fuzzing"]
+    return words if token is None else [*words, "--header", f"Authorization: Bearer {token}"]
+
+
 def explore(folder: Path, level: str, url: str, service: Service, known: Mapping[str, Any]) -> int:
     """Calls that were made; fails with what Schemathesis found."""
     config, document = folder / "schemathesis.toml", folder / "openapi.json"
@@ -98,39 +110,14 @@ def explore(folder: Path, level: str, url: str, service: Service, known: Mapping
         + "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in known.items())
     )
     document.write_text(json.dumps(service.app.openapi()))
-    words = [
-        sys.executable,
-        "-m",
-        "schemathesis.cli",
-        "--config-file",
-        str(config),
-        "run",
-        str(document),
-        "--url",
-        url,
-    ]
-    words += [
-        "--exclude-path",
-        LEFT_OUT[0],
-        "--exclude-operation-id",
-        LEFT_OUT[1],
-        "--checks",
-        ",".join(CHECKS),
-        "--no-color",
-    ]
-    words += [
-        "--max-examples",
-        str(EXAMPLES),
-        "--generation-deterministic",
-        "--continue-on-failure",
-    ]
-    if not covers(level):
-        words += ["--phases", "examples,fuzzing"]
-    words += (
-        ["--header", f"Authorization: Bearer {service.token(level)}"] if level != "none" else []
-    )
+    token = None if level == "none" else service.token(level)
     done = subprocess.run(
-        words, capture_output=True, text=True, timeout=800 + 60 * EXAMPLES, cwd=folder, check=False
+        command(config, document, url, level, token),
+        capture_output=True,
+        text=True,
+        timeout=800 + 60 * EXAMPLES,
+        cwd=folder,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     calls = re.search(r"(\d+) generated", done.stdout)

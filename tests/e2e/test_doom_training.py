@@ -14,7 +14,7 @@ from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
 from pbt.checkpoint.folders import checkpoint_folders
 from tests.e2e.faults import processes
-from tests.e2e.faults.campaign import ended_well, voided
+from tests.e2e.faults.campaign import assert_ended_well, voided
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import NAME, START_LIMIT_S, Run
 from tests.e2e.faults.strikes import kill_main
@@ -62,11 +62,6 @@ def make_run(tmp_path: Path, repository: Path) -> Iterator[MakeRun]:
 
 def engines(run: Run) -> list[int]:
     return [pid for pid in processes.of_run(run.mark, run.pid) if processes.is_engine(pid)]
-
-
-def assert_ended_well(run: Run) -> None:
-    wrong = {check: problems for check, problems in ended_well(run).items() if problems}
-    assert not wrong, wrong
 
 
 def newest_curves(run: Run) -> dict[str, float]:

@@ -222,3 +222,8 @@ def _log_problems(run: Run) -> list[str]:
 def voided(run: Run) -> int:
     """How many games were voided so far."""
     return voided_games(league_path(run.data))
+
+
+def assert_ended_well(run: Run) -> None:
+    wrong = {check: problems for check, problems in ended_well(run).items() if problems}
+    assert not wrong, wrong

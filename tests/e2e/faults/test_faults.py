@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.faults.campaign import ended_well, small_run, voided
+from tests.e2e.faults.campaign import assert_ended_well, small_run, voided
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import NAME, Run
 from tests.e2e.faults.strikes import GAME_FAULTS, KINDS, arm, current, freeze, kill, misbehave
@@ -41,11 +41,6 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
         yield made
     finally:
         made.close()
-
-
-def assert_ended_well(run: Run) -> None:
-    wrong = {check: problems for check, problems in ended_well(run).items() if problems}
-    assert not wrong, wrong
 
 
 @pytest.mark.parametrize("run", ["serial"], indirect=True)

@@ -13,7 +13,7 @@ import pytest
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.stored_history import list_events
-from tests.e2e.faults.campaign import ended_well, small_run
+from tests.e2e.faults.campaign import assert_ended_well, small_run
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import NAME, Run
 from tests.e2e.faults.strikes import arm, choose, current, signal_to
@@ -29,11 +29,6 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
         yield made
     finally:
         made.close()
-
-
-def assert_ended_well(run: Run) -> None:
-    wrong = {check: problems for check, problems in ended_well(run).items() if problems}
-    assert not wrong, wrong
 
 
 def failed(run: Run) -> set[str]:
