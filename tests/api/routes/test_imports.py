@@ -1,97 +1,18 @@
 """Snapshots that come from another league over REST."""
 
-import hashlib
-import json
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import load
 
 from arena.cli.app import run
-from arena.data.snapshot_cards import MAX_CARD_BYTES, card_beside
+from arena.data.snapshot_cards import MAX_CARD_BYTES
 from arena.league.chain import IMPORTS, read_records
 from arena.programs.import_check import imported
-from pbt.models.tensor_file import read_tensor_file
-from pbt.models.weights import to_bytes
 from tests.api.routes.test_read_routes import write_league
+from tests.api.routes.uploads import PATH, Files, left, send
 from tests.api.service import Service, serving
-from tests.arena.tiny_populations import UNRATED, train
-
-REAL = {
-    "importer": (sys.executable, "-P", "-m", "arena.programs.import_check"),
-    "request_checker": (sys.executable, "-P", "-m", "arena.programs.request_check"),
-}
-PATH = "/v1/imports"
-
-
-class Files:
-    """What an upload sends: weights, and their card."""
-
-    def __init__(self, weights: Path) -> None:
-        self.weights, self.card = weights.read_bytes(), json.loads(card_beside(weights).read_text())
-
-    def form(self, name: str | None = "rival", **more: Any) -> dict[str, Any]:
-        """The parts as an HTTP client takes them; a part that is None is left out."""
-        parts = {
-            "name": None if name is None else (None, name),
-            "card": ("best.json", json.dumps(self.card)),
-            "weights": ("best.safetensors", self.weights),
-            **more,
-        }
-        return {part: content for part, content in parts.items() if content is not None}
-
-    def changed(self, weights: bytes) -> "Files":
-        """With these weights, and a card that says they are the ones."""
-        self.weights = weights
-        sha256 = hashlib.sha256(weights).hexdigest()
-        self.card |= {"snapshot_id": sha256, "size_bytes": len(weights)}
-        return self
-
-    def write(self, weights: Path) -> None:
-        weights.parent.mkdir(parents=True)
-        weights.write_bytes(self.weights)
-        card_beside(weights).write_text(json.dumps(self.card))
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two exported snapshots of one population."""
-    folder = tmp_path_factory.mktemp("home")
-    train(folder / "data", "home", UNRATED)
-    for member, out in (("m1", "best"), ("m0", "other")):
-        words = ["export", f"home/{member}", "--out", str(folder / f"{out}.safetensors")]
-        assert run([*words, "--data", str(folder / "data")]) == 0
-    return folder
-
-
-@pytest.fixture
-def best(home: Path) -> Files:
-    return Files(home / "best.safetensors")
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that checks uploads with the program itself."""
-    with serving(tmp_path_factory.mktemp("real") / "data", **REAL) as running:
-        yield running
-
-
-def send(service: Service, form: Any, status: int, **headers: str) -> Any:
-    """The answer to an upload by an admin, unless the headers say otherwise."""
-    sent = {"authorization": f"Bearer {service.token('admin')}", **headers}
-    answer = service.client.post(PATH, files=form, headers=sent)
-    assert answer.status_code == status, answer.text
-    return answer
-
-
-def left(data: Path) -> list[Path]:
-    """Files of uploads that are still there."""
-    return list((data / "service/uploads").rglob("*"))
 
 
 def test_an_uploaded_snapshot_plays_and_can_be_removed(real: Service, best: Files) -> None:
@@ -136,93 +57,6 @@ def test_a_name_of_a_damaged_card_is_taken(best: Files, tmp_path: Path) -> None:
     (data / "imported").mkdir(parents=True)
     (data / "imported/taken.json").write_text("{")
     assert "imported/taken is another snapshot" in imported("taken", weights, data)["taken"]
-
-
-def first_tensor(weights: bytes) -> tuple[str, torch.Tensor]:
-    return next(
-        (name, tensor)
-        for name, tensor in sorted(load(weights).items())
-        if name.startswith("model.") and tensor.dim() == 2
-    )
-
-
-def rewritten(files: Files, home: Path, tensor: torch.Tensor) -> Files:
-    """With another tensor in place of the first one, and a card of just these weights."""
-    metadata = json.loads(read_tensor_file(home / "best.safetensors").metadata["pbt"])
-    tensors = {**load(files.weights), first_tensor(files.weights)[0]: tensor}
-    return files.changed(to_bytes(tensors, metadata))
-
-
-def with_nan(files: Files) -> torch.Tensor:
-    spoiled = first_tensor(files.weights)[1].clone()
-    spoiled[0, 0] = torch.nan
-    return spoiled
-
-
-def spoiled(kind: str, files: Files, home: Path) -> Files:
-    match kind:
-        case "flipped":
-            files.weights = files.weights[:-1] + bytes([files.weights[-1] ^ 1])
-        case "cut":
-            files.weights = files.weights[:-1]
-        case "none":
-            files.changed(b"PK\x03\x04 no safetensors")
-        case "nan":
-            rewritten(files, home, with_nan(files))
-        case "shape":
-            rewritten(files, home, torch.zeros(3, 3))
-        case "file":
-            files.card["env_name"] = "/home/ada/evil.py:make"
-        case "package":
-            files.card["env_name"] = "gymnasium:Evil-v0"
-        case "option":
-            files.card["env_options"] = {"no": "such"}
-        case "game":
-            files.card["env_name"] = "no_such_game"
-        case "role":
-            files.card["role"] = "goalkeeper"
-        case "field":
-            files.card["import"] = "os"
-    return files
-
-
-@pytest.mark.parametrize(
-    ("kind", "pointer", "said"),
-    [
-        ("flipped", "/weights", "weights: found SHA-256"),
-        ("cut", "/weights", "cut off or has something appended"),
-        ("none", "/weights", "weights"),
-        ("nan", "/weights", "numbers that are not finite"),
-        ("shape", "/weights", "(3, 3)"),
-        ("file", "/card", "evil.py is a file"),
-        ("package", "/card", "gymnasium:Evil-v0 is code of a package"),
-        ("option", "/card", "cannot be made here"),
-        ("game", "/card", "'no_such_game' is not known"),
-        ("role", "/card", "role 'goalkeeper'"),
-        ("field", "/card", "card: no card of a snapshot: import"),
-    ],
-)
-def test_files_that_lie_are_refused_where_they_lie(
-    best: Files, home: Path, tmp_path: Path, kind: str, pointer: str, said: str
-) -> None:
-    """By the program itself, called without a process of its own."""
-    weights, data = tmp_path / "uploads/upload.safetensors", tmp_path / "data"
-    spoiled(kind, best, home).write(weights)
-    ((place, text),) = imported("liar", weights, data)["problems"]
-    assert place == pointer and said in text
-    assert str(tmp_path) not in text and "upload" not in text and "/ada" not in text
-    assert not any(word in text for word in ("--allow-files", "--env", "--name", "site-packages"))
-    assert not data.exists()
-
-
-def test_what_the_program_refuses_is_told_and_nothing_stays(real: Service, best: Files) -> None:
-    before = sorted((real.data / "imported").rglob("*"))
-    best.weights = best.weights[:-1] + bytes([best.weights[-1] ^ 1])
-    problem = send(real, best.form("liar"), 422).json()
-    (error,) = problem["errors"]
-    assert error["pointer"] == "/weights" and "weights: found SHA-256" in error["detail"]
-    assert str(real.data.parent) not in json.dumps(problem)
-    assert left(real.data) == [] and sorted((real.data / "imported").rglob("*")) == before
 
 
 @pytest.mark.parametrize(
