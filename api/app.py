@@ -33,13 +33,7 @@ def create_app(settings: Settings) -> FastAPI:
     It supervises trainings from its start-up to its shutdown. There is one per data directory:
     `api.__main__` holds the lock. Raises: PbtError when the league or a token file cannot be used.
     """
-    observed = Observed()
-    tokens = Tokens(settings.folder, read_only=settings.read_only)
-    opened = open_league(league_path(settings.data), read_only=settings.read_only)
-    cache = RevisionCache(lambda: league_revision(opened))
-    context = Context(
-        settings, opened, tokens, observed, Supervisor(settings, opened, observed), cache
-    )
+    context = _make_context(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -48,7 +42,7 @@ def create_app(settings: Settings) -> FastAPI:
             yield
         finally:
             await asyncio.to_thread(context.close)
-            opened.close()
+            context.league.close()
 
     app = FastAPI(
         title="pbt-arena",
@@ -66,6 +60,20 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.context = context
     _furnish(app, context)
     return app
+
+
+def _make_context(settings: Settings) -> Context:
+    """Raises: PbtError when the league or a token file cannot be used; nothing stays open then."""
+    observed = Observed()
+    tokens = Tokens(settings.folder, read_only=settings.read_only)
+    league = open_league(league_path(settings.data), read_only=settings.read_only)
+    try:
+        cache = RevisionCache(lambda: league_revision(league))
+        supervisor = Supervisor(settings, league, observed)
+        return Context(settings, league, tokens, observed, supervisor, cache)
+    except BaseException:  # such as a damaged row, which the supervisor reads
+        league.close()
+        raise
 
 
 def _furnish(app: FastAPI, context: Context) -> None:
