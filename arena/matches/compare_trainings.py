@@ -87,7 +87,7 @@ def _run_leashed(arguments: Sequence[str]) -> int:
     A signal to this process is forwarded, so that the training saves. The end of this process ends
     it as well.
     """
-    command = [sys.executable, "-P", "-m", "arena.programs.cli", *arguments]
+    command = [sys.executable, "-P", "-m", "arena.programs.cli", "--leave-nothing", *arguments]
     with (
         subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0) as child,
         _forwarding(child),

@@ -1,4 +1,4 @@
-"""What is kept of a comparison, and which populations belong to it."""
+"""What is kept of a comparison, which populations belong to it, and trainings that are refused."""
 
 import json
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.requested_work import RequestedComparison
 from arena.matches.compare import Comparison, Kept, read_kept, write_kept
+from arena.matches.compare_trainings import train_runs
 from arena.programs.requested_comparison import comparison_of
 from arena.training.incarnation import ensure_population
 from pbt.envs import registry
@@ -63,3 +64,20 @@ def test_a_file_of_an_earlier_version_goes_on(begun: Comparison) -> None:
     begun.path.write_text(json.dumps(stored))
     add_folder(begun, begun.population("b", 2))
     assert read_kept(begun).seeds == 2
+
+
+def test_a_training_that_is_refused_is_refused_for_good(
+    begun: Comparison,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A service tries again what may end otherwise, and this would end the same way."""
+    (here := tmp_path / "here").mkdir()
+    monkeypatch.chdir(here)
+    refused = replace(begun.contestants["a"], arguments=("connect_four", "--set", "no.such=1"))
+    comparison = replace(begun, contestants={**begun.contestants, "a": refused})
+    with pytest.raises(ConfigError, match="rates-a1 has 1 problem\n  its training was refused"):
+        train_runs(comparison, print)
+    assert "no: unknown key" in capfd.readouterr().err
+    assert list(here.iterdir()) == [], "the folder is a person's"
