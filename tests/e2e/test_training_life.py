@@ -1,50 +1,26 @@
-"""The life of a training from the command line: stopped, held, damaged, trained on, looked at;
-two at once in one data directory.
+"""The life of a training from the command line: stopped, held, looked at; two at once in one data
+directory.
 """
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import psutil
 import pytest
 
-from arena.data.paths import league_path, population_paths
-from arena.league.database import open_league
-from arena.league.stored_history import list_events
-from pbt.checkpoint.folders import checkpoint_folders
+from tests.e2e.trainings import (
+    answer,
+    arena,
+    assert_gone,
+    children,
+    config,
+    end_all,
+    finished,
+    wait_for_checkpoints,
+)
 
-CONFIG = """
-stop_at_frames = {frames}
-[env]
-name = "{env}"
-[population]
-members = 2
-[sampling]
-environments = 8
-rollout_steps = 4
-[model]
-hidden = [16]
-[learning]
-batch_steps = 64
-[pbt]
-period_frames = 500
-warmup_frames = 500
-[snapshots]
-every_frames = 500
-[evaluation]
-final_games = 2
-[checkpoints]
-every_s = 0.2
-[runtime]
-placement = "{placement}"
-workers = 2
-"""
 RAISING = """
 import itertools
 import numpy as np
@@ -69,76 +45,10 @@ def make():
 """
 
 
-STARTED: list[subprocess.Popen[str]] = []
-
-
 @pytest.fixture(autouse=True)
 def _nothing_runs_on() -> Iterator[None]:
-    """What a failed test left running ends here."""
     yield
-    for process in STARTED:
-        if process.poll() is None:
-            process.kill()
-        if process.stdout is not None and not process.stdout.closed:
-            process.communicate()
-    STARTED.clear()
-
-
-def arena(data: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-P", "-m", "arena", *arguments, "--data", str(data)]
-    STARTED.append(
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=data
-        )
-    )
-    return STARTED[-1]
-
-
-def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, errors = process.communicate(timeout=240)
-    return process.returncode, out, errors
-
-
-def config(
-    data: Path,
-    name: str,
-    *,
-    frames: int = 1_000_000,
-    env: str = "tictactoe",
-    placement: str = "serial",
-) -> str:
-    (data / f"{name}.toml").write_text(CONFIG.format(frames=frames, env=env, placement=placement))
-    return f"{name}.toml"
-
-
-def answer(data: Path, *arguments: str) -> Any:
-    """What a command says as JSON."""
-    code, out, errors = finished(arena(data, *arguments, "--json"))
-    assert code == 0, errors
-    return json.loads(out)
-
-
-def children(pid: int) -> list[int]:
-    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-
-
-def assert_gone(pids: list[int]) -> None:
-    """Every one of these processes ends within 5 s."""
-    alive = psutil.wait_procs(
-        [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=5
-    )[1]
-    assert not alive
-
-
-def wait_for_checkpoints(data: Path, name: str, count: int) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        folders = checkpoint_folders(population_paths(data, name).checkpoints)
-        if folders and int(folders[-1].name) >= count:
-            return
-        assert STARTED[-1].poll() is None, finished(STARTED[-1])
-        time.sleep(0.02)  # polling another process's files, with a deadline
-    raise AssertionError(f"no checkpoint {count} of {name}")
+    end_all()
 
 
 @pytest.mark.parametrize("placement", ["inline", pytest.param("central", marks=pytest.mark.slow)])
@@ -239,21 +149,6 @@ def test_status_and_telemetry_tell_what_a_run_does(placement: str, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_number_of_tables_is_decided_once_and_processes_at_every_start(tmp_path: Path) -> None:
-    edits = ("--set", "sampling.environments=auto", "--set", "runtime.workers=auto")
-    assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600), *edits))[0] == 0
-    stored = json.loads(population_paths(tmp_path, "a").config.read_text())
-    assert stored["sampling"]["environments"] == 128 and stored["runtime"]["workers"] == "auto"
-    code, _, errors = finished(
-        arena(tmp_path, "train", "--resume", "a", "--set", "sampling.environments=64")
-    )
-    assert (
-        code == 2
-        and "sampling.environments = 64: fixed at 128 when the population started" in errors
-    )
-
-
-@pytest.mark.slow
 def test_a_second_trainer_is_refused_with_the_holders_pid_and_stop_ends_the_first(
     tmp_path: Path,
 ) -> None:
@@ -278,66 +173,6 @@ def test_two_trainings_at_once_share_one_league(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_checkpoint_is_passed_over_with_an_event(tmp_path: Path) -> None:
-    process = arena(tmp_path, "train", config(tmp_path, "a"))
-    wait_for_checkpoints(tmp_path, "a", 3)
-    process.kill()
-    process.communicate()
-    newest = checkpoint_folders(population_paths(tmp_path, "a").checkpoints)[-1]
-    learner = newest / "learner-m0.safetensors"
-    content = bytearray(learner.read_bytes())
-    content[len(content) // 2] ^= 1
-    learner.write_bytes(content)
-    code, _, errors = finished(
-        arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=1500")
-    )
-    assert code == 0, errors
-    with open_league(league_path(tmp_path), read_only=True) as league:
-        texts = [stored.event.text for stored in list_events(league, "a")]
-    assert any(
-        newest.name in text and "learner-m0.safetensors is damaged" in text for text in texts
-    )
-
-
-@pytest.mark.slow
-def test_edits_that_change_shapes_are_refused_and_others_are_logged(tmp_path: Path) -> None:
-    assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600)))[0] == 0
-    code, _, errors = finished(
-        arena(
-            tmp_path,
-            "train",
-            "--resume",
-            "a",
-            "--set",
-            "model.hidden=[8]",
-            "--set",
-            "sampling.rollout_steps=2",
-        )
-    )
-    assert code == 2 and "model.hidden" in errors and "sampling.rollout_steps" in errors
-    code, _, errors = finished(
-        arena(
-            tmp_path,
-            "train",
-            "--resume",
-            "a",
-            "--set",
-            "stop_at_frames=1200",
-            "--set",
-            "learning.learning_rate=0.0007",
-        )
-    )
-    assert code == 0, errors
-    with open_league(league_path(tmp_path), read_only=True) as league:
-        texts = [
-            stored.event.text for stored in list_events(league, "a") if stored.event.kind == "edit"
-        ]
-    assert "edited stop_at_frames: 600 -> 1200" in texts and any(
-        "learning_rate" in text for text in texts
-    )
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("env", ["hide_and_seek", "memory", "leduc_holdem"])
 def test_every_kind_of_game_trains_to_its_stop(tmp_path: Path, env: str) -> None:
     code, out, errors = finished(
@@ -348,18 +183,3 @@ def test_every_kind_of_game_trains_to_its_stop(tmp_path: Path, env: str) -> None
     assert result["finished"] and all(member["frames"] >= 1000 for member in result["members"])
     code, _, errors = finished(arena(tmp_path, "verify", "a"))
     assert code == 0, errors
-
-
-@pytest.mark.slow
-def test_checkpoints_that_are_gone_are_not_taken_for_a_fresh_start(tmp_path: Path) -> None:
-    assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600)))[0] == 0
-    checkpoints = population_paths(tmp_path, "a").checkpoints
-    checkpoints.rename(tmp_path / "elsewhere")
-    code, _, errors = finished(
-        arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=900")
-    )
-    assert code == 1 and "the checkpoints of 'a' are gone" in errors and "resuming" not in errors
-    (tmp_path / "elsewhere").rename(checkpoints)
-    assert (
-        finished(arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=900"))[0] == 0
-    )
