@@ -5,7 +5,6 @@ the rows, and no row can be altered without notice.
 import json
 import random
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from arena.cli.app import run
 from arena.data.paths import league_path
+from tests.arena.verification.forging import execute
 
 CONFIG = """
 stop_at_frames = 1500
@@ -69,13 +69,6 @@ def verify(data: Path, capsys: Output) -> tuple[int, dict[str, Any]]:
     return code, json.loads(capsys.readouterr().out)
 
 
-def execute(data: Path, statement: str, *values: object) -> list[Any]:
-    with sqlite3.connect(league_path(data)) as connection:
-        found = connection.execute(statement, values).fetchall()
-    connection.close()
-    return found
-
-
 def rounds_of(data: Path) -> list[dict[str, Any]]:
     columns = ("id", "member", "round", "scores", "hyperparams", "rules", "directive")
     found = execute(data, f"SELECT {', '.join(columns)} FROM rounds ORDER BY id")
@@ -110,9 +103,14 @@ def scored_game(data: Path, choose: random.Random) -> int:
     member, first, last = choose.choice(ranges)
     found = execute(
         data,
-        """SELECT g.id FROM games g JOIN game_seats a ON a.game_id = g.id AND a.seat = 0 JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
+        """
+        SELECT g.id FROM games g
+        JOIN game_seats a ON a.game_id = g.id AND a.seat = 0
+        JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
         JOIN players p ON p.id = a.player_id JOIN players q ON q.id = b.player_id
-        WHERE g.kind = 0 AND g.number BETWEEN ? AND ? AND ? IN (p.name, q.name) AND p.id <> q.id AND a.place <> b.place""",  # noqa: E501
+        WHERE g.kind = 0 AND g.number BETWEEN ? AND ? AND ? IN (p.name, q.name)
+        AND p.id <> q.id AND a.place <> b.place
+        """,
         first,
         last,
         member,
