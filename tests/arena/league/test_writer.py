@@ -327,3 +327,4 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
             range(6000)
         )
     assert damage(league) == []
+    league.close()

@@ -4,7 +4,7 @@ Over 350 lines: its cases share one trained population and read best together.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,8 +157,9 @@ def test_a_player_against_itself_is_even(data: Path) -> None:
 
 
 @pytest.fixture
-def league(tmp_path: Path) -> League:
-    return open_league(tmp_path / "league.db")
+def league(tmp_path: Path) -> Iterator[League]:
+    with open_league(tmp_path / "league.db") as opened:
+        yield opened
 
 
 def test_a_match_stands_in_the_league_as_it_was_played(data: Path) -> None:
