@@ -2,7 +2,8 @@
 
 A program whose results leave by another descriptor than 1 has kept that one for everything else
 (`arena.standard_streams`): what games print, their errors too, goes there. Elsewhere, for example
-in a user's own script, games print as they like.
+in a user's own script, games print as they like. A process plays its games in one thread; what
+other threads say meanwhile goes to the stream that they took at their start.
 """
 
 import io
