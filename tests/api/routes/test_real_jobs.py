@@ -190,4 +190,4 @@ def test_a_training_of_a_comparison_that_a_person_stops_stays_stopped(served: Se
 def test_configs_with_a_problem_are_refused_with_its_place(served: Served) -> None:
     wrong = {**CONFIG, "learning": {"gamma": 7}}
     body = {"kind": "comparison", "name": "same", "a": CONFIG, "b": wrong, "frames": FRAMES}
-    assert "learning.gamma" in refused(served, body)["/b"]
+    assert "learning.gamma" in refused(served, body)["/b/learning/gamma"]
