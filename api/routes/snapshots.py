@@ -19,7 +19,7 @@ from arena.league.populations import stored_config
 from arena.league.retention import mark_anchor
 from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from arena.players.cards import card_of, hyperparams_of
-from pbt.config.load import config_from_table
+from pbt.config.stored import config_as_stored
 from pbt.errors import PlayerError
 
 router = APIRouter(prefix="/v1", tags=["league"])
@@ -190,7 +190,7 @@ def get_card(here: Here, snapshot_id: SnapshotId) -> SnapshotCard:
     """What the weights are. Beside their file, as FILE.json, `arena import` takes it."""
     stored = _snapshot(here, snapshot_id)
     record, population = stored.record, stored.population
-    config = config_from_table(
+    config = config_as_stored(
         stored_config(here.league, population), f"stored config of {population!r}"
     )
     return card_of(

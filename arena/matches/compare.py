@@ -15,9 +15,9 @@ from arena.league.database import open_league
 from arena.league.summaries import list_populations
 from arena.matches.plan_problems import PlanError, PlanProblem, config_place
 from arena.matches.seating import Entrant, arrange
-from pbt.config.load import config_from_table
 from pbt.config.resume import changes
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, declared_objective
 from pbt.envs.measuring import as_played
@@ -240,7 +240,7 @@ def _other_plan(plan: dict[str, Any], comparison: Comparison) -> list[PlanProble
         if now != before
     ]
     for side in SIDES:
-        before = config_from_table(plan["configs"][side], f"stored config {side.upper()}")
+        before = config_as_stored(plan["configs"][side], f"stored config {side.upper()}")
         now = comparison.contestants[side].config.model_copy(update={"seed": before.seed})
         problems += [
             PlanProblem(config_place(side, key), text, f"{side.upper()}: {text}")

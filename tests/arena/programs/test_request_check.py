@@ -1,7 +1,10 @@
 """Work that cannot be done is found before anything is stored; so are missing devices."""
 
+import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -206,6 +209,18 @@ def test_a_device_that_the_machine_lacks_is_refused() -> None:
     (problem,) = check(config).problems
     assert "cuda:7" in problem and "this machine has" in problem
     assert check({"env": {"name": "connect_four"}}).problems == ()
+
+
+def test_an_edit_of_a_stored_config_is_not_refused_for_a_bound_of_now() -> None:
+    table = {"env": {"name": "connect_four"}, "learning": {"value_coef": 500.0}}
+    assert "value_coef = 500" in check(table).problems[0]
+    asked_by_service = subprocess.run(
+        [sys.executable, "-P", "-m", "arena.programs.config_check"],
+        input=json.dumps(table).encode(),
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(asked_by_service.stdout)["problems"] == []
 
 
 def test_a_damaged_comparison_is_told_without_the_place_of_the_data(tmp_path: Path) -> None:
