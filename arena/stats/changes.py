@@ -76,13 +76,10 @@ def level_changes(
     if not len(joined):
         return None
     kept, stretch = kept[joined], stretch[joined]
-    owner = np.unique(names[kept], return_inverse=True)[1]
     at = np.unique(stretch, return_inverse=True)[1]
-    number, last = owner.max() + 1, at.max()
-    design = np.zeros((len(kept), number + last))
-    design[np.arange(len(kept)), owner] = 1.0
-    earlier = np.flatnonzero(at < last)
-    design[earlier, number + at[earlier]] = 1.0
+    last = int(at.max())
+    design = _design(np.unique(names[kept], return_inverse=True)[1], at)
+    number = design.shape[1] - last
     found, doubt, freedom = _fitted(design, values[kept], covariance[np.ix_(kept, kept)])
     centres = np.array([when[kept][at == one].mean() for one in range(last + 1)])
     drops, doubt = found[number:], doubt[number:, number:]
@@ -94,6 +91,20 @@ def level_changes(
         centres,
         found[:number].mean() + np.append(drops, 0.0),
     )
+
+
+def _design(owner: NDArray[np.intp], at: NDArray[np.intp]) -> Floats:
+    """[k, members + w] the terms of each snapshot: its member, and its stretch but the newest.
+
+    owner  [k] number of its member
+    at     [k] number of its stretch
+    """
+    number, last = int(owner.max()) + 1, int(at.max())
+    design = np.zeros((len(owner), number + last))
+    design[np.arange(len(owner)), owner] = 1.0
+    earlier = np.flatnonzero(at < last)
+    design[earlier, number + at[earlier]] = 1.0
+    return design
 
 
 def _thinned(names: NDArray[np.intp], when: Floats) -> NDArray[np.intp]:
