@@ -7,7 +7,7 @@ import numpy as np
 from arena.assessment.answer import Conclusion, Gain, Point, RoleAssessment
 from arena.assessment.records import RoleHistory, StrengthHistory
 from arena.stats.bradley_terry import NORMAL_975
-from arena.stats.changes import LevelChanges, level_changes
+from arena.stats.changes import LevelChanges
 
 RECENT_SHARE = 0.5
 """A gain counts as learning if it came within this newest share of the training."""
@@ -52,14 +52,7 @@ class RoleConclusion:
 
 def conclude(role: RoleHistory, history: StrengthHistory, stage: Stage) -> RoleConclusion:
     """What the strengths of a role show."""
-    own = role.snapshots
-    changes = level_changes(
-        [one.member for one in own],
-        [one.frames for one in own],
-        np.array([one.value for one in own]),
-        role.covariance,
-        among=len(history.roles),
-    )
+    changes = role.changes
     trend = _trend(role, changes)
     if changes is None:
         conclusion: Conclusion = "too_early"

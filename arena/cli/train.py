@@ -143,6 +143,8 @@ def report(result: "Result", as_json: bool, data: Path | None) -> None:
         say(f"  {line}")
     for warning in (*refusals(progress.members), *result.failures):
         say(f"WARNING: {warning}")
+    if result.assessment is not None:
+        say(f"{result.name}: {result.assessment.sentence}")
     say(f"proof: arena verify {result.name} --head {result.head}")
     if result.finished:
         say(f"finished. Next: {next_steps(result.name, data)}")
@@ -184,6 +186,12 @@ def _result_json(result: "Result") -> dict[str, Any]:
         "rows": asdict(result.status.rows),
         "processes": [asdict(process) for process in result.status.processes],
         "defaults": result.defaults,
+        "assessment": None
+        if result.assessment is None
+        else {
+            "conclusion": result.assessment.conclusion,
+            "sentence": result.assessment.sentence,
+        },
         "weights_sha256": result.weights_sha256,
         "head": result.head,
     }

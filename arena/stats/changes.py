@@ -60,7 +60,9 @@ def level_changes(
     *,
     among: int = 1,
 ) -> LevelChanges | None:
-    """The changes of a group, None where no member was rated in two stretches.
+    """The changes of a group.
+
+    None where no member was rated in two stretches, and where nothing is known of the noise.
 
     members     [k] whose snapshot it is
     frames      [k] when it was made, on the member's clock
@@ -73,7 +75,7 @@ def level_changes(
     kept = _thinned(names, when)
     stretch = _stretches(names[kept], when[kept])
     joined = _joined(names[kept], stretch)
-    if not len(joined):
+    if not len(joined) or not np.trace(covariance) > 0:
         return None
     kept, stretch = kept[joined], stretch[joined]
     at = np.unique(stretch, return_inverse=True)[1]
