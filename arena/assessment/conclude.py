@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arena.assessment.answer import Conclusion, Gain, Point, RoleAssessment
 from arena.assessment.records import RoleHistory, StrengthHistory
@@ -15,8 +16,10 @@ STALLED_SHARE = 0.25
 """A training is stalled only if it gained nothing for at least this share of its frames."""
 CLEAR = 1.5
 """The newest gain that is this many times as large as it has to be is told before older ones."""
-PART_OF_GAIN = 0.1
-"""A change below this part of all that was gained does not matter."""
+PACE_SHARE = 0.25
+"""A gain below this part of what the earlier pace would have brought is none."""
+STALLED = 2.0
+"""Times a change that matters: a gain below it is none, however long it took."""
 CLEARLY = 4.0
 """Times a change that matters: a difference that games show soon where there is one."""
 EARLY_SHARE = 0.25
@@ -75,7 +78,6 @@ def _shown(
 ) -> tuple[Conclusion, int]:
     """(the conclusion, index of the change that shows it)."""
     lows, highs, clock = changes.lows, changes.highs, changes.centres[-1]
-    small = max(history.small, PART_OF_GAIN * float(changes.values[0]))
     recent = (changes.frames <= RECENT_SHARE * clock) | (len(lows) <= 2)
     fell = np.flatnonzero(highs < -history.small)
     rose = np.flatnonzero((lows > 0) & recent)
@@ -91,11 +93,25 @@ def _shown(
         if _measured(role, history) or not stage.early:
             return "none_better", middle
         return "too_early", middle
-    flat = (highs < small) & (lows > -small) & (changes.frames >= STALLED_SHARE * clock)
+    none = (lows <= 0) & (highs < _none(changes, history.small))
+    flat = none & (changes.frames >= STALLED_SHARE * clock)
     if flat.any():
         return "stalled", int(np.flatnonzero(flat)[0])
-    wide = highs[middle] - changes.values[middle] > CLEARLY * small
+    wide = highs[middle] - changes.values[middle] > CLEARLY * history.small
     return ("too_early" if role.best is None or (wide and stage.early) else "steady"), middle
+
+
+def _none(changes: LevelChanges, small: float) -> NDArray[np.float64]:
+    """[w] the gain since each earlier stretch that counts as none.
+
+    It is STALLED times a change that matters, or the part PACE_SHARE of what the pace before would
+    have brought, which surely was at least (low of all - high since) / frames before.
+    """
+    before = changes.frames[0] - changes.frames
+    gained = np.maximum(0.0, changes.lows[0] - changes.highs)
+    pace = gained / np.where(before > 0, before, np.inf)
+    none: NDArray[np.float64] = np.maximum(STALLED * small, PACE_SHARE * pace * changes.frames)
+    return none
 
 
 def _unproven(role: RoleHistory, history: StrengthHistory) -> bool:
