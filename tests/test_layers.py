@@ -394,7 +394,7 @@ def loaded_modules(statement: str) -> set[str]:
 
 
 def torch_free_modules() -> list[str]:
-    folders = ("arena/league", "arena/data", "arena/stats")
+    folders = ("arena/league", "arena/data", "arena/stats", "arena/assessment")
     whole = sorted(module_name(path) for folder in folders for path in (ROOT / folder).glob("*.py"))
     return [*TORCH_FREE, *whole]
 
