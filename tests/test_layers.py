@@ -123,10 +123,11 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "assessment": {"data", "league", "stats"},
         "backup": {"data", "league"},
         "players": {"data", "guests", "league"},
-        "training": {"data", "league", "machine", "signals", "stats"},
+        "training": {"assessment", "data", "league", "machine", "signals", "stats"},
         "matches": {"data", "guests", "league", "players", "signals", "stats"},
         "verification": {"data", "league", "matches", "players"},
         "cli": {
+            "assessment",
             "backup",
             "data",
             "guests",

@@ -17,7 +17,7 @@ TAIL_BYTES = 1 << 18
 POINTS = 10
 
 
-class _Point(msgspec.Struct):
+class _CurvePoint(msgspec.Struct):
     """What is read of one point."""
 
     member: str
@@ -27,7 +27,7 @@ class _Point(msgspec.Struct):
     entropy: float | None = None
 
 
-_decode = msgspec.json.Decoder(_Point).decode
+_decode = msgspec.json.Decoder(_CurvePoint).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ def read_curve_ends(folder: Path) -> dict[str, CurveEnds]:
     }
 
 
-def _points(lines: Iterable[bytes]) -> dict[str, list[_Point]]:
+def _points(lines: Iterable[bytes]) -> dict[str, list[_CurvePoint]]:
     """Member -> its points, of the whole lines that are points.
 
     A damaged line is left to the readers of the whole file.
     """
-    found: dict[str, list[_Point]] = defaultdict(list)
+    found: dict[str, list[_CurvePoint]] = defaultdict(list)
     for line in lines:
         if line.endswith(b"\n"):
             with suppress(msgspec.DecodeError):
@@ -84,13 +84,13 @@ def _points(lines: Iterable[bytes]) -> dict[str, list[_Point]]:
     return found
 
 
-def _entropy(points: list[_Point]) -> float | None:
+def _entropy(points: list[_CurvePoint]) -> float | None:
     """The median over these points, None where none has one."""
     values = [point.entropy for point in points if point.entropy is not None]
     return median(values) if values else None
 
 
-def _speed(points: list[_Point]) -> float | None:
+def _speed(points: list[_CurvePoint]) -> float | None:
     """Frames by seconds, over the points of the newest start of its trainer."""
     own = [point for point in points if point.incarnation == points[-1].incarnation]
     if len(own) < 2:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from arena.assessment.answer import Assessment
+
 HEADINGS = {"elo": "rating", "margin": "margin over random", "return": "mean return"}
 
 
@@ -20,6 +22,11 @@ def assessment_lines(told: Mapping[str, Any]) -> list[str]:
             if finding["level"] in marks and finding["kind"] != told["conclusion"]
         ),
     ]
+
+
+def in_short(made: Assessment | None) -> dict[str, str] | None:
+    """The conclusion and the sentence; None without an assessment."""
+    return None if made is None else {"conclusion": made.conclusion, "sentence": made.sentence}
 
 
 def member_columns(told: Mapping[str, Any]) -> tuple[str, ...]:

@@ -76,6 +76,7 @@ def assessing(folder: Path, name: str) -> Iterator[Callable[[], dict[str, str] |
         return
     # They load numpy, for which --help does not wait.
     from arena.assessment.assessor import Assessor
+    from arena.cli.assessment_text import in_short
     from arena.league.database import open_league
 
     with open_league(league_path(folder), read_only=True) as league:
@@ -83,10 +84,9 @@ def assessing(folder: Path, name: str) -> Iterator[Callable[[], dict[str, str] |
 
         def assess() -> dict[str, str] | None:
             try:
-                made = assessor.assess(name)
+                return in_short(assessor.assess(name))
             except PbtError:  # its trainer has not made its row yet, or the league is busy
                 return None
-            return {"conclusion": made.conclusion, "sentence": made.sentence}
 
         yield assess
 
@@ -106,6 +106,25 @@ def print_status(view: PopulationView, logs: str, said: str | None = None) -> No
         return
     for warning in warning_lines(reported):
         print(warning)
+    _print_processes(reported)
+    number = OBJECTIVE_WORDS[reported.ranked_by].heading if reported.ranked_by else "-"
+    print_table(
+        ("member", ">frames", ">lag", f">{number}", "state"),
+        [status_cells(row) for row in reported.members],
+    )
+    if (updates := updates_line(reported.members)) is not None:
+        print(updates)
+    rows = reported.rows
+    dropped = (
+        ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
+    )
+    print(
+        f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} "
+        f"standing; dropped: {dropped}"
+    )
+
+
+def _print_processes(reported: RunStatus) -> None:
     columns = (
         "process",
         ">pid",
@@ -121,21 +140,6 @@ def print_status(view: PopulationView, logs: str, said: str | None = None) -> No
         columns,
         [process_cells(row) for row in reported.processes],
         spare=(*(STAGES[stage] for stage in reversed(_COUNTED)), "queue", "pid"),
-    )
-    number = OBJECTIVE_WORDS[reported.ranked_by].heading if reported.ranked_by else "-"
-    print_table(
-        ("member", ">frames", ">lag", f">{number}", "state"),
-        [status_cells(row) for row in reported.members],
-    )
-    if (updates := updates_line(reported.members)) is not None:
-        print(updates)
-    rows = reported.rows
-    dropped = (
-        ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
-    )
-    print(
-        f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} "
-        f"standing; dropped: {dropped}"
     )
 
 

@@ -155,6 +155,7 @@ def report(result: "Result", as_json: bool, data: Path | None) -> None:
 
 def _result_json(result: "Result") -> dict[str, Any]:
     """What a training did, as plain values."""
+    from arena.cli.assessment_text import in_short
     from arena.data.telemetry import stage_seconds
 
     progress = result.progress
@@ -186,12 +187,7 @@ def _result_json(result: "Result") -> dict[str, Any]:
         "rows": asdict(result.status.rows),
         "processes": [asdict(process) for process in result.status.processes],
         "defaults": result.defaults,
-        "assessment": None
-        if result.assessment is None
-        else {
-            "conclusion": result.assessment.conclusion,
-            "sentence": result.assessment.sentence,
-        },
+        "assessment": in_short(result.assessment),
         "weights_sha256": result.weights_sha256,
         "head": result.head,
     }

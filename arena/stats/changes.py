@@ -80,14 +80,26 @@ def level_changes(
     if not len(joined) or not np.trace(covariance) > 0:
         return None
     kept, stretch = kept[joined], stretch[joined]
+    return _changes(
+        names[kept], when[kept], stretch, values[kept], covariance[np.ix_(kept, kept)], among
+    )
+
+
+def _changes(
+    names: NDArray[np.intp],
+    when: Floats,
+    stretch: NDArray[np.intp],
+    values: Floats,
+    covariance: Floats,
+    among: int,
+) -> LevelChanges:
+    """As `level_changes`, of joined snapshots in their stretches."""
     at = np.unique(stretch, return_inverse=True)[1]
     last = int(at.max())
-    design = _design(np.unique(names[kept], return_inverse=True)[1], at)
+    design = _design(np.unique(names, return_inverse=True)[1], at)
     number = design.shape[1] - last
-    found, doubt, freedom = _fitted(
-        design, _slopes(names[kept], when[kept], at), values[kept], covariance[np.ix_(kept, kept)]
-    )
-    centres = np.array([when[kept][at == one].mean() for one in range(last + 1)])
+    found, doubt, freedom = _fitted(design, _slopes(names, when, at), values, covariance)
+    centres = np.array([when[at == one].mean() for one in range(last + 1)])
     drops, doubt = found[number:], doubt[number:, number:]
     return LevelChanges(
         centres[-1] - centres[:-1],

@@ -161,16 +161,21 @@ class _Training:
                 gc.unfreeze()
             # Its last rows are committed only now.
             head = population_head(self.league, self.name)
-            said = self._assessment(Assessor(self.league, self.paths.data))
+            said = self._assessing()()
             return replace(result, head=head, encoder=start.encoder, assessment=said)
 
-    def _assessment(self, assessor: Assessor) -> Assessment | None:
-        """What may be said of the population; None while the league cannot be read."""
-        try:
-            return assessor.assess(self.name)
-        except PbtError as error:
-            log.warning("no assessment: %s", error)
-            return None
+    def _assessing(self) -> Callable[[], Assessment | None]:
+        """What tells what may be said of the population; None while the league cannot be read."""
+        assessor = Assessor(self.league, self.paths.data)
+
+        def assessment() -> Assessment | None:
+            try:
+                return assessor.assess(self.name)
+            except PbtError as error:
+                log.warning("no assessment: %s", error)
+                return None
+
+        return assessment
 
     def _edited_start(self, words: Sequence[str]) -> Start:
         """The next start with edits; without impossible ones, so that training goes on.
@@ -217,8 +222,7 @@ class _Training:
                 start.checkpoint.number if start.checkpoint else 0,
             )
             edits = LiveEdits(paths, config, engine, checkpointer, sink, control, taken)
-            assessor = Assessor(league, paths.data)
-            meter = ProgressMeter(engine, sink, lambda: self._assessment(assessor))
+            meter = ProgressMeter(engine, sink, self._assessing())
             reporter = StatusReporter(name, paths, engine, sink, telemetry, edits)
             try:
                 begin(engine, start, metrics, sink)
