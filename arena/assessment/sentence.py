@@ -45,7 +45,8 @@ def sentence(
         if one.said.best is not None:
             anchors = made.anchors if one.said.best == made.best else ()
             role = f"{one.said.role}: " if len(found) > 1 else ""
-            parts.append(role + best_text(one.said.best, anchors, made.unit))
+            over = strengths is not None and strengths.anchored
+            parts.append(role + best_text(one.said.best, anchors, made.unit, anchored=over))
     parts.append(_pbt(made))
     if made.updates_refused:
         updates = made.updates_taken + made.updates_refused
@@ -122,6 +123,6 @@ def _missing(made: Assessment, strengths: StrengthHistory | None) -> str:
         games = count_text(strengths.games, "evaluation game", "evaluation games")
         return f": {games} so far, and no snapshot has {BEST_MIN_GAMES}"
     if made.gain is None:
-        return ": no member has two rated snapshots yet"
+        return ": no member has two rated snapshots"
     change = f"{change_text(made.gain, made.unit)} {stretch_text(made.gain)}"
     return f": {change} is not sure"

@@ -175,7 +175,10 @@ def test_policies_without_entropy_are_a_collapse_only_where_none_beats_random() 
     assert lost.sentence.startswith("collapsed: no member explores any more")
     won = assess(frozen(population(stagnates)))
     assert won.conclusion == "stalled"
-    assert sum(one.kind == "entropy" for one in won.findings) == 4
+    (entropy,) = (one.text for one in won.findings if one.kind == "entropy")
+    assert entropy.startswith("m0, m1, m2 and 1 other explore no more")
+    (alone,) = assess(with_member(population(grows), 1, entropy=1e-3)).findings[1:]
+    assert alone.member == "m1" and "is 0.001 nats, and was 1.9" in alone.text
 
 
 def test_warnings_are_findings() -> None:
@@ -290,3 +293,12 @@ def test_ratings_without_intervals_are_shown_and_claim_nothing() -> None:
     made = assess(replace(population(grows), strengths=strengths(own)))
     assert made.conclusion == "too_early" and made.gain is None
     assert made.members[0].value == 900.0
+
+
+def test_a_score_of_few_games_gives_way_to_the_strength() -> None:
+    history = population(grows)
+    assert history.strengths is not None
+    own = history.strengths.roles[0]
+    few = replace(own, anchors=(replace(own.anchors[0], games=2),))
+    made = assess(replace(history, strengths=strengths(few)))
+    assert re.search(r"of 40: \+\d+ Elo over random \(>= \+\d+\)", made.sentence), made.sentence
