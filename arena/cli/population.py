@@ -79,7 +79,7 @@ def create(
 
 @app.command("list", epilog="Example: arena population list")
 def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """List the populations of the service, with the state of each."""
+    """List the populations of the service: whether each learns, and its state."""
     client, items, cursor = Client.find(data_dir(data)), [], ""
     while True:
         page = client.call("GET", f"/v1/populations?limit=500{cursor}")
@@ -90,7 +90,17 @@ def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"populations": items})
         return
-    print_table(_COLUMNS, [_cells(item) for item in items])
+    print_table(
+        ("name", "conclusion", *_COLUMNS[1:]),
+        [
+            (
+                item["id"],
+                (item["summary"]["conclusion"] or "-").replace("_", " "),
+                *_cells(item)[1:],
+            )
+            for item in items
+        ],
+    )
 
 
 @app.command(epilog="Example: arena population status first")
