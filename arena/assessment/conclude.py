@@ -19,7 +19,9 @@ CLEAR = 1.5
 PACE_SHARE = 0.25
 """A gain below this part of what the earlier pace would have brought is none."""
 STALLED = 2.0
-"""Times a change that matters: a gain below it is none, however long it took."""
+"""Times a change that matters: a gain below it is none, however long it took, and a fall below it
+is no collapse.
+"""
 CLEARLY = 4.0
 """Times a change that matters: a difference that games show soon where there is one."""
 EARLY_SHARE = 0.25
@@ -79,7 +81,7 @@ def _shown(
     """(the conclusion, index of the change that shows it)."""
     lows, highs, clock = changes.lows, changes.highs, changes.centres[-1]
     recent = (changes.frames <= RECENT_SHARE * clock) | (len(lows) <= 2)
-    fell = np.flatnonzero(highs < -history.small)
+    fell = np.flatnonzero(highs < -STALLED * history.small)
     rose = np.flatnonzero((lows > 0) & recent)
     if stage.ended:
         rose = np.flatnonzero(lows[:1] > 0) if not len(fell) else rose[:0]
