@@ -275,6 +275,27 @@ def test_noise_alone_is_called_learning_in_five_of_a_hundred_histories_at_most(
     assert said.count("learning") + said.count("collapsed") <= 10 + 3 * 5
 
 
+def test_noise_that_is_looked_at_again_and_again_is_hardly_ever_called_learning() -> None:
+    """A page that is open all the time looks after every snapshot of the members."""
+    wrong = 0
+    for seed in range(100):
+        history = population(stays, snapshots=10, noise=60.0, seed=seed)
+        assert history.strengths is not None
+        own = history.strengths.roles[0]
+        clocks = sorted({one.frames for one in own.snapshots})
+        looks = [until(own, clock) for clock in clocks[1:]]
+        said = [assess(replace(history, strengths=strengths(one))).conclusion for one in looks]
+        wrong += "learning" in said
+    assert wrong <= 5
+
+
+def until(own: RoleHistory, clock: int) -> RoleHistory:
+    """The snapshots up to a clock."""
+    kept = [at for at, one in enumerate(own.snapshots) if one.frames <= clock]
+    snapshots = tuple(own.snapshots[at] for at in kept)
+    return replace(own, snapshots=snapshots, covariance=own.covariance[np.ix_(kept, kept)])
+
+
 def test_a_lucky_snapshot_is_not_said_to_be_better_than_random() -> None:
     """The best of 40 candidates is chosen for its luck; the bound holds for all of them."""
     found = [assess(population(is_random, noise=60.0, seed=seed)) for seed in range(HISTORIES)]
