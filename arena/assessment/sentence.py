@@ -82,9 +82,11 @@ def _strength(
         return f"{words}{_missing(made, strengths)}"
     if made.conclusion == "collapsed" and all(one.conclusion != "collapsed" for one in found):
         return "collapsed: no member explores any more, and none is surely better than random"
-    if len(found) == 1:
-        return role_words(found[0], made.unit, ended=ended)
-    return ", ".join(f"{one.said.role} {role_words(one, made.unit, ended=ended)}" for one in found)
+    words = [role_words(one, made.unit, ended=ended) for one in found]
+    if len(set(words)) == 1:
+        return words[0]
+    roles = (one.said.role for one in found)
+    return ", ".join(f"{role} {said}" for role, said in zip(roles, words, strict=True))
 
 
 def role_words(one: RoleConclusion, unit: StrengthUnit, *, ended: bool) -> str:
