@@ -17,8 +17,9 @@ from arena.matches.compare_finals import ComparisonResult, play_finals
 from arena.matches.compare_trainings import train_runs
 from arena.matches.earlier_plans import as_begun
 from arena.matches.game_list import is_spoiled
-from arena.matches.lengths import MATCH_GAMES, MOST_SEEDS
+from arena.matches.lengths import MATCH_GAMES, MOST_GAMES, MOST_SEEDS
 from arena.stats.score import elo_of_score
+from pbt.config.values import LARGEST
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 
 # Exit codes for the verdict on A, the same as those of `arena match --assert`.
@@ -58,6 +59,7 @@ FramesOption = Annotated[
     int,
     typer.Option(
         min=1,
+        max=LARGEST,
         help="Frames that each member trains: stop_at_frames of both configs.",
         show_default=False,
     ),
@@ -75,7 +77,9 @@ SeedsOption = Annotated[
 ]
 GamesOption = Annotated[
     int,
-    typer.Option(min=2, help="Games between each training of A and each of B, at least."),
+    typer.Option(
+        min=2, max=MOST_GAMES, help="Games between each training of A and each of B, at least."
+    ),
 ]
 NameOption = Annotated[
     str | None,

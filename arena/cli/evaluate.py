@@ -21,7 +21,7 @@ from arena.cli.match_options import (
 )
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
-from arena.matches.lengths import EPISODES
+from arena.matches.lengths import EPISODES, MOST_GAMES
 from arena.matches.report import player_json
 from arena.matches.returns import Returns, evaluate_player
 from arena.players.resolve import ResolvedPlayer, options_text
@@ -37,7 +37,7 @@ OthersArgument = Annotated[
         show_default=False,
     ),
 ]
-EpisodesOption = Annotated[int, typer.Option(min=1, help="Episodes to play.")]
+EpisodesOption = Annotated[int, typer.Option(min=1, max=MOST_GAMES, help="Episodes to play.")]
 
 
 def evaluate(

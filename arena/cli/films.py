@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
+from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table, say
 from arena.data.paths import data_dir, league_path, population_paths
 from arena.league.database import League, open_league
 from arena.league.films import games_of_films
@@ -13,7 +13,7 @@ from pbt.film.folder import FilmFolder, StoredFilm
 
 
 def films(
-    name: Annotated[str, typer.Argument(metavar="POPULATION", show_default=False)],
+    name: NameArgument,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -34,7 +34,7 @@ from arena.league.database import open_league, upgrade_league
 from arena.league.matches import MatchError
 from arena.machine import usable_cores
 from arena.matches.assertions import Assertion, holds, read_assertions
-from arena.matches.lengths import MATCH_GAMES, SPRT_GAMES
+from arena.matches.lengths import MATCH_GAMES, MOST_GAMES, MOST_PROCESSES, SPRT_GAMES
 from arena.matches.match_result import MatchResult
 from arena.matches.plan import check_meeting
 from arena.matches.play import check_test, play_match
@@ -50,6 +50,7 @@ GamesOption = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=MOST_GAMES,
         help=(
             "Games to play, in pairs with the seats swapped (at larger tables in blocks). Default: "
             f"{MATCH_GAMES}; with --sprt at most {SPRT_GAMES}."
@@ -86,6 +87,7 @@ ConcurrencyOption = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=MOST_PROCESSES,
         help=(
             "Processes that play. Default: one per core. The games are the same with any number."
         ),

@@ -12,6 +12,7 @@ from arena.cli.going_on import GoingOn
 from arena.cli.output import assignments, number_of, say
 from arena.matches.deciding import ranked_by
 from arena.matches.game_list import Progress
+from arena.matches.lengths import LONGEST_MOVE_S
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec
@@ -50,6 +51,7 @@ MoveTimeoutOption = Annotated[
     typer.Option(
         "--move-timeout",
         min=0.001,
+        max=LONGEST_MOVE_S,
         metavar="SECONDS",
         help="How long a program may take for one move; a slower program forfeits the game.",
     ),

@@ -123,7 +123,7 @@ def _find(league: League, number: str) -> Match:
             + _passed_over(league, newest)
         )
         return newest
-    if not number.isdigit():
+    if not number.isdecimal():
         raise MatchError(
             f'--resume {number}: expected the number of a match, or "{LAST}"; `arena match` '
             "prints the number when it begins"

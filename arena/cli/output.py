@@ -13,6 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
+MOST_ROWS = 10**9
+"""Of a list that is printed."""
 _WIDE = 1000
 _UNITS = ("B", "kB", "MB", "GB")
 

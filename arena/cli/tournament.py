@@ -29,7 +29,7 @@ from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
 from arena.league.ratings import RatingTable, match_table
 from arena.matches.game_list import is_spoiled
-from arena.matches.lengths import TOURNAMENT_GAMES
+from arena.matches.lengths import MOST_GAMES, MOST_PROCESSES, MOST_ROUNDS, TOURNAMENT_GAMES
 from arena.matches.match_result import MatchResult
 from arena.matches.report import match_report
 from arena.matches.report_schema import DuelReport, PartnersReport
@@ -50,17 +50,20 @@ GamesOption = Annotated[
     int,
     typer.Option(
         min=1,
+        max=MOST_GAMES,
         help="Games of each match, in pairs with the seats swapped (larger tables: of a round, in "
         "blocks).",
     ),
 ]
 RoundsOption = Annotated[
-    int, typer.Option(min=1, help="How many round robins, each with its own seeds.")
+    int,
+    typer.Option(min=1, max=MOST_ROUNDS, help="How many round robins, each with its own seeds."),
 ]
 ConcurrencyOption = Annotated[
     int,
     typer.Option(
         min=1,
+        max=MOST_PROCESSES,
         help="Processes per match. They take seconds to start, so more pay in long matches.",
     ),
 ]

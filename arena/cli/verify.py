@@ -93,7 +93,7 @@ def _games(text: str) -> int | None:
     """The value of --replay: a number of games, None for all. Raises: VerifyError."""
     if text in ("all", "none"):
         return None if text == "all" else 0
-    if not text.isdigit():
+    if not text.isdecimal():
         raise VerifyError(f'--replay {text}: expected a number of games, "all" or "none"')
     return int(text)
 

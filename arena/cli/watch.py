@@ -20,6 +20,7 @@ from arena.cli.match_options import (
 )
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
+from arena.matches.lengths import MOST_GAMES
 from arena.matches.report import player_json
 from arena.players.resolve import ResolvedPlayer
 from pbt.film.extra import require_video
@@ -40,7 +41,10 @@ OutOption = Annotated[
     ),
 ]
 GamesOption = Annotated[
-    int, typer.Option(min=1, help="Games to film; in games of one seat, this many per player.")
+    int,
+    typer.Option(
+        min=1, max=MOST_GAMES, help="Games to film; in games of one seat, this many per player."
+    ),
 ]
 ScaleOption = Annotated[
     int | None,
