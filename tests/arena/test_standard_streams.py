@@ -15,6 +15,7 @@ BROKEN = {
     "no output": ">&-",
     "no input": "<&-",
     "no stream": "<&- >&- 2>&-",
+    "no room for messages": "2> /dev/full",
 }
 MATCH = "match random random --env tictactoe --games 4 --data DATA"
 
@@ -46,6 +47,11 @@ def test_an_error_keeps_its_code(tmp_path: Path) -> None:
         tmp_path,
     )
     assert done.returncode == 2
+
+
+def test_an_error_that_cannot_be_said_keeps_its_code(tmp_path: Path) -> None:
+    for command in ("no_such_command", "match random nothing --env tictactoe --data DATA"):
+        assert arena(command, "2> /dev/full", tmp_path).returncode == 2
 
 
 def test_a_full_disk_is_an_error(tmp_path: Path) -> None:
