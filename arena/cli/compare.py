@@ -9,7 +9,7 @@ import typer
 
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import exit_spoiled, progress_bar
-from arena.cli.output import DataOption, JsonOption, assignments, number_of, print_json, say
+from arena.cli.output import DataOption, JsonOption, assignments, print_json, say
 from arena.cli.train import load_named
 from arena.data.paths import check_population_name, data_dir
 from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted
@@ -19,6 +19,7 @@ from arena.matches.earlier_plans import as_begun
 from arena.matches.game_list import is_spoiled
 from arena.matches.lengths import MATCH_GAMES, MOST_GAMES, MOST_SEEDS
 from arena.stats.score import elo_of_score
+from arena.words import number_of
 from pbt.config.values import LARGEST
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 

@@ -1,8 +1,6 @@
 """`arena films`: the games of a population that were filmed during training."""
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table, say
 from arena.data.paths import data_dir, league_path, population_paths

@@ -27,7 +27,7 @@ from arena.cli.match_resume import (
     title_of,
 )
 from arena.cli.match_text import match_lines
-from arena.cli.output import DataOption, JsonOption, number_of, print_json
+from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import data_dir, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
@@ -41,6 +41,7 @@ from arena.matches.play import check_test, play_match
 from arena.matches.report import match_json
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import Sprt
+from arena.words import number_of
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
 

@@ -153,11 +153,6 @@ def speakable(value: Any) -> Any:
     return value
 
 
-def number_of(count: int, noun: str) -> str:
-    """(1, "seed pair") -> "1 seed pair"; (2, "seed pair") -> "2 seed pairs"."""
-    return f"{count} {noun}" + "s" * (count != 1)
-
-
 def bytes_text(count: float) -> str:
     """1234567 -> "1.2 MB"."""
     for unit in _UNITS[:-1]:

@@ -21,7 +21,7 @@ from arena.cli.match_options import (
     progress_bar,
 )
 from arena.cli.match_text import match_lines
-from arena.cli.output import DataOption, JsonOption, number_of, print_json, say
+from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.rating_report import standings_report
 from arena.cli.rating_table import print_standings
 from arena.data.paths import data_dir, data_text, league_path
@@ -42,6 +42,7 @@ from arena.matches.tournament import (
 )
 from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer
+from arena.words import number_of
 
 PlayersArgument = Annotated[
     list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)
@@ -117,11 +118,8 @@ def tournament(
 def _each_once(named: Sequence[ResolvedPlayer]) -> Sequence[ResolvedPlayer]:
     """The different players, with a line where a name is of a player named before."""
     different = different_players(named)
-    if (repeated := len(named) - len(different)) and len(different) > 1:
-        say(
-            f"note: {repeated} of the {len(named)} names are of a player named before; "
-            "each plays once"
-        )
+    if 1 < len(different) < len(named):
+        say(f"note: the {len(named)} names are of {len(different)} players; each plays once")
     return different
 
 

@@ -23,6 +23,7 @@ from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.lengths import MOST_GAMES
 from arena.matches.report import player_json
 from arena.players.resolve import ResolvedPlayer
+from arena.words import number_of
 from pbt.film.extra import require_video
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def watch(
         print("\n".join(film_lines(result, resolved)))
     if result.interim:
         say(
-            f"ended after {len(result.games)} of {result.planned} games"
+            f"ended after {len(result.games)} of {number_of(result.planned, 'game')}"
             + ("; there is no video" if result.path is None else "")
         )
         raise typer.Exit(INTERRUPTED)
@@ -125,7 +126,7 @@ def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
     lines = [
         (
             f"{result.path}   {result.width}x{result.height}, {result.seconds:.1f} s, "
-            f"{result.pictures} pictures, {size_mb:.1f} MB"
+            f"{number_of(result.pictures, 'picture')}, {size_mb:.1f} MB"
         )
     ]
     for number, game in enumerate(result.games, start=1):
@@ -213,9 +214,8 @@ def _bar(title: str) -> "Iterator[Filming | None]":
         task = bar.add_task(escape(title), total=None, text="")
 
         def show(done: int, planned: int, seconds: float) -> None:
-            text = (
-                f"{done} of {planned} games, {int(seconds) // 60}:{int(seconds) % 60:02} of video"
-            )
+            length = f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+            text = f"{done} of {number_of(planned, 'game')}, {length} of video"
             bar.update(task, completed=done, total=planned if planned > 1 else None, text=text)
 
         yield show
