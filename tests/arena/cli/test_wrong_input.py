@@ -140,6 +140,21 @@ def test_in_a_league(line: str, data: Path, capsys: Output) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("train /dev/null", "/dev/null: a device or a pipe; expected a .toml file"),
+        ("config show /dev/null", "/dev/null: a device or a pipe; expected a .toml file"),
+        ("import /dev", "/dev: not a file; expected the weights"),
+        ("league first --env connect_four", "--env has 1 problem\n  connect_four with first: "),
+    ],
+)
+def test_what_is_there_is_not_called_missing(
+    line: str, found: str, data: Path, capsys: Output
+) -> None:
+    assert found in refused(line, data, capsys)
+
+
 @pytest.mark.parametrize("command", ["lineage", "export --out OUT", "anchor"])
 def test_a_player_without_weights_is_called_that(command: str, data: Path, capsys: Output) -> None:
     name, *options = command.split()
