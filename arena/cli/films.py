@@ -26,6 +26,8 @@ def films(
         print_json(
             {"films": [film_json(film, game) for film, game in listed], "problem": folder.problem()}
         )
+    elif not listed:
+        print(f"population {name}: no film; evaluation.record_share says how many are made")
     else:
         rows = [
             (

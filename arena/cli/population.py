@@ -89,6 +89,9 @@ def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"populations": items})
         return
+    if not items:
+        print("no population; make one: arena population create connect_four --start")
+        return
     print_table(_COLUMNS, [_cells(item) for item in items])
 
 
