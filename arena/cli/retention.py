@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, NameArgument, bytes_text, print_json, say
+from arena.cli.output import DataOption, JsonOption, bytes_text, print_json, say
 from arena.data.paths import IMPORTED, data_dir, league_path
 from arena.league.chain_notes import record_import
 from arena.league.database import open_league, upgrade_league
@@ -55,7 +55,12 @@ YesOption = Annotated[bool, typer.Option("--yes", help="Remove without asking fo
 
 
 def delete(
-    name: NameArgument,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help='A population; or "imported/NAME", an imported snapshot.'
+        ),
+    ],
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     data: DataOption = None,
