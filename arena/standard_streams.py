@@ -85,7 +85,7 @@ def _secured(stream: TextIO | None, number: int, *, for_errors: bool = False) ->
     return io.TextIOWrapper(
         io.BufferedWriter(pipe),
         encoding="utf-8" if stream is None else stream.encoding,
-        errors="backslashreplace" if for_errors else "strict",
+        errors="backslashreplace",  # a letter that a terminal does not know costs no result
         line_buffering=for_errors or pipe.isatty(),
         write_through=for_errors,
     )

@@ -47,7 +47,8 @@ SetOption = Annotated[
 
 def print_json(value: Any) -> None:
     """Print one line on stdout. Numbers that JSON does not have (nan, inf) become null."""
-    print(json.dumps(speakable(value), ensure_ascii=False, allow_nan=False), flush=True)
+    plain = (sys.stdout.encoding or "utf-8").lower() != "utf-8"
+    print(json.dumps(speakable(value), ensure_ascii=plain, allow_nan=False), flush=True)
 
 
 def say(text: str) -> None:
