@@ -45,6 +45,8 @@ def many(selector: str, number: int = 1) -> str:
     return f"document.querySelectorAll({json.dumps(selector)}).length >= {number}"
 
 
+FIRST_ROWS = 20
+"""Of the table of ratings; the others are folded."""
 MATRIX = "document.querySelector('canvas.matrix')?.width > 300"
 
 
@@ -57,10 +59,10 @@ def views(members: int) -> list[View]:
         View(
             "ratings",
             f"{base}/ratings",
-            f"{many('.uplot canvas', 2)} && {many('tbody tr', members)}",
+            f"{many('.uplot canvas', 2)} && {many('tbody tr', min(members, FIRST_ROWS))}",
         ),
         View("matrix", f"{base}/matrix", MATRIX),
-        View("values", f"{base}/values", f"{many('.uplot canvas', 2)} && {many('tbody tr')}"),
+        View("values", f"{base}/values", f"{many('.uplot canvas', 2)} && {many('details.round')}"),
         View("lineage", f"{base}/lineage", many(".lineage path")),
         View("curves", f"{base}/curves", many(".uplot canvas", 4)),
         View("health", f"{base}/health", many(".uplot canvas", 2)),

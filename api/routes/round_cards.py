@@ -12,6 +12,7 @@ from api.http.problems import Problem
 from api.routes.bodies import PopulationName
 from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_content
 from arena.league.round_cards import Did, MemberRound, rounds_of_number
+from pbt.objective import ObjectiveKind
 
 router = APIRouter(prefix="/v1/populations/{name}/rounds", tags=["members"])
 
@@ -97,10 +98,12 @@ class RoundCardBody(BaseModel):
     """The rounds of one number. Each member has its own, at about the same frames of its clock.
 
     round    the number
+    counts   what was ranked: games won, margins or returns
     members  the ranked by rank, then the others
     """
 
     round: int
+    counts: ObjectiveKind
     members: list[MemberRoundBody]
 
 
@@ -115,11 +118,13 @@ def round_card(
     found = rounds_of_number(here.league, name, number)
     if not found:
         raise Problem("not-found", f"{name}: no member has had round {number}")
-    card = {"round": number, "members": [member_round(one) for one in found]}
+    rows = [member_round(one) for one in found]
+    card = {"round": number, "counts": found[0].counts, "members": rows}
     return tagged_by_content(if_none_match, card)
 
 
 def member_round(one: MemberRound) -> dict[str, Any]:
     """The values of a `MemberRoundBody`."""
     values = asdict(one)
+    del values["counts"]
     return {**values, **values.pop("told")}

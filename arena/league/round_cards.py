@@ -15,6 +15,7 @@ from arena.league.populations import find_population
 from arena.league.rows import to_directive
 from arena.league.schema import incarnations, rounds
 from arena.league.stored_snapshots import named_snapshots
+from pbt.objective import ObjectiveKind, as_objective
 from pbt.population.told_verdict import ToldVerdict, read_verdict
 from pbt.records import Directive
 
@@ -50,6 +51,7 @@ class MemberRound:
     """A member's round.
 
     member        whose round it is
+    counts        what its rules ranked
     frames        of its clock
     created_at    seconds since the epoch
     did           what it did
@@ -61,6 +63,7 @@ class MemberRound:
     """
 
     member: str
+    counts: ObjectiveKind
     frames: int
     created_at: float
     did: Did
@@ -76,11 +79,11 @@ def rounds_of_number(league: League, population: str, number: int) -> list[Membe
 
     It reads no scores, which are most of a round. Raises: PlayerError.
     """
-    columns = (rounds.c.frames, rounds.c.hyperparams, rounds.c.verdict, rounds.c.created_at)
+    columns = (rounds.c.frames, rounds.c.hyperparams, rounds.c.rules, rounds.c.verdict)
     with league.read() as connection:
         of = find_population(connection, population).id
         query = (
-            select(rounds.c.directive, *columns)
+            select(rounds.c.directive, rounds.c.created_at, *columns)
             .join(incarnations, incarnations.c.id == rounds.c.incarnation_id)
             .where(
                 incarnations.c.population_id == of,
@@ -100,6 +103,7 @@ def rounds_of_number(league: League, population: str, number: int) -> list[Membe
         found.append(
             MemberRound(
                 directive.member,
+                as_objective(json.loads(row.rules)["objective"]),
                 row.frames,
                 row.created_at,
                 _did(directive, told),

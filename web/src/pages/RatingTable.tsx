@@ -8,7 +8,8 @@ import { decimal, margin, percent } from "../format";
 import { roleTables } from "../strength";
 import { Downloads } from "../ui/Downloads";
 import { Empty } from "../ui/state";
-import { type Column, Table } from "../ui/table";
+import { LongTable } from "../ui/LongTable";
+import type { Column } from "../ui/table";
 import { Hint, Value } from "../ui/value";
 import { bestTexts } from "./bestTexts";
 import { PlayerLink } from "./PlayerLink";
@@ -178,7 +179,7 @@ function Rows<Row extends { id: string; role: string | null }>({
         return (
           <section key={role}>
             {role !== null && <h3>{role}</h3>}
-            <Table label={label} columns={columns} rows={own} id={(row) => row.id} />
+            <LongTable label={label} columns={columns} rows={own} id={(row) => row.id} />
             <Downloads name={name} columns={columns} rows={own} />
           </section>
         );
