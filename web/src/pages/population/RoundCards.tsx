@@ -1,6 +1,6 @@
 /**
- * `RoundCards` shows what PBT did, a card for each round: who was compared, who copied whom and
- * why, what mutated, and who stayed.
+ * `RoundCards` shows what PBT did, a card for each round: how members were compared, which copied
+ * which and why, what mutated, and which members stayed.
  */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -198,8 +198,11 @@ function nearest({ members, counts }: RoundCardBody): string {
   return first ? `Nearest to it was ${first.member}: ${whyText(first, counts)}.` : "";
 }
 
-function compared({ counts }: RoundCardBody): readonly Column<MemberRound>[] {
+function compared({ counts, members }: RoundCardBody): readonly Column<MemberRound>[] {
+  const roles = new Set(members.map(({ role }) => role)).size > 1;
+  const role: Column<MemberRound> = { name: "role", value: (row) => row.role };
   return [
+    ...(roles ? [role] : []),
     { name: "rank", value: (row) => row.rank, numeric: true, why: "too few games" },
     { name: "member", value: (row) => row.member },
     {
