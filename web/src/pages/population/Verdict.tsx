@@ -1,0 +1,251 @@
+/**
+ * `Verdict` answers four questions at the top of the page of a population: is it learning, which
+ * player is the best, what did PBT do, is anything broken.
+ */
+import type { ComponentChildren } from "preact";
+import type { Assessment, Finding } from "../../api/assessment";
+import type { Got } from "../../api/client";
+import { to } from "../../address";
+import {
+  conclusionOf,
+  countedBy,
+  lastPbtOf,
+  type Level,
+  rangedText,
+  SIGNS,
+} from "../../assessment";
+import { ago, count, duration, percent, short } from "../../format";
+import { Progress } from "../../ui/Progress";
+import { Spark } from "../../ui/Spark";
+import { useSpeed } from "../../ui/speed";
+import { Hint, Value } from "../../ui/value";
+
+type Body = Got<"/v1/populations/{name}">;
+
+export function Verdict({ of, body }: { of: Assessment; body: Body }) {
+  const { level, title } = conclusionOf(of.conclusion, of.state);
+  return (
+    <section class={`verdict level-${level}`} aria-labelledby="verdict">
+      <h2 id="verdict">
+        <span class="sign" aria-hidden="true">
+          {SIGNS[level]}
+        </span>{" "}
+        {title}
+      </h2>
+      <p class="sentence" aria-live="polite">
+        {of.sentence}
+      </p>
+      <Far of={of} body={body} />
+      <dl class="answers">
+        <Learning of={of} />
+        <Strongest of={of} />
+        <Pbt of={of} on={body.spec.config?.pbt.enabled ?? true} />
+        <Broken of={of} />
+      </dl>
+      <Findings of={of.findings} population={of.population} />
+    </section>
+  );
+}
+
+/** Shows how far it is, how long it will take, and how fast it goes. */
+function Far({ of, body: { status } }: { of: Assessment; body: Body }) {
+  const running = status.state === "running";
+  const speed = useSpeed(status.frames, running);
+  const goal = of.goal_frames === null ? "" : ` of ${count(of.goal_frames)}`;
+  return (
+    <p class="far">
+      {of.progress !== null && <Progress share={of.progress} label="of its goal" />}
+      <small>
+        <span class="number frames">{`${count(of.frames)}${goal}`}</span> frames of each member
+      </small>
+      {running && of.seconds_left !== null && <small>{duration(of.seconds_left)} left</small>}
+      {running && (
+        <small>
+          <Value of={speed} format={count} why="measured over the next seconds" /> frames/s
+        </small>
+      )}
+    </p>
+  );
+}
+
+function Answer({ question, children }: { question: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{question}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** Shows the name of a role before what is said of it, where there are several. */
+function Role({ of, name }: { of: Assessment; name: string }) {
+  return of.roles.length > 1 ? <small>{name}: </small> : null;
+}
+
+function Learning({ of }: { of: Assessment }) {
+  const { name, format } = countedBy(of.unit);
+  return (
+    <Answer question="Is it learning?">
+      {of.roles.map(({ role, gain, trend }, colour) => (
+        <div key={role}>
+          <Role of={of} name={role} />
+          {gain ? (
+            <>
+              <strong class="number">{`${signed(gain.value, format)} ${name}`}</strong>
+              <small>
+                {` [${signed(gain.low, format)}, ${signed(gain.high, format)}]`}
+                {` in the last ${count(gain.frames)} frames`}
+              </small>
+            </>
+          ) : (
+            <>
+              <strong>?</strong> <small>too few games to say</small>
+            </>
+          )}
+          <Spark points={trend} format={format} label={`${name} of the members`} colour={colour} />
+        </div>
+      ))}
+    </Answer>
+  );
+}
+
+/** Writes a change with its sign, in any unit. */
+function signed(value: number, format: (value: number) => string): string {
+  const text = format(value);
+  return value > 0 && !text.startsWith("+") ? `+${text}` : text;
+}
+
+function Strongest({ of }: { of: Assessment }) {
+  const { amount, format } = countedBy(of.unit);
+  return (
+    <Answer question="Who is best?">
+      {of.roles.map(({ role, best }) => {
+        const text = best && rangedText(best, format);
+        return (
+          <p key={role}>
+            <Role of={of} name={role} />
+            {best ? (
+              <>
+                <strong>
+                  <a href={to(["populations", of.population, "policies", short(best.player)])}>
+                    {short(best.player)}
+                  </a>
+                </strong>{" "}
+                <small>
+                  {text && `${amount([text.text, text.ends].filter(Boolean).join(" "))}, `}
+                  {`best of ${best.of}`}
+                </small>
+              </>
+            ) : (
+              <>
+                <strong>?</strong> <small>none has enough games yet</small>
+              </>
+            )}
+          </p>
+        );
+      })}
+      <Anchors of={of} />
+    </Answer>
+  );
+}
+
+/** Shows how the best does against each player that does not change. */
+function Anchors({ of }: { of: Assessment }) {
+  return (
+    <>
+      {of.anchors.slice(0, 3).map(({ player, score, low, high, games }) => (
+        <p key={player}>
+          <small>
+            <span class="number">{percent(score)}</span> against {short(player)}{" "}
+            <span class="number">{`[${percent(low, 0)}, ${percent(high, 0)}]`}</span>, {games} games
+          </small>
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Pbt({ of, on }: { of: Assessment; on: boolean }) {
+  const copies = plural(of.copies, "copy", "copies");
+  const last = lastPbtOf(of.members);
+  return (
+    <Answer question="What did PBT do?">
+      <p>
+        <strong>
+          {of.copies + of.mutations
+            ? `${copies}, ${plural(of.mutations, "mutation", "mutations")}`
+            : on
+              ? "Nothing yet"
+              : "It is off"}
+        </strong>
+      </p>
+      {last?.last_pbt && (
+        <p>
+          <small>
+            {`${last.member} ${last.last_pbt.text}, ${ago(last.last_pbt.time)}: `}
+            {last.last_pbt.why}
+          </small>
+        </p>
+      )}
+    </Answer>
+  );
+}
+
+const WORST: readonly Level[] = ["bad", "warn"];
+
+function Broken({ of }: { of: Assessment }) {
+  const wrong = WORST.flatMap((level) => of.findings.filter((one) => one.level === level));
+  const level = wrong[0]?.level ?? "good";
+  const updates = of.updates_taken + of.updates_refused;
+  return (
+    <Answer question="Is anything broken?">
+      <p>
+        <strong class={`text-${level}`}>
+          {wrong.length === 0
+            ? "Nothing that is known"
+            : level === "bad"
+              ? "Yes"
+              : "Not broken, but look"}
+        </strong>
+        {wrong[0] && <small> {wrong[0].text}</small>}
+      </p>
+      <p>
+        <small>
+          {updates ? (
+            `${of.updates_refused.toLocaleString()} of ${updates.toLocaleString()} updates refused`
+          ) : (
+            <Hint text="no update yet" why="the first comes when a batch is full" />
+          )}
+        </small>
+      </p>
+    </Answer>
+  );
+}
+
+function Findings({ of, population }: { of: readonly Finding[]; population: string }) {
+  if (of.length === 0) return null;
+  return (
+    <ul class="findings" aria-label="Findings">
+      {of.map((one) => (
+        <li key={`${one.kind} ${one.member} ${one.text}`} class={`text-${one.level}`}>
+          <span class="sign" aria-hidden="true">
+            {SIGNS[one.level]}
+          </span>
+          <span>
+            {one.member && (
+              <>
+                <a href={to(["populations", population, "policies", one.member])}>{one.member}</a>
+                {": "}
+              </>
+            )}
+            {one.text}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function plural(number: number, one: string, many: string): string {
+  return `${number.toLocaleString()} ${number === 1 ? one : many}`;
+}
