@@ -2,9 +2,9 @@
  * This file says how the assessment of a population is shown: the words and the colour of its
  * conclusion, its numbers in their own unit, its members in order. All of it is pure.
  */
-import type { Conclusion, MemberRow, Unit } from "./api/assessment";
+import type { Assessment, Conclusion, Finding, MemberRow, Unit } from "./api/assessment";
 import type { Objective } from "./api/reports";
-import { interval } from "./format";
+import { elo, interval, margin } from "./format";
 import { type Counted, countedIn } from "./strength";
 
 /** How good or bad something is; it chooses a colour and a sign. */
@@ -24,7 +24,7 @@ interface Words {
 const CONCLUSIONS: Record<Conclusion, Words> = {
   too_early: { level: "info", now: "Too early to say", then: "Too little to say" },
   learning: { level: "good", now: "It is learning", then: "It learned until the end" },
-  steady: { level: "info", now: "It holds its level", then: "It held its level at the end" },
+  steady: { level: "info", now: "No sure change", then: "No sure change at the end" },
   stalled: { level: "warn", now: "It has stalled", then: "It had stalled at the end" },
   collapsed: { level: "bad", now: "It has collapsed", then: "It had collapsed at the end" },
   none_better: {
@@ -42,6 +42,29 @@ export function conclusionOf(
 ): { level: Level; title: string } {
   const { level, now, then } = CONCLUSIONS[conclusion];
   return { level, title: state === "finished" ? then : now };
+}
+
+/** Returns the worst finding that is no conclusion on strength; null where nothing is wrong. */
+export function worstOf(findings: readonly Finding[]): Finding | null {
+  const faults = findings.filter(({ kind }) => !(kind in CONCLUSIONS));
+  return (
+    faults.find(({ level }) => level === "bad") ??
+    faults.find(({ level }) => level === "warn") ??
+    null
+  );
+}
+
+/**
+ * Returns the findings that the page does not tell anyhow, in its heading or as its message: of
+ * several roles each has its own conclusion.
+ */
+export function restOf(
+  { findings, roles }: Pick<Assessment, "findings" | "roles">,
+  message: string,
+): Finding[] {
+  return findings.filter(
+    ({ kind, text }) => text !== message && (roles.length > 1 || !(kind in CONCLUSIONS)),
+  );
 }
 
 const OBJECTIVES: Record<Unit, Objective> = { elo: "win", margin: "margin", return: "return" };
@@ -69,6 +92,22 @@ export function rangedText(
   if (low !== null && high !== null && value !== null) return { text: format(value), ends };
   if (ends) return { text: ends, ends: "" };
   return value === null ? null : { text: format(value), ends: "" };
+}
+
+/**
+ * Writes the strength of the best: what its games say, and what it surely is although it was chosen
+ * among many.
+ */
+export function claimOf(
+  { value, low }: { value: number; low: number | null },
+  format: (value: number) => string,
+): { text: string; bound: string } {
+  return { text: format(value), bound: low === null ? "" : `(>= ${format(low)})` };
+}
+
+/** Returns how a change of strength is written: with its sign, "+353" or "−1.43". */
+export function changeFormat(unit: Unit): (value: number) => string {
+  return unit === "elo" ? elo : margin;
 }
 
 /** Returns what PBT did last, of all members. */

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { MemberRow } from "../src/api/assessment";
-import { conclusionOf, countedBy, lastPbtOf, ordered, rangedText } from "../src/assessment";
+import type { Finding, MemberRow } from "../src/api/assessment";
+import {
+  conclusionOf,
+  countedBy,
+  lastPbtOf,
+  ordered,
+  rangedText,
+  restOf,
+  worstOf,
+} from "../src/assessment";
 import { gainsText } from "../src/strength";
 
 const MEMBER: MemberRow = {
@@ -38,6 +46,34 @@ describe("the conclusion", () => {
     const { name, format } = countedBy("return");
     expect([name, format(-102.5)]).toEqual(["mean return", "−102.5"]);
     expect([countedBy("elo").name, countedBy("margin").name]).toEqual(["Elo", "margin a game"]);
+  });
+});
+
+describe("findings", () => {
+  const finding = (kind: string, level: Finding["level"], text: string): Finding => ({
+    kind,
+    level,
+    text,
+    member: null,
+    since_frames: null,
+  });
+  const findings = [
+    finding("stalled", "warn", "stalled"),
+    finding("warning", "warn", "slow"),
+    finding("failed", "bad", "m1 failed"),
+  ];
+  it("of strength are nothing that is broken", () => {
+    expect(worstOf(findings)?.text).toBe("m1 failed");
+    expect(worstOf(findings.slice(0, 2))?.text).toBe("slow");
+    expect(worstOf(findings.slice(0, 1))).toBeNull();
+  });
+  it("that stand in the heading are not told twice", () => {
+    const role = { role: "player", best: null, gain: null, trend: [] };
+    const texts = (roles: number, message = "") =>
+      restOf({ findings, roles: Array(roles).fill(role) }, message).map((one) => one.text);
+    expect(texts(1)).toEqual(["slow", "m1 failed"]);
+    expect(texts(2)).toEqual(["stalled", "slow", "m1 failed"]);
+    expect(texts(1, "slow")).toEqual(["m1 failed"]);
   });
 });
 

@@ -4,7 +4,7 @@
 import type { Got } from "../api/client";
 import type { Summary } from "../api/assessment";
 import { to } from "../address";
-import { conclusionOf, countedBy, rangedText, SIGNS } from "../assessment";
+import { claimOf, conclusionOf, countedBy, SIGNS } from "../assessment";
 import { ago, count, duration, short } from "../format";
 import { Progress } from "../ui/Progress";
 import { Spark } from "../ui/Spark";
@@ -105,12 +105,12 @@ function Best({ of: { unit, best, trend } }: { of: Summary }) {
   if (!best || !unit)
     return <Value of={null} format={String} why="none has enough evaluation games yet" />;
   const { name, format } = countedBy(unit);
-  const text = rangedText(best, format);
+  const { text, bound } = claimOf(best, format);
   return (
     <div class="best">
       <div>
-        <strong class="number">{text?.text}</strong> <small>{name}</small>{" "}
-        <small class="number">{text?.ends}</small>
+        <strong class="number">{text}</strong> <small>{name}</small>{" "}
+        <small class="number">{bound}</small>
         <p class="note">{`${short(best.player)}, best of ${best.of}`}</p>
       </div>
       <Spark points={trend} format={format} label={`${name} so far`} />

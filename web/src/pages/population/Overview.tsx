@@ -33,7 +33,7 @@ export function Overview({ body }: { body: Body }) {
           <p>{status.message}</p>
         </div>
       )}
-      <Warnings of={status.warnings} />
+      <Warnings of={othersThan(found.value, status.warnings)} />
       {spec.pending_edits.length > 0 && (
         <p class="warning">Edits that are not in force yet: {spec.pending_edits.join(", ")}</p>
       )}
@@ -53,6 +53,12 @@ export function Overview({ body }: { body: Body }) {
       </div>
     </>
   );
+}
+
+/** Returns the warnings that the verdict does not tell: all of them while there is none. */
+function othersThan(of: Assessment | undefined, warnings: readonly string[]): string[] {
+  const told = new Set(of?.findings.map((one) => one.text));
+  return warnings.filter((one) => !told.has(one));
 }
 
 /** Takes frames from the status, which is asked for more often than the assessment. */

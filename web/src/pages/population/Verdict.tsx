@@ -7,18 +7,23 @@ import type { Assessment, Finding } from "../../api/assessment";
 import type { Got } from "../../api/client";
 import { to } from "../../address";
 import {
+  changeFormat,
+  claimOf,
   conclusionOf,
   countedBy,
   lastPbtOf,
-  type Level,
-  rangedText,
+  restOf,
   SIGNS,
+  worstOf,
 } from "../../assessment";
 import { ago, count, duration, percent, short } from "../../format";
 import { Progress } from "../../ui/Progress";
 import { Spark } from "../../ui/Spark";
 import { useSpeed } from "../../ui/speed";
 import { Hint, Value } from "../../ui/value";
+
+/** Findings that are always shown. */
+const FIRST = 4;
 
 type Body = Got<"/v1/populations/{name}">;
 
@@ -42,7 +47,7 @@ export function Verdict({ of, body }: { of: Assessment; body: Body }) {
         <Pbt of={of} on={body.spec.config?.pbt.enabled ?? true} />
         <Broken of={of} />
       </dl>
-      <Findings of={of.findings} population={of.population} />
+      <Findings of={restOf(of, body.status.message)} population={of.population} />
     </section>
   );
 }
@@ -84,6 +89,7 @@ function Role({ of, name }: { of: Assessment; name: string }) {
 
 function Learning({ of }: { of: Assessment }) {
   const { name, format } = countedBy(of.unit);
+  const change = changeFormat(of.unit);
   return (
     <Answer question="Is it learning?">
       {of.roles.map(({ role, gain, trend }, colour) => (
@@ -91,9 +97,9 @@ function Learning({ of }: { of: Assessment }) {
           <Role of={of} name={role} />
           {gain ? (
             <>
-              <strong class="number">{`${signed(gain.value, format)} ${name}`}</strong>
+              <strong class="number">{`${change(gain.value)} ${name}`}</strong>
               <small>
-                {` [${signed(gain.low, format)}, ${signed(gain.high, format)}]`}
+                {` [${change(gain.low)}, ${change(gain.high)}]`}
                 {` in the last ${count(gain.frames)} frames`}
               </small>
             </>
@@ -109,18 +115,12 @@ function Learning({ of }: { of: Assessment }) {
   );
 }
 
-/** Writes a change with its sign, in any unit. */
-function signed(value: number, format: (value: number) => string): string {
-  const text = format(value);
-  return value > 0 && !text.startsWith("+") ? `+${text}` : text;
-}
-
 function Strongest({ of }: { of: Assessment }) {
   const { amount, format } = countedBy(of.unit);
   return (
     <Answer question="Who is best?">
       {of.roles.map(({ role, best }) => {
-        const text = best && rangedText(best, format);
+        const claim = best && claimOf(best, format);
         return (
           <p key={role}>
             <Role of={of} name={role} />
@@ -132,7 +132,7 @@ function Strongest({ of }: { of: Assessment }) {
                   </a>
                 </strong>{" "}
                 <small>
-                  {text && `${amount([text.text, text.ends].filter(Boolean).join(" "))}, `}
+                  {claim && `${amount(claim.text)} ${claim.bound}, `}
                   {`best of ${best.of}`}
                 </small>
               </>
@@ -181,33 +181,23 @@ function Pbt({ of, on }: { of: Assessment; on: boolean }) {
       </p>
       {last?.last_pbt && (
         <p>
-          <small>
-            {`${last.member} ${last.last_pbt.text}, ${ago(last.last_pbt.time)}: `}
-            {last.last_pbt.why}
-          </small>
+          <small>{`${last.member} ${last.last_pbt.text}, ${ago(last.last_pbt.time)}`}</small>
         </p>
       )}
     </Answer>
   );
 }
 
-const WORST: readonly Level[] = ["bad", "warn"];
-
 function Broken({ of }: { of: Assessment }) {
-  const wrong = WORST.flatMap((level) => of.findings.filter((one) => one.level === level));
-  const level = wrong[0]?.level ?? "good";
+  const worst = worstOf(of.findings);
   const updates = of.updates_taken + of.updates_refused;
   return (
     <Answer question="Is anything broken?">
       <p>
-        <strong class={`text-${level}`}>
-          {wrong.length === 0
-            ? "Nothing that is known"
-            : level === "bad"
-              ? "Yes"
-              : "Not broken, but look"}
+        <strong class={`text-${worst?.level ?? "good"}`}>
+          {worst === null ? "Nothing that is known" : worst.level === "bad" ? "Yes" : "A warning"}
         </strong>
-        {wrong[0] && <small> {wrong[0].text}</small>}
+        {worst && <small> {worst.text}</small>}
       </p>
       <p>
         <small>
@@ -222,27 +212,49 @@ function Broken({ of }: { of: Assessment }) {
   );
 }
 
+/** Lists what else is known, with links to the members; of many findings the first are shown. */
 function Findings({ of, population }: { of: readonly Finding[]; population: string }) {
   if (of.length === 0) return null;
+  const [first, others] = [of.slice(0, FIRST), of.slice(FIRST)];
   return (
-    <ul class="findings" aria-label="Findings">
-      {of.map((one) => (
-        <li key={`${one.kind} ${one.member} ${one.text}`} class={`text-${one.level}`}>
-          <span class="sign" aria-hidden="true">
-            {SIGNS[one.level]}
-          </span>
-          <span>
-            {one.member && (
-              <>
-                <a href={to(["populations", population, "policies", one.member])}>{one.member}</a>
-                {": "}
-              </>
-            )}
-            {one.text}
-          </span>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="findings" aria-label="Findings">
+        {first.map((one) => (
+          <Found key={one.text} finding={one} population={population} />
+        ))}
+      </ul>
+      {others.length > 0 && (
+        <details>
+          <summary>{`${others.length} more findings`}</summary>
+          <ul class="findings" aria-label="More findings">
+            {others.map((one) => (
+              <Found key={one.text} finding={one} population={population} />
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+function Found({
+  finding: { level, text, member },
+  population,
+}: {
+  finding: Finding;
+  population: string;
+}) {
+  const named = member !== null && text.startsWith(member) ? member : null;
+  return (
+    <li class={`text-${level}`}>
+      <span class="sign" aria-hidden="true">
+        {SIGNS[level]}
+      </span>
+      <span>
+        {named && <a href={to(["populations", population, "policies", named])}>{named}</a>}
+        {named ? text.slice(named.length) : text}
+      </span>
+    </li>
   );
 }
 
