@@ -55,15 +55,17 @@ export function worstOf(findings: readonly Finding[]): Finding | null {
 }
 
 /**
- * Returns the findings that the page does not tell anyhow, in its heading or as its message: of
- * several roles each has its own conclusion.
+ * Returns the findings that the page does not tell anyhow: in its heading, as the worst one, or as
+ * its message. Of several roles each has its own conclusion.
  */
 export function restOf(
   { findings, roles }: Pick<Assessment, "findings" | "roles">,
   message: string,
 ): Finding[] {
+  const worst = worstOf(findings);
   return findings.filter(
-    ({ kind, text }) => text !== message && (roles.length > 1 || !(kind in CONCLUSIONS)),
+    (one) =>
+      one !== worst && one.text !== message && (roles.length > 1 || !(one.kind in CONCLUSIONS)),
   );
 }
 

@@ -71,9 +71,9 @@ describe("findings", () => {
     const role = { role: "player", best: null, gain: null, trend: [] };
     const texts = (roles: number, message = "") =>
       restOf({ findings, roles: Array(roles).fill(role) }, message).map((one) => one.text);
-    expect(texts(1)).toEqual(["slow", "m1 failed"]);
-    expect(texts(2)).toEqual(["stalled", "slow", "m1 failed"]);
-    expect(texts(1, "slow")).toEqual(["m1 failed"]);
+    expect(texts(1)).toEqual(["slow"]);
+    expect(texts(2)).toEqual(["stalled", "slow"]);
+    expect(texts(1, "slow")).toEqual([]);
   });
 });
 

@@ -1,4 +1,7 @@
-/** `Spark` is a small line without axes: how a number went. Its first and last value are spoken. */
+/**
+ * `Spark` is a small line without axes: how a number went. Its first and last value are spoken.
+ * Without two places on the axis there is no line.
+ */
 const [WIDTH, HEIGHT, EDGE] = [96, 24, 3];
 
 export function Spark({
@@ -13,7 +16,7 @@ export function Spark({
   colour?: number;
 }) {
   const [first, last] = [points[0], points.at(-1)];
-  if (!first || !last || points.length < 2) return null;
+  if (!first || !last || first[0] === last[0]) return null;
   const [x, y] = [scale(points, 0, EDGE, WIDTH - EDGE), scale(points, 1, HEIGHT - EDGE, EDGE)];
   const path = points.map((one) => `${x(one[0])} ${y(one[1])}`).join("L");
   return (

@@ -29,7 +29,8 @@ function columnsOf(of: Assessment): readonly Column<MemberRow>[] {
   const role: Column<MemberRow> = { name: "role", value: (row) => row.role };
   const roles = new Set(of.members.map((one) => one.role)).size > 1;
   const scores = of.members.some((one) => one.score !== null);
-  const places = new Map(of.members.map((one, index) => [one.member, index]));
+  // A member has the colour that it has in the chart: by its place among the names.
+  const places = new Map(ordered(of.members, "name").map((one, index) => [one.member, index]));
   return [
     {
       name: "member",

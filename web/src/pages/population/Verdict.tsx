@@ -16,7 +16,7 @@ import {
   SIGNS,
   worstOf,
 } from "../../assessment";
-import { ago, count, duration, percent, short } from "../../format";
+import { ago, count, percent, short } from "../../format";
 import { Progress } from "../../ui/Progress";
 import { Spark } from "../../ui/Spark";
 import { useSpeed } from "../../ui/speed";
@@ -63,7 +63,6 @@ function Far({ of, body: { status } }: { of: Assessment; body: Body }) {
       <small>
         <span class="number frames">{`${count(of.frames)}${goal}`}</span> frames of each member
       </small>
-      {running && of.seconds_left !== null && <small>{duration(of.seconds_left)} left</small>}
       {running && (
         <small>
           <Value of={speed} format={count} why="measured over the next seconds" /> frames/s
@@ -157,7 +156,8 @@ function Anchors({ of }: { of: Assessment }) {
         <p key={player}>
           <small>
             <span class="number">{percent(score)}</span> against {short(player)}{" "}
-            <span class="number">{`[${percent(low, 0)}, ${percent(high, 0)}]`}</span>, {games} games
+            <span class="number">{`[${percent(low, 0)}, ${percent(high, 0)}]`}</span>,{" "}
+            {plural(games, "game", "games")}
           </small>
         </p>
       ))}
@@ -174,9 +174,11 @@ function Pbt({ of, on }: { of: Assessment; on: boolean }) {
         <strong>
           {of.copies + of.mutations
             ? `${copies}, ${plural(of.mutations, "mutation", "mutations")}`
-            : on
-              ? "Nothing yet"
-              : "It is off"}
+            : !on
+              ? "It is off"
+              : of.state === "finished"
+                ? "It changed nothing"
+                : "Nothing yet"}
         </strong>
       </p>
       {last?.last_pbt && (
@@ -197,7 +199,12 @@ function Broken({ of }: { of: Assessment }) {
         <strong class={`text-${worst?.level ?? "good"}`}>
           {worst === null ? "Nothing that is known" : worst.level === "bad" ? "Yes" : "A warning"}
         </strong>
-        {worst && <small> {worst.text}</small>}
+        {worst && (
+          <small>
+            {" "}
+            <Told finding={worst} population={of.population} />
+          </small>
+        )}
       </p>
       <p>
         <small>
@@ -237,24 +244,27 @@ function Findings({ of, population }: { of: readonly Finding[]; population: stri
   );
 }
 
-function Found({
-  finding: { level, text, member },
-  population,
-}: {
-  finding: Finding;
-  population: string;
-}) {
-  const named = member !== null && text.startsWith(member) ? member : null;
+function Found({ finding, population }: { finding: Finding; population: string }) {
   return (
-    <li class={`text-${level}`}>
+    <li class={`text-${finding.level}`}>
       <span class="sign" aria-hidden="true">
-        {SIGNS[level]}
+        {SIGNS[finding.level]}
       </span>
       <span>
-        {named && <a href={to(["populations", population, "policies", named])}>{named}</a>}
-        {named ? text.slice(named.length) : text}
+        <Told finding={finding} population={population} />
       </span>
     </li>
+  );
+}
+
+/** Shows the words of a finding; the member that they begin with is a link. */
+function Told({ finding: { text, member }, population }: { finding: Finding; population: string }) {
+  if (member === null || !text.startsWith(member)) return <>{text}</>;
+  return (
+    <>
+      <a href={to(["populations", population, "policies", member])}>{member}</a>
+      {text.slice(member.length)}
+    </>
   );
 }
 
