@@ -45,8 +45,8 @@ def many(selector: str, number: int = 1) -> str:
     return f"document.querySelectorAll({json.dumps(selector)}).length >= {number}"
 
 
-FIRST_ROWS = 20
-"""Of the table of ratings; the others are folded."""
+SHOWN_MEMBERS, SHOWN_PLAYERS = 10, 20
+"""Rows that a long table shows before it is unfolded."""
 MATRIX = "document.querySelector('canvas.matrix')?.width > 300"
 
 
@@ -54,12 +54,16 @@ def views(members: int) -> list[View]:
     """All views that are measured. members: of the population."""
     base = f"populations/{NAME}"
     return [
-        View("populations", "populations", many("td[data-name='best rating'] strong")),
-        View("overview", base, many("tbody tr", members)),
+        View("populations", "populations", many("td[data-name='best'] strong")),
+        View(
+            "overview",
+            base,
+            f"{many('.uplot canvas', 2)} && {many('tbody tr', min(members, SHOWN_MEMBERS))}",
+        ),
         View(
             "ratings",
             f"{base}/ratings",
-            f"{many('.uplot canvas', 2)} && {many('tbody tr', min(members, FIRST_ROWS))}",
+            f"{many('.uplot canvas', 2)} && {many('tbody tr', min(members, SHOWN_PLAYERS))}",
         ),
         View("matrix", f"{base}/matrix", MATRIX),
         View("values", f"{base}/values", f"{many('.uplot canvas', 2)} && {many('details.round')}"),

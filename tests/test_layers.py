@@ -120,6 +120,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "signals": {"data"},
         "guests": {"machine"},
         "league": {"data", "stats"},
+        "assessment": {"data", "league", "stats"},
         "backup": {"data", "league"},
         "players": {"data", "guests", "league"},
         "training": {"data", "league", "machine", "signals", "stats"},
