@@ -189,13 +189,15 @@ function Names({ of, why }: { of: readonly MemberRound[]; why: string }) {
   ) : null;
 }
 
-/** Says of the members that might have copied which was nearest to it. */
+/** Says why none copied: which member was nearest to it, or what kept one from it. */
 function nearest({ members, counts }: RoundCardBody): string {
   const judged = members.filter((one) => one.lead !== null && one.lead.p !== null);
   const [first] = judged.sort(
     (a, b) => a.lead!.p! / (a.lead!.level || 1) - b.lead!.p! / (b.lead!.level || 1),
   );
-  return first ? `Nearest to it was ${first.member}: ${whyText(first, counts)}.` : "";
+  if (first) return `Nearest to it was ${first.member}: ${whyText(first, counts)}.`;
+  const other = members.find(({ did }) => did === "unchanged" || did === "mutated");
+  return other ? `${other.member}: ${other.reason}.` : "";
 }
 
 function compared({ counts, members }: RoundCardBody): readonly Column<MemberRound>[] {
