@@ -230,8 +230,10 @@ def test_a_live_training_shows_a_copy_and_its_reason(copying: Served, visit: Vis
     card = copying.call("GET", f"/v1/populations/copying/rounds/{number}")
     (one,) = (row for row in card["members"] if row["member"] == member)
     expect(reason).to_contain_text(f"{member} copied {copied}")
-    expect(reason).to_contain_text(f"{100 * one['objective']:.1f} %")
-    expect(reason).to_contain_text(f"{100 * one['lead']['objective']:.1f} %")
+    expect(reason.locator("dd").first).to_be_visible(timeout=WAIT_MS)
+    for place, rate in enumerate((one["objective"], one["lead"]["objective"])):
+        told = reason.locator("dd").nth(place).inner_text()
+        assert float(told.split(" %")[0]) == pytest.approx(100 * rate, abs=0.051)
     visitor.keep("copying-reason")
 
 
