@@ -109,7 +109,7 @@ function bounds(
   return { least, greatest };
 }
 
-/** Returns the names of the lines that are highest and lowest at their ends; null of fewer than 2. */
+/** Returns the names of the lines that are highest and lowest at their ends; null of one. */
 export function extremes(lines: readonly Line[]): { highest: string; lowest: string } | null {
   const ends = lines.flatMap((line) => {
     const value = line.y.findLast((one) => one !== null);
@@ -118,9 +118,7 @@ export function extremes(lines: readonly Line[]): { highest: string; lowest: str
   if (ends.length < 2) return null;
   const highest = ends.reduce((a, b) => (b.value > a.value ? b : a));
   const lowest = ends.reduce((a, b) => (b.value < a.value ? b : a));
-  return highest.name === lowest.name
-    ? null
-    : { highest: highest.name, lowest: lowest.name };
+  return highest.name === lowest.name ? null : { highest: highest.name, lowest: lowest.name };
 }
 
 /** The colour of a line that is only pointed at. */

@@ -65,16 +65,12 @@ function RoundCard({
 }) {
   const [open, setOpen] = useState(begin);
   const still = of.members - of.copies - of.mutated;
-  const at = of.first === of.last ? count(of.first) : `${count(of.first)} to ${count(of.last)}`;
+  const ends = new Set([count(of.first), count(of.last)]);
   return (
-    <details
-      class="round"
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
+    <details class="round" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <b>Round {of.round}</b> at {at} frames: {of.copies} copied, {of.mutated} mutated, {still}{" "}
-        stayed as they were
+        <b>Round {of.round}</b> at {[...ends].join(" to ")} frames: {of.copies} copied, {of.mutated}{" "}
+        mutated, {still} stayed as they were
       </summary>
       {open && <Content population={population} round={of} />}
     </details>
@@ -210,12 +206,18 @@ function compared({ counts, members }: RoundCardBody): readonly Column<MemberRou
     {
       name: RANKED_BY[counts],
       value: (row) => row.objective,
-      ...numbers((row) => row.objective, (value) => worthText(value, counts)),
+      ...numbers(
+        (row) => row.objective,
+        (value) => worthText(value, counts),
+      ),
     },
     {
       name: "ahead of the others",
       value: (row) => row.on_common,
-      ...numbers((row) => row.on_common, (value) => leadText(value, counts)),
+      ...numbers(
+        (row) => row.on_common,
+        (value) => leadText(value, counts),
+      ),
     },
     { name: "games", value: (row) => row.games, numeric: true, why: "its verdict does not say" },
     { name: "did", value: (row) => row.did },
