@@ -121,7 +121,7 @@ def test_the_list_of_populations_shows_the_best_margin(chips: Served, visit: Vis
     report = chips.call("GET", "/v1/ratings?population=chips")
     best = next(row for row in report["players"] if row["id"] == report["best"])
     row = page.locator("tbody tr").filter(has_text="chips")
-    strong = row.locator("td[data-name='best rating'] strong")
+    strong = row.locator("td[data-name='best'] strong")
     expect(strong).to_have_text(f"{best['margin']:+.3g}", timeout=WAIT_MS)
 
 

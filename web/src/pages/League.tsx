@@ -116,7 +116,9 @@ function MatchesOfGame({ population }: { population: string }) {
           </p>
         </>
       ) : (
-        <p class="note">None yet: a square of the matrix starts one.</p>
+        <p class="note">
+          None yet: <a href={to(["matches"], { new: true, population })}>start one</a>.
+        </p>
       )}
     </>
   );

@@ -90,9 +90,9 @@ function Content({
     case "curves":
       return <Curves name={name} members={members} everyMs={everyMs} />;
     case "games":
-      return <Games name={name} everyMs={everyMs} />;
+      return <Games name={name} objective={body.status.ranked_by ?? "win"} everyMs={everyMs} />;
     case "health":
-      return <Health name={name} members={members} running={running} />;
+      return <Health name={name} members={body.status.members} running={running} />;
     case "events":
       return <Events name={name} everyMs={everyMs} />;
     case "config":
