@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -48,7 +49,7 @@ from arena.machine import versions
 from pbt.config.resume import OBJECTIVE, diff_shapes, is_live
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import check_start_values
-from pbt.errors import ConfigError
+from pbt.errors import ConfigError, PlayerError
 
 router = APIRouter(prefix="/v1/populations", tags=["populations"], route_class=ExactRoute)
 
@@ -273,18 +274,19 @@ def get_logs(here: Here, name: PopulationName, lines: Lines = 100) -> Response:
 
 
 def listed(here: Context, rows: Sequence[Supervised]) -> list[ListedPopulation]:
-    """The populations of a page. Ratings that no request asked for before are fitted as long as
-    LIST_PATIENCE_S lasts; the others come with a later request.
+    """The populations of a page.
+
+    Ratings that no request asked for before are fitted as long as LIST_PATIENCE_S lasts; the others
+    come with a later request.
     """
     began = time.monotonic()
     items = []
     for row in rows:
         body = population_body(row, newest_status(here.paths(row.name)))
-        patient = time.monotonic() - began < LIST_PATIENCE_S
-        if patient or here.assessor.known(row.name):
-            summary = summary_body(here.assessor.assess(row.name))
-        else:
-            summary = unmade_summary(body)
+        summary = unmade_summary(body)
+        if time.monotonic() - began < LIST_PATIENCE_S or here.assessor.known(row.name):
+            with suppress(PlayerError):  # it was removed meanwhile
+                summary = summary_body(here.assessor.assess(row.name))
         items.append(ListedPopulation(**dict(body), summary=PopulationSummaryBody(**summary)))
     return items
 

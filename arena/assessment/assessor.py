@@ -16,19 +16,22 @@ from arena.assessment.answer import Assessment
 from arena.assessment.assess import assess
 from arena.assessment.league_strengths import read_strengths
 from arena.assessment.pbt_actions import PbtActions, actions_stamp, read_actions
-from arena.assessment.read import read_history
+from arena.assessment.read import AT_REST, read_history
 from arena.assessment.records import StrengthHistory
 from arena.data.paths import population_paths
 from arena.league.database import League
 from arena.league.populations import find_population
+from arena.league.supervised import get_supervised
 from pbt.errors import EngineError, PbtError
 
 log = logging.getLogger("arena.assessment")
 
 Revision = tuple[tuple[Any, ...], ...]
 
+FRESH_S = 1.0
+"""Within this time an assessment is given again."""
 LOOK_EVERY_S = 2.0
-"""Within this time an assessment is given again without a look at the league."""
+"""Within this time no look at the league is taken for new games."""
 PAUSES = 10
 """Between two fits of ratings passes this many times as long as one took."""
 
@@ -49,16 +52,17 @@ FROM snapshots WHERE population_id = :population_id
 
 @dataclass(slots=True)
 class _Kept:
-    """What is kept of one population.
+    """What is kept of one population. Times are on the clock of the process.
 
     strengths  as they were read
-    revision   of the league when they were read
-    looked_s   when the revision was compared last, on the clock of the process
+    revision   of the league when they were read; None before the first time
+    looked_s   when the revision was compared last
     read_s     when they were read
     took_s     how long that took
-    actions    of PBT, and their stamp
-    lock       held while an assessment is made
     reading    whether the thread is to read them again, or does so
+    actions    of PBT, and their stamp
+    made       the newest assessment, when it was made, and from what
+    lock       held while an assessment is made
     """
 
     strengths: StrengthHistory | None = None
@@ -66,16 +70,18 @@ class _Kept:
     looked_s: float = 0.0
     read_s: float = 0.0
     took_s: float = 0.0
-    actions: tuple[Any, PbtActions] | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
     reading: bool = False
+    actions: tuple[Any, PbtActions] | None = None
+    made: tuple[Assessment, float, Any] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Assessor:
     """Assesses populations, and keeps what is costly. Several threads may use it.
 
     Strengths are fitted when a population is asked for the first time, and afterwards where games
-    came, so seldom that fits take a tenth of the time at most.
+    came, so seldom that fits take a tenth of the time at most. An assessment is given again for a
+    second, and for as long as a population is at rest and nothing of it changed.
     """
 
     def __init__(
@@ -115,38 +121,48 @@ class Assessor:
             return name in self._kept and self._kept[name].revision is not None
 
     def _assessed(self, name: str, kept: _Kept) -> Assessment:
+        now = self._clock()
+        if kept.made is not None and now - kept.made[1] < FRESH_S:
+            return kept.made[0]
         self._refresh(name, kept)
-        paths = population_paths(self._data, name)
+        paths, row = population_paths(self._data, name), get_supervised(self._league, name)
         with self._league.read() as connection:
             population_id = int(find_population(connection, name).id)
             stamp = actions_stamp(connection, population_id)
             if kept.actions is None or kept.actions[0] != stamp:
                 kept.actions = stamp, read_actions(connection, population_id)
-        history = read_history(self._league, paths, name, kept.strengths, kept.actions[1])
-        return assess(history)
+        strengths, (_, actions) = kept.strengths, kept.actions
+        source = kept.read_s, stamp, row, *map(_written, (paths.config, paths.status))
+        if kept.made is not None and row.state in AT_REST and kept.made[2] == source:
+            made = kept.made[0]
+        else:
+            made = assess(read_history(self._league, paths, row, strengths, actions))
+        kept.made = made, now, source
+        return made
 
     def _refresh(self, name: str, kept: _Kept) -> None:
         """Read the strengths where games came since, unless that was done a short while ago."""
         now = self._clock()
-        if kept.revision is not None:
-            if now - kept.looked_s < LOOK_EVERY_S or now - kept.read_s < PAUSES * kept.took_s:
-                return
+        if kept.revision is None:
+            self._read(name, kept)
+        elif now - kept.looked_s >= LOOK_EVERY_S and now - kept.read_s >= PAUSES * kept.took_s:
             kept.looked_s = now
-            if self._revision(name) == kept.revision:
+            if self._revision(name) == kept.revision or kept.reading:
                 return
-            if self._pool is not None:
-                if not kept.reading:
-                    kept.reading = True
-                    self._pool.submit(self._read_in_background, name, kept)
-                return
-        self._read(name, kept)
+            if self._pool is None:
+                self._read(name, kept)
+            else:
+                kept.reading = True
+                self._pool.submit(self._read_in_background, name, kept)
 
     def _read(self, name: str, kept: _Kept) -> None:
         """Fit the strengths anew. Where a fit does not converge, the earlier ones stand."""
         began = self._clock()
         revision = self._revision(name)
         with suppress(EngineError):
-            kept.strengths = read_strengths(self._league, name)
+            kept.strengths = strengths = read_strengths(self._league, name)
+            for role in strengths.roles:
+                role.changes  # noqa: B018  # it is computed here, and kept
         kept.revision, kept.looked_s, kept.read_s = revision, began, self._clock()
         kept.took_s = kept.read_s - began
 
@@ -163,3 +179,11 @@ class Assessor:
             row = find_population(connection, name)
             of = {"population_id": row.id, "env_name": row.env_name}
             return tuple(tuple(one) for one in connection.execute(_REVISION, of))
+
+
+def _written(path: Path) -> int:
+    """When a file was written, 0 where there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0

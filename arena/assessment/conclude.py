@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arena.assessment.answer import Conclusion, Gain, Point, RoleAssessment
 from arena.assessment.records import RoleHistory, StrengthHistory
 from arena.stats.bradley_terry import NORMAL_975
-from arena.stats.changes import LevelChanges, level_changes
+from arena.stats.changes import LevelChanges
 
 RECENT_SHARE = 0.5
 """A gain counts as learning if it came within this newest share of the training."""
@@ -15,8 +16,12 @@ STALLED_SHARE = 0.25
 """A training is stalled only if it gained nothing for at least this share of its frames."""
 CLEAR = 1.5
 """The newest gain that is this many times as large as it has to be is told before older ones."""
-PART_OF_GAIN = 0.1
-"""A change below this part of all that was gained does not matter."""
+PACE_SHARE = 0.25
+"""A gain below this part of what the earlier pace would have brought is none."""
+STALLED = 2.0
+"""Times a change that matters: a gain below it is none, however long it took, and a fall below it
+is no collapse.
+"""
 CLEARLY = 4.0
 """Times a change that matters: a difference that games show soon where there is one."""
 EARLY_SHARE = 0.25
@@ -52,14 +57,7 @@ class RoleConclusion:
 
 def conclude(role: RoleHistory, history: StrengthHistory, stage: Stage) -> RoleConclusion:
     """What the strengths of a role show."""
-    own = role.snapshots
-    changes = level_changes(
-        [one.member for one in own],
-        [one.frames for one in own],
-        np.array([one.value for one in own]),
-        role.covariance,
-        among=len(history.roles),
-    )
+    changes = role.changes
     trend = _trend(role, changes)
     if changes is None:
         conclusion: Conclusion = "too_early"
@@ -82,9 +80,8 @@ def _shown(
 ) -> tuple[Conclusion, int]:
     """(the conclusion, index of the change that shows it)."""
     lows, highs, clock = changes.lows, changes.highs, changes.centres[-1]
-    small = max(history.small, PART_OF_GAIN * float(changes.values[0]))
     recent = (changes.frames <= RECENT_SHARE * clock) | (len(lows) <= 2)
-    fell = np.flatnonzero(highs < -history.small)
+    fell = np.flatnonzero(highs < -STALLED * history.small)
     rose = np.flatnonzero((lows > 0) & recent)
     if stage.ended:
         rose = np.flatnonzero(lows[:1] > 0) if not len(fell) else rose[:0]
@@ -98,11 +95,25 @@ def _shown(
         if _measured(role, history) or not stage.early:
             return "none_better", middle
         return "too_early", middle
-    flat = (highs < small) & (lows > -small) & (changes.frames >= STALLED_SHARE * clock)
+    none = (lows <= 0) & (highs < _none(changes, history.small))
+    flat = none & (changes.frames >= STALLED_SHARE * clock)
     if flat.any():
         return "stalled", int(np.flatnonzero(flat)[0])
-    wide = highs[middle] - changes.values[middle] > CLEARLY * small
+    wide = highs[middle] - changes.values[middle] > CLEARLY * history.small
     return ("too_early" if role.best is None or (wide and stage.early) else "steady"), middle
+
+
+def _none(changes: LevelChanges, small: float) -> NDArray[np.float64]:
+    """[w] the gain since each earlier stretch that counts as none.
+
+    It is STALLED times a change that matters, or the part PACE_SHARE of what the pace before would
+    have brought, which surely was at least (low of all - high since) / frames before.
+    """
+    before = changes.frames[0] - changes.frames
+    gained = np.maximum(0.0, changes.lows[0] - changes.highs)
+    pace = gained / np.where(before > 0, before, np.inf)
+    none: NDArray[np.float64] = np.maximum(STALLED * small, PACE_SHARE * pace * changes.frames)
+    return none
 
 
 def _unproven(role: RoleHistory, history: StrengthHistory) -> bool:

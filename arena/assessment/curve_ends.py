@@ -1,11 +1,11 @@
 """The first and the newest points of training curves, without reading what lies between."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import msgspec
 
@@ -16,7 +16,18 @@ TAIL_BYTES = 1 << 18
 """About 600 points: ten of each of 64 members."""
 POINTS = 10
 
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+class _CurvePoint(msgspec.Struct):
+    """What is read of one point."""
+
+    member: str
+    frames: int
+    t: float
+    incarnation: int
+    entropy: float | None = None
+
+
+_decode = msgspec.json.Decoder(_CurvePoint).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +57,9 @@ def read_curve_ends(folder: Path) -> dict[str, CurveEnds]:
             tail = file.read(TAIL_BYTES)
     except FileNotFoundError:
         return {}
-    first = _by_member(_rows(head.splitlines(keepends=True)))
+    first = _points(head.splitlines(keepends=True))
     lines = tail.splitlines(keepends=True)
-    newest = _by_member(_rows(lines if size <= TAIL_BYTES else lines[1:]))
+    newest = _points(lines if size <= TAIL_BYTES else lines[1:])
     return {
         member: CurveEnds(
             _entropy(first.get(member, [])[:POINTS]),
@@ -59,35 +70,30 @@ def read_curve_ends(folder: Path) -> dict[str, CurveEnds]:
     }
 
 
-def _rows(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The whole lines that are points; a damaged line is left to readers of the whole file."""
+def _points(lines: Iterable[bytes]) -> dict[str, list[_CurvePoint]]:
+    """Member -> its points, of the whole lines that are points.
+
+    A damaged line is left to the readers of the whole file.
+    """
+    found: dict[str, list[_CurvePoint]] = defaultdict(list)
     for line in lines:
         if line.endswith(b"\n"):
-            try:
-                row = _decode(line)
-            except msgspec.DecodeError:
-                continue
-            if "member" in row:
-                yield row
-
-
-def _by_member(rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        found[row["member"]].append(row)
+            with suppress(msgspec.DecodeError):
+                point = _decode(line)
+                found[point.member].append(point)
     return found
 
 
-def _entropy(rows: list[dict[str, Any]]) -> float | None:
+def _entropy(points: list[_CurvePoint]) -> float | None:
     """The median over these points, None where none has one."""
-    values = [row["entropy"] for row in rows if row.get("entropy") is not None]
-    return float(median(values)) if values else None
+    values = [point.entropy for point in points if point.entropy is not None]
+    return median(values) if values else None
 
 
-def _speed(rows: list[dict[str, Any]]) -> float | None:
+def _speed(points: list[_CurvePoint]) -> float | None:
     """Frames by seconds, over the points of the newest start of its trainer."""
-    own = [row for row in rows if row["incarnation"] == rows[-1]["incarnation"]]
+    own = [point for point in points if point.incarnation == points[-1].incarnation]
     if len(own) < 2:
         return None
-    frames, seconds = own[-1]["frames"] - own[0]["frames"], own[-1]["t"] - own[0]["t"]
-    return float(frames / seconds) if frames > 0 and seconds > 0 else None
+    frames, seconds = own[-1].frames - own[0].frames, own[-1].t - own[0].t
+    return frames / seconds if frames > 0 and seconds > 0 else None

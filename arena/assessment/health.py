@@ -1,13 +1,17 @@
 """What is wrong with a population and its members. Pure."""
 
+from collections.abc import Callable, Mapping
 from statistics import median
 
 from arena.assessment.answer import Health, PopulationFinding
 from arena.assessment.records import MemberFacts, PopulationHistory
+from arena.assessment.words import count_text
 from arena.league.frames import frames_text
 
 REFUSING_SHARE = 0.05
 """A member that has a larger share of its updates refused does not learn as it should."""
+MOST_NAMED = 3
+"""Where more members have one trouble, these are named and the others counted."""
 BEHIND_SHARE = 0.5
 """A member with less than this share of the other members' frames is behind."""
 BEHIND_OF_GOAL = 0.02
@@ -78,22 +82,47 @@ def faults_of(history: PopulationHistory) -> list[PopulationFinding]:
 
 
 def notes_on(history: PopulationHistory) -> list[PopulationFinding]:
-    """What a reader should know beside the faults."""
+    """What a reader should know beside the faults; a trouble of many members is one finding."""
     found = []
-    for member in history.members:
-        health, text = health_of(member, history)
-        if health == "ok" and member.refused:
-            found.append(_note("refused", f"{member.member}: {refused_text(member)}", member))
-        if health == "behind":
-            found.append(_note("behind", f"{member.member} is behind: {text}", member))
-        if explores_no_more(member):
-            words = (
-                f"{member.member} explores no more: the entropy of its policy is "
-                f"{member.entropy:.2g} nats, and was {member.first_entropy:.2g}"
-            )
-            found.append(_note("entropy", words, member))
+    for kind, (look, together) in _TROUBLES.items():
+        own = [(one, text) for one in history.members if (text := look(one, history))]
+        if len(own) > MOST_NAMED:
+            names = ", ".join(one.member for one, _ in own[:MOST_NAMED])
+            text = f"{names} and {count_text(len(own) - MOST_NAMED, 'other', 'others')} {together}"
+            found.append(PopulationFinding(kind, "warn", text))
+        else:
+            found += [
+                PopulationFinding(kind, "warn", f"{one.member}: {text}", one.member, one.frames)
+                for one, text in own
+            ]
     return [*found, *(PopulationFinding("warning", "warn", text) for text in history.warnings)]
 
 
-def _note(kind: str, text: str, member: MemberFacts) -> PopulationFinding:
-    return PopulationFinding(kind, "warn", text, member.member, member.frames)
+Trouble = Callable[[MemberFacts, PopulationHistory], str]
+"""What a trouble is for a member, "" where it does not have it."""
+
+
+def _few_refused(member: MemberFacts, history: PopulationHistory) -> str:
+    few = member.refused and health_of(member, history)[0] != "refusing"
+    return refused_text(member) if few else ""
+
+
+def _behind(member: MemberFacts, history: PopulationHistory) -> str:
+    health, text = health_of(member, history)
+    return text if health == "behind" else ""
+
+
+def _stiff(member: MemberFacts, history: PopulationHistory) -> str:
+    if member.state != "learning" or not explores_no_more(member):
+        return ""
+    return (
+        f"it explores no more: the entropy of its policy is {member.entropy:.2g} nats, and was "
+        f"{member.first_entropy:.2g}"
+    )
+
+
+_TROUBLES: Mapping[str, tuple[Trouble, str]] = {
+    "behind": (_behind, "are behind the others in frames"),
+    "refused": (_few_refused, "had some of their updates refused"),
+    "entropy": (_stiff, "explore no more: their policies have lost their entropy"),
+}

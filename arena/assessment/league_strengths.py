@@ -1,11 +1,13 @@
 """The strengths of a population's snapshots, read from the league's ratings or returns."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import stdtrit
 
 from arena.assessment.answer import AnchorScore, BestPlayer
 from arena.assessment.records import RatedSnapshot, RoleHistory, StrengthHistory
@@ -85,7 +87,7 @@ def _by_ratings(
         SMALL_ELO if wins else _small_margin(table),
         any(row.player == ANCHOR and row.rating is not None for row in table.rows),
         round(sum(row.total.games for row in table.rows) / 2),
-        tuple(_rated_role(league, population, known, role) for role in roles),
+        tuple(_rated_role(league, population, known, role, len(roles)) for role in roles),
     )
 
 
@@ -94,7 +96,9 @@ def _small_margin(table: RatingTable) -> float:
     return SMALL_SHARE * float(deviations.get("pair") or deviations.get("game") or 0.0)
 
 
-def _rated_role(league: League, population: str, known: _Table, role: str) -> RoleHistory:
+def _rated_role(
+    league: League, population: str, known: _Table, role: str, among: int
+) -> RoleHistory:
     table = known.table
     rows = [
         row
@@ -113,7 +117,8 @@ def _rated_role(league: League, population: str, known: _Table, role: str) -> Ro
         tuple(_rated_snapshot(row, wins=wins) for row in rows),
         known.covariance_of(rows),
         None if best is None or claim is None else _best(best, claim),
-        _anchor_scores(table, best, of) if best is not None and wins else (),
+        _anchor_scores(table, best, of * among) if best is not None and wins else (),
+        among,
     )
 
 
@@ -146,28 +151,33 @@ def _best(row: Standing, claim: BestOfMany) -> BestPlayer:
 def _anchor_scores(table: RatingTable, best: Standing, of: int) -> tuple[AnchorScore, ...]:
     """The scores of the best against players that do not learn, `random` first.
 
-    They are the scripted ones, anchors, and the first snapshots. of: candidates of the best.
+    They are the scripted ones, anchors, and the first snapshot of its own member. of: candidates of
+    the best.
     """
-    first = min(
-        (row.snapshot.record.frames for row in table.rows if row.snapshot is not None), default=0
-    )
+    assert best.snapshot is not None
+    member = best.snapshot.record.member
+    own = [
+        row.snapshot.record.frames
+        for row in table.rows
+        if row.snapshot is not None and row.snapshot.record.member == member
+    ]
     fixed = [
         row
         for row in table.rows
         if row.player != best.player
         and best.results.get(row.player) is not None
-        and (
-            row.player.kind == "scripted"
-            or (
-                row.snapshot is not None
-                and (row.snapshot.is_anchor or row.snapshot.record.frames == first)
-            )
-        )
+        and (row.snapshot is None or row.snapshot.is_anchor or _is_first(row, member, min(own)))
     ]
     order = sorted(
         fixed, key=lambda row: (row.player != ANCHOR, row.snapshot is not None, row.label)
     )
     return tuple(_score(row.label, best.results[row.player], of) for row in order)
+
+
+def _is_first(row: Standing, member: str, frames: int) -> bool:
+    """Whether it is the snapshot of a member at these frames."""
+    assert row.snapshot is not None
+    return row.snapshot.record.member == member and row.snapshot.record.frames == frames
 
 
 def _score(player: str, tally: Tally, of: int) -> AnchorScore:
@@ -182,35 +192,48 @@ def _score(player: str, tally: Tally, of: int) -> AnchorScore:
 def _by_returns(
     league: League, population: str, table: ReturnTable, roles: Sequence[str]
 ) -> StrengthHistory:
-    deviation = _deviation([list(games.values()) for games in table.games.values()])
+    variance, freedom = _variance([list(games.values()) for games in table.games.values()])
     games = {game for own in table.games.values() for game in own}
+    # Few games say badly how much a game varies: Student's t is wider than the normal distribution.
+    wider = (float(stdtrit(freedom, 0.975)) / NORMAL_975) ** 2 if freedom else 0.0
     return StrengthHistory(
         "return",
-        SMALL_SHARE * deviation,
+        SMALL_SHARE * math.sqrt(variance),
         False,
         len(games),
-        tuple(_returning_role(league, population, table, role, deviation) for role in roles),
+        tuple(
+            _returning_role(league, population, table, role, (variance, wider), len(roles))
+            for role in roles
+        ),
     )
 
 
-def _deviation(values: Sequence[Sequence[float]]) -> float:
-    """The standard deviation of a game's return around the mean of its player."""
+def _variance(values: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """(variance of a game's return around the mean of its player, its degrees of freedom)."""
     freedom = sum(len(own) - 1 for own in values)
     squares = sum(float(np.var(own)) * len(own) for own in values)
-    return float(np.sqrt(squares / freedom)) if freedom > 0 else 0.0
+    return (squares / freedom if freedom else 0.0), freedom
 
 
 def _returning_role(
-    league: League, population: str, table: ReturnTable, role: str, deviation: float
+    league: League,
+    population: str,
+    table: ReturnTable,
+    role: str,
+    noise: tuple[float, float],
+    among: int,
 ) -> RoleHistory:
+    """noise: variance of a game's return, and the factor by which few games widen it."""
+    variance, wider = noise
     rows = [row for row in table.rows if row.role == role and row.snapshot.population == population]
     best = best_by_return(table.rows, role)
     claim = None if best is None else best_return_of_many(league, population, table, role)
     return RoleHistory(
         role,
         tuple(_returning(row) for row in rows),
-        _return_covariance(table, rows, deviation),
+        wider * _return_covariance(table, rows, variance),
         None if best is None or claim is None else _best_return(best, claim),
+        among=among,
     )
 
 
@@ -231,9 +254,11 @@ def _best_return(row: ReturnStanding, claim: BestOfMany) -> BestPlayer:
 
 
 def _return_covariance(
-    table: ReturnTable, rows: Sequence[ReturnStanding], deviation: float
+    table: ReturnTable, rows: Sequence[ReturnStanding], variance: float
 ) -> NDArray[np.float64]:
-    """[k, k] of mean returns, with one variance of a game's return.
+    """[k, k] of mean returns.
+
+    variance  of a game's return
 
     Two players that sat in one game share its luck, wholly in a cooperative game. How much they
     share is the mean product of their distances from their means, in [0, 1] of the variance.
@@ -247,7 +272,7 @@ def _return_covariance(
     off = got - np.array([row.mean for row in rows])[row_of] if len(rows) else got
     together, alone = np.bincount(column, off), np.bincount(column, off**2)
     seats = np.bincount(column)
-    pairs, variance = float((seats**2 - seats).sum()), deviation**2
+    pairs = float((seats**2 - seats).sum())
     shared = float((together**2 - alone).sum()) / pairs / variance if pairs and variance else 0.0
     met = csr_array((1 / number[row_of], (row_of, column)), shape=(len(games), len(places)))
     shared = min(1.0, max(0.0, shared))

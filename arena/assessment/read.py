@@ -15,7 +15,7 @@ from arena.data.status import MemberRow, Moment, RunStatus, read_status
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.summaries import MemberSummary, list_members
-from arena.league.supervised import Supervised, get_supervised
+from arena.league.supervised import Supervised
 from pbt.errors import PbtError
 
 AT_REST = ("created", "stopped", "failed", "finished", "interrupted", "deleting")
@@ -32,19 +32,20 @@ def member_state(population: str, member: str) -> str:
 def read_history(
     league: League,
     paths: PopulationPaths,
-    name: str,
+    row: Supervised,
     strengths: StrengthHistory | None,
     actions: PbtActions,
 ) -> PopulationHistory:
     """The history of a population. Raises: PlayerError.
 
     paths      of its files
+    row        what the service knows of it
     strengths  of its snapshots, None where they cannot be read
     actions    of PBT
     """
-    row, now = get_supervised(league, name), Moment.now()
+    name, now = row.name, Moment.now()
     status = newest_status(paths)
-    state = _state(row, paths)
+    state = _state(row, status, paths)
     config = _config(league, paths, name)
     texts = of_start(row, now)
     if status is not None and state == "running" and not status.ended:
@@ -77,8 +78,12 @@ def newest_status(paths: PopulationPaths) -> RunStatus | None:
         return None
 
 
-def _state(row: Supervised, paths: PopulationPaths) -> str:
-    """Its state; a training that no service watches may have been killed since it was noted."""
+def _state(row: Supervised, status: RunStatus | None, paths: PopulationPaths) -> str:
+    """Its state. A service hears a moment later that a training finished, and none hears that a
+    training was killed that it did not start.
+    """
+    if row.state in ("running", "stopping") and status is not None and status.ended == "finished":
+        return "finished"
     if row.revision == 0 and row.state == "running" and holder(paths.lock) is None:
         return "interrupted"
     return row.state

@@ -1,11 +1,13 @@
 """What an assessment is made from: plain records of a population's history."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arena.assessment.answer import AnchorScore, BestPlayer, PbtAction, StrengthUnit
+from arena.stats.changes import LevelChanges, level_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class RatedSnapshot:
     scores: tuple[AnchorScore, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class RoleHistory:
     """The strengths of the snapshots of one role.
 
@@ -41,6 +43,7 @@ class RoleHistory:
     covariance  [k, k] of their values
     best        the best of them; None before one has enough games
     anchors     scores of the best against players that do not learn
+    among       number of roles, whose intervals hold together
     """
 
     role: str
@@ -48,9 +51,21 @@ class RoleHistory:
     covariance: NDArray[np.float64]
     best: BestPlayer | None
     anchors: tuple[AnchorScore, ...] = ()
+    among: int = 1
+
+    @cached_property
+    def changes(self) -> LevelChanges | None:
+        """How strength changed; None where no member was rated in two stretches."""
+        return level_changes(
+            [one.member for one in self.snapshots],
+            [one.frames for one in self.snapshots],
+            np.array([one.value for one in self.snapshots]),
+            self.covariance,
+            among=self.among,
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StrengthHistory:
     """The strengths of a population over its training.
 

@@ -15,6 +15,8 @@ from arena.assessment.words import best_text, change_text, count_text, stretch_t
 from arena.league.frames import frames_text
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 
+ENDED = ("finished", "failed", "stopped", "paused", "interrupted")
+TOO_EARLY = "too early to say"
 LEVELS: dict[Conclusion, Level] = {
     "learning": "good",
     "steady": "info",
@@ -35,20 +37,16 @@ def sentence(
 
     made  its conclusion is that of the strengths, whatever the faults
     """
-    parts = []
-    if faults:
-        more = f", and {count_text(len(faults) - 1, 'more fault', 'more faults')}"
-        parts.append(f"broken: {faults[0].text}{more if len(faults) > 1 else ''}")
-    if made.state in ("finished", "failed", "stopped", "paused", "interrupted"):
-        parts.append(made.state) if not (faults and made.state == "failed") else None
+    parts = [_faults(faults)]
+    if made.state in ENDED and not (faults and made.state == "failed"):
+        parts.append(made.state)
     parts.append(_strength(made, found, strengths))
-    parts += [
-        (f"{one.said.role}: " if len(found) > 1 else "") + best_text(one.said.best, (), made.unit)
-        for one in found
-        if one.said.best is not None and (len(found) > 1 or not made.anchors)
-    ]
-    if len(found) == 1 and made.best is not None and made.anchors:
-        parts.append(best_text(made.best, made.anchors, made.unit))
+    for one in found:
+        if one.said.best is not None:
+            anchors = made.anchors if one.said.best == made.best else ()
+            role = f"{one.said.role}: " if len(found) > 1 else ""
+            over = strengths is not None and strengths.anchored
+            parts.append(role + best_text(one.said.best, anchors, made.unit, anchored=over))
     parts.append(_pbt(made))
     if made.updates_refused:
         updates = made.updates_taken + made.updates_refused
@@ -56,6 +54,14 @@ def sentence(
     if made.seconds_left is not None:
         parts.append(f"{time_text(made.seconds_left)} left")
     return "; ".join(part for part in parts if part)
+
+
+def _faults(faults: Sequence[PopulationFinding]) -> str:
+    """The worst fault, and how many there are beside it; "" without any."""
+    if not faults:
+        return ""
+    more = f", and {count_text(len(faults) - 1, 'fault', 'faults')} more" if faults[1:] else ""
+    return f"broken: {faults[0].text}{more}"
 
 
 def _pbt(made: Assessment) -> str:
@@ -70,14 +76,17 @@ def _strength(
     made: Assessment, found: Sequence[RoleConclusion], strengths: StrengthHistory | None
 ) -> str:
     """What the strengths show, in words."""
+    ended = made.state == "finished"
     if made.conclusion == "too_early":
-        return f"too early to say{_missing(made, strengths)}"
+        words = "too few games to say what was learned" if ended else TOO_EARLY
+        return f"{words}{_missing(made, strengths)}"
     if made.conclusion == "collapsed" and all(one.conclusion != "collapsed" for one in found):
         return "collapsed: no member explores any more, and none is surely better than random"
-    ended = made.state == "finished"
-    if len(found) == 1:
-        return role_words(found[0], made.unit, ended=ended)
-    return ", ".join(f"{one.said.role} {role_words(one, made.unit, ended=ended)}" for one in found)
+    words = [role_words(one, made.unit, ended=ended) for one in found]
+    if len(set(words)) == 1:
+        return words[0]
+    roles = (one.said.role for one in found)
+    return ", ".join(f"{role} {said}" for role, said in zip(roles, words, strict=True))
 
 
 def role_words(one: RoleConclusion, unit: StrengthUnit, *, ended: bool) -> str:
@@ -87,7 +96,7 @@ def role_words(one: RoleConclusion, unit: StrengthUnit, *, ended: bool) -> str:
     if one.conclusion == "none_better":
         return "no member is surely better than random"
     if one.conclusion == "too_early" or gain is None:
-        return "too early to say"
+        return TOO_EARLY
     if one.conclusion == "stalled":
         return f"stalled since {frames_text(one.since or 0)} frames: {change}"
     if one.conclusion == "steady":
@@ -116,6 +125,6 @@ def _missing(made: Assessment, strengths: StrengthHistory | None) -> str:
         games = count_text(strengths.games, "evaluation game", "evaluation games")
         return f": {games} so far, and no snapshot has {BEST_MIN_GAMES}"
     if made.gain is None:
-        return ": no member has two rated snapshots yet"
+        return ": no member has two rated snapshots"
     change = f"{change_text(made.gain, made.unit)} {stretch_text(made.gain)}"
     return f": {change} is not sure"

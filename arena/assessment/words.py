@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from arena.assessment.answer import AnchorScore, BestPlayer, Gain, StrengthUnit
 from arena.league.frames import frames_text
 
+ENOUGH_GAMES = 20
 PREFIX = {"elo": "", "margin": "margin ", "return": "mean return "}
 SUFFIX = {"elo": " Elo", "margin": " a game", "return": " a game"}
 
@@ -25,16 +26,23 @@ def value_text(value: float, unit: StrengthUnit) -> str:
     return f"{value + 0.0:+.3g}" if unit == "margin" else f"{value + 0.0:.4g}"
 
 
-def best_text(best: BestPlayer, anchors: Sequence[AnchorScore], unit: StrengthUnit) -> str:
-    """`best m1@1.2M of 12: 98.8 % against random (>= 96.1 %)`."""
+def best_text(
+    best: BestPlayer, anchors: Sequence[AnchorScore], unit: StrengthUnit, *, anchored: bool
+) -> str:
+    """`best m1@1.2M of 12: 98.8 % against random (>= 96.1 %)`.
+
+    anchors   scores of the best; where the first has few games, its strength says more
+    anchored  strengths are above `random`
+    """
     name = best.player.rpartition("/")[2]
     title = f"best {name} of {best.of}" if best.of > 1 else f"best {name}"
-    if unit == "elo" and anchors:
+    if anchors and anchors[0].games >= ENOUGH_GAMES:
         first = anchors[0]
         score, low = (f"{100 * share:.3g} %" for share in (first.score, first.low))
         return f"{title}: {score} against {first.player} (>= {low})"
     bound = "" if best.low is None else f" (>= {value_text(best.low, unit)})"
-    return f"{title}: {PREFIX[unit]}{value_text(best.value, unit)}{SUFFIX[unit]}{bound}"
+    over = " over random" if anchored else ""
+    return f"{title}: {PREFIX[unit]}{value_text(best.value, unit)}{SUFFIX[unit]}{over}{bound}"
 
 
 def count_text(count: int, word: str, words: str) -> str:

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular, svd
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
 DRAWS = 4_000
 FEW, MOST = 4, 8
 """Up to FEW snapshots of a member have a stretch each; no more than MOST stretches are made."""
+LEAST_FREEDOM = 4
+"""Student's t of fewer degrees of freedom would hide every change."""
 MOST_SNAPSHOTS = 600
 
 
@@ -60,7 +62,9 @@ def level_changes(
     *,
     among: int = 1,
 ) -> LevelChanges | None:
-    """The changes of a group, None where no member was rated in two stretches.
+    """The changes of a group.
+
+    None where no member was rated in two stretches, and where nothing is known of the noise.
 
     members     [k] whose snapshot it is
     frames      [k] when it was made, on the member's clock
@@ -73,15 +77,29 @@ def level_changes(
     kept = _thinned(names, when)
     stretch = _stretches(names[kept], when[kept])
     joined = _joined(names[kept], stretch)
-    if not len(joined):
+    if not len(joined) or not np.trace(covariance) > 0:
         return None
     kept, stretch = kept[joined], stretch[joined]
+    return _changes(
+        names[kept], when[kept], stretch, values[kept], covariance[np.ix_(kept, kept)], among
+    )
+
+
+def _changes(
+    names: NDArray[np.intp],
+    when: Floats,
+    stretch: NDArray[np.intp],
+    values: Floats,
+    covariance: Floats,
+    among: int,
+) -> LevelChanges:
+    """As `level_changes`, of joined snapshots in their stretches."""
     at = np.unique(stretch, return_inverse=True)[1]
     last = int(at.max())
-    design = _design(np.unique(names[kept], return_inverse=True)[1], at)
+    design = _design(np.unique(names, return_inverse=True)[1], at)
     number = design.shape[1] - last
-    found, doubt, freedom = _fitted(design, values[kept], covariance[np.ix_(kept, kept)])
-    centres = np.array([when[kept][at == one].mean() for one in range(last + 1)])
+    found, doubt, freedom = _fitted(design, _slopes(names, when, at), values, covariance)
+    centres = np.array([when[at == one].mean() for one in range(last + 1)])
     drops, doubt = found[number:], doubt[number:, number:]
     return LevelChanges(
         centres[-1] - centres[:-1],
@@ -125,8 +143,11 @@ def _stretches(names: NDArray[np.intp], when: Floats) -> NDArray[np.intp]:
     """[k] the stretch of each snapshot: as many snapshots in each, equal frames in the same one."""
     if not len(when):
         return np.zeros(0, dtype=np.intp)
-    each = int(np.median(np.bincount(names)[np.unique(names)]))
-    number = each if each <= FEW else min(MOST, max(FEW, each // 2))
+    counts = np.bincount(names)[np.unique(names)]
+    each = int(np.median(counts))
+    # Few members need several snapshots in a stretch to show what ratings leave unexplained.
+    few = each <= FEW and len(counts) > 1
+    number = each if few else min(MOST, max(2, each * min(3, len(counts)) // 3))
     rank = np.searchsorted(when, when, side="left")
     stretches: NDArray[np.intp] = number * rank // len(when)
     return stretches
@@ -150,37 +171,57 @@ def _joined(names: NDArray[np.intp], stretch: NDArray[np.intp]) -> NDArray[np.in
     return np.flatnonzero(inside)
 
 
-def _fitted(design: Floats, values: Floats, covariance: Floats) -> tuple[Floats, Floats, int]:
-    """(coefficients, their covariance, degrees of freedom; 0 where noise explains all).
+def _slopes(names: NDArray[np.intp], when: Floats, at: NDArray[np.intp]) -> Floats:
+    """[k, w + 1] frames from the middle of a member's snapshots in a stretch, by stretch."""
+    slopes = np.zeros((len(at), int(at.max()) + 1))
+    for name, one in set(zip(names.tolist(), at.tolist(), strict=True)):
+        own = (names == name) & (at == one)
+        slopes[own, one] = when[own] - when[own].mean()
+    return slopes / max(1.0, float(np.abs(slopes).max()))
 
-    What noise does not explain has the variance by the method of moments (DerSimonian and Laird
-    1986): r' P r is n - p + variance * trace(P) in the mean.
+
+def _fitted(
+    design: Floats, slopes: Floats, values: Floats, covariance: Floats
+) -> tuple[Floats, Floats, int]:
+    """(coefficients, their covariance, degrees of freedom; 0 where the ratings show none).
+
+    Growth inside a stretch, along `slopes`, is no variance that noise leaves unexplained, where the
+    ratings are enough to tell the two apart.
     """
-    size, terms = design.shape
     # Copies have one strength, so their ratings may have no independent errors.
-    floor = 1e-8 * float(np.trace(covariance)) / size + 1e-12
-    covariance = covariance + floor * np.eye(size)
-    found, doubt, residue = _solved(design, values, covariance)
-    if size <= terms:
-        return found, doubt, 0
-    inverse = np.linalg.inv(covariance)
-    seen = design.T @ inverse
-    trace = float(np.trace(inverse) - np.trace(doubt @ (seen @ seen.T)))
-    extra = (residue - (size - terms)) / trace if trace > 0 else 0.0
-    if extra <= 0.0:
-        return found, doubt, 0
-    found, doubt, _ = _solved(design, values, covariance + extra * np.eye(size))
-    return found, doubt, size - terms
+    floor = 1e-8 * float(np.trace(covariance)) / len(values) + 1e-12
+    covariance = covariance + floor * np.eye(len(values))
+    extra, freedom = _unexplained(np.hstack([design, slopes]), values, covariance)
+    if freedom == 0:
+        extra, freedom = _unexplained(design, values, covariance)
+    found, doubt = _solved(design, values, covariance + extra * np.eye(len(values)))
+    return found, doubt, max(freedom, LEAST_FREEDOM) if freedom > 0 else 0
 
 
-def _solved(design: Floats, values: Floats, covariance: Floats) -> tuple[Floats, Floats, float]:
-    """(coefficients, covariance, weighted squared residuals) of generalised least squares."""
-    factor = cho_factor(covariance, lower=True)
-    weighted = cho_solve(factor, design)
+def _unexplained(terms: Floats, values: Floats, covariance: Floats) -> tuple[float, int]:
+    """(variance of a rating that neither the terms nor noise explain, its degrees of freedom).
+
+    By the method of moments (DerSimonian and Laird 1986): r' P r is n - rank + variance * trace(P)
+    in the mean.
+    """
+    root = cholesky(covariance, lower=True)
+    turn, sizes, _ = svd(solve_triangular(root, terms, lower=True), full_matrices=False)
+    basis = turn[:, sizes > 1e-9 * sizes[0]]
+    freedom = len(values) - basis.shape[1]
+    if freedom == 0:
+        return 0.0, 0
+    white = solve_triangular(root, values, lower=True)
+    residue = float(white @ white - (basis.T @ white) @ (basis.T @ white))
+    inverse = solve_triangular(root, np.eye(len(values)), lower=True)
+    trace = float((inverse**2).sum() - ((basis.T @ inverse) ** 2).sum())
+    return max(0.0, (residue - freedom) / trace), freedom
+
+
+def _solved(design: Floats, values: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """(coefficients, their covariance) of generalised least squares."""
+    weighted = cho_solve(cho_factor(covariance, lower=True), design)
     doubt: Floats = np.asarray(np.linalg.inv(design.T @ weighted), dtype=np.float64)
-    found: Floats = doubt @ (weighted.T @ values)
-    residual = values - design @ found
-    return found, doubt, float(residual @ cho_solve(factor, residual))
+    return doubt @ (weighted.T @ values), doubt
 
 
 def _quantile(doubt: Floats, freedom: int, level: float) -> float:
