@@ -66,7 +66,7 @@ def views(members: int) -> list[View]:
             f"{many('.uplot canvas', 2)} && {many('tbody tr', min(members, SHOWN_PLAYERS))}",
         ),
         View("matrix", f"{base}/matrix", MATRIX),
-        View("values", f"{base}/values", f"{many('.uplot canvas', 2)} && {many('tbody tr')}"),
+        View("values", f"{base}/values", f"{many('.uplot canvas', 2)} && {many('details.round')}"),
         View("lineage", f"{base}/lineage", many(".lineage path")),
         View("curves", f"{base}/curves", many(".uplot canvas", 4)),
         View("health", f"{base}/health", many(".uplot canvas", 2)),

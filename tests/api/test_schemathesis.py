@@ -50,6 +50,7 @@ KNOWN = {
     "path.operation_id": 1,
     "path.match_id": 1,
     "path.evaluation_id": 1,
+    "path.number": 1,
     "path.game_id": str(game_key(1, 0)),
     "path.snapshot_id": "a" * 64,
     "query.population": "demo",

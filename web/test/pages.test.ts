@@ -8,12 +8,20 @@ beforeAll(() => {
   vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => {} }));
 });
 
-const POINT = { round: 1, values: { lr: 2 }, copied_from: null, mutated: [], verdict: "" };
+const POINT = {
+  round: 1,
+  values: { lr: 2 },
+  copied_from: null,
+  donor_frames: null,
+  mutated: [],
+  verdict: "",
+};
 const HISTORY = {
+  origins: {},
   start: { m0: { lr: 1 }, m1: { lr: 1 } },
   members: {
     m0: [{ ...POINT, frames: 100 }],
-    m1: [{ ...POINT, frames: 120, values: { lr: 3 }, copied_from: "m0" }],
+    m1: [{ ...POINT, frames: 120, values: { lr: 3 }, copied_from: "m0", donor_frames: 110 }],
   },
 };
 
@@ -50,10 +58,10 @@ describe("schedules", () => {
   });
   it("tell copies by frames, rounds newest first", async () => {
     const { roundsOf } = await import("../src/pages/population/Schedules");
-    const { copiesOf } = await import("../src/pages/population/Lineage");
+    const { copiesOf } = await import("../src/pages/population/history");
     expect(roundsOf(HISTORY).map((round) => round.member)).toEqual(["m1", "m0"]);
     expect(copiesOf(HISTORY)).toEqual([
-      { from: "m0", to: "m1", frames: 120, round: 1, verdict: "" },
+      { from: "m0", to: "m1", frames: 120, fromFrames: 110, round: 1, verdict: "" },
     ]);
   });
 });

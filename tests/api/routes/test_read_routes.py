@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 from api.routes.lineage_bodies import LineageBody
 from api.routes.pair_bodies import CyclesBody, WinMatrixBody
 from api.routes.rating_bodies import RatingsBody
+from api.routes.round_cards import RoundCardBody
 from api.routes.rounds import RoundList
 from arena.cli.rating_report import league_report
 from arena.data.metrics import MetricsWriter
@@ -343,6 +344,19 @@ def test_rounds_say_what_they_were_decided_from(told: Service) -> None:
     assert get(told, f"{path}?member=m1")["items"] == []
     assert get(told, f"{path}?sort=-created&limit=1")["items"][0]["round"] == 2
     get(told, "/v1/populations/unknown/rounds", 404)
+
+
+def test_a_card_holds_the_rounds_of_one_number(told: Service) -> None:
+    path = "/v1/populations/demo/rounds"
+    card = get(told, f"{path}/2")
+    RoundCardBody.model_validate(card, strict=True)
+    (one,) = card["members"]
+    assert (card["round"], one["member"], one["did"]) == (2, "m0", "copied")
+    assert (one["copied_from"], one["donor_frames"], one["reason"]) == ("m1", 1000, "kept")
+    point = get(told, "/v1/populations/demo/hyperparameters")["members"]["m0"][1]
+    assert (point["copied_from"], point["donor_frames"]) == ("m1", 1000)
+    assert "no member has had round 3" in get(told, f"{path}/3", 404)["detail"]
+    get(told, f"{path}/0", 422)
 
 
 def test_an_anchor_is_set_and_taken_away(told: Service) -> None:

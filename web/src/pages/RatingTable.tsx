@@ -8,15 +8,12 @@ import { decimal, margin, percent } from "../format";
 import { roleTables } from "../strength";
 import { Downloads } from "../ui/Downloads";
 import { Empty } from "../ui/state";
-import { FoldedTable } from "../ui/FoldedTable";
+import { LongTable } from "../ui/LongTable";
 import type { Column } from "../ui/table";
 import { Hint, Value } from "../ui/value";
 import { bestTexts } from "./bestTexts";
 import { PlayerLink } from "./PlayerLink";
 import { strengthColumns } from "./Strength";
-
-/** Rows that are always shown: a page has at most three screens without a fold. */
-const FIRST = 20;
 
 const PLAYER: readonly Column<RatedPlayer>[] = [
   {
@@ -182,14 +179,7 @@ function Rows<Row extends { id: string; role: string | null }>({
         return (
           <section key={role}>
             {role !== null && <h3>{role}</h3>}
-            <FoldedTable
-              label={label}
-              what="players"
-              first={FIRST}
-              columns={columns}
-              rows={own}
-              id={(row) => row.id}
-            />
+            <LongTable label={label} columns={columns} rows={own} id={(row) => row.id} />
             <Downloads name={name} columns={columns} rows={own} />
           </section>
         );

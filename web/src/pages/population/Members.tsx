@@ -7,7 +7,7 @@ import { query, setQuery, to } from "../../address";
 import { countedBy, MEMBER_ORDERS, type MemberOrder, ordered, rangedText } from "../../assessment";
 import { ago, count, percent, short } from "../../format";
 import { Downloads } from "../../ui/Downloads";
-import { FoldedTable } from "../../ui/FoldedTable";
+import { LongTable } from "../../ui/LongTable";
 import { Spark } from "../../ui/Spark";
 import { Empty } from "../../ui/state";
 import type { Column } from "../../ui/table";
@@ -168,9 +168,8 @@ function MembersTable({ of }: { of: Assessment }) {
         )}
         <Downloads name={`members of ${of.population}`} columns={columns} rows={rows} />
       </div>
-      <FoldedTable
+      <LongTable
         label="Members"
-        what="members"
         first={FIRST}
         columns={columns}
         rows={rows}
