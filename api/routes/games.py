@@ -19,6 +19,18 @@ router = APIRouter(prefix="/v1/populations", tags=["games"])
 GameKey = Annotated[str, Path(pattern=r"^[0-9]{1,19}$", description="the `id` of a game in a list")]
 MAX_KEY = 2**63 - 1
 GAMES = "games"
+Players = Annotated[
+    str | None,
+    Query(
+        max_length=7000,
+        description="one of these sat in it: members, ids of snapshots or other players, with "
+        "commas between",
+    ),
+]
+Opponents = Annotated[
+    str | None,
+    Query(max_length=7000, description="one of these sat in it, too; named as `player`"),
+]
 
 
 class SeatBody(BaseModel):
@@ -103,13 +115,8 @@ def list_games(
     kind: Annotated[
         Literal["training", "evaluation"] | None, Query(description="only games of this kind")
     ] = None,
-    player: Annotated[
-        str | None,
-        Query(
-            max_length=200,
-            description="that sat in it: a member, a snapshot's id or a scripted player",
-        ),
-    ] = None,
+    player: Players = None,
+    opponent: Opponents = None,
     voided: Annotated[bool, Query(description="also games that were voided")] = True,
     superseded: Annotated[
         bool, Query(description="also games that a resume went back behind")
@@ -118,10 +125,16 @@ def list_games(
     cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
-    games_filter = GameFilter(kind, player, voided=voided, superseded=superseded)
+    games_filter = GameFilter(
+        kind, _names(player), voided=voided, superseded=superseded, opponents=_names(opponent)
+    )
     return written(
         game_list(population_game_page(here.league, name, games_filter, game_place(cursor), limit))
     )
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(text.split(","))
 
 
 def game_place(cursor: str | None) -> int | None:

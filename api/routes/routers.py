@@ -28,6 +28,7 @@ from api.routes import (
     system,
     templates,
     webhooks,
+    win_rates,
 )
 
 ROUTERS = tuple(
@@ -48,6 +49,7 @@ ROUTERS = tuple(
         films,
         plays,
         league,
+        win_rates,
         matches,
         match_statistics,
         snapshots,
