@@ -6,12 +6,13 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from api.context import Here
+from api.context import Context, Here
 from api.http.json_response import written
 from api.routes.bodies import PopulationName
 from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
 from arena.league.game_rows import GameFilter, StoredGame
 from arena.league.paging import GamePage, population_game_page
+from arena.league.snapshot_names import find_snapshot
 from pbt.records import SeatRecord
 
 router = APIRouter(prefix="/v1/populations", tags=["games"])
@@ -19,17 +20,23 @@ router = APIRouter(prefix="/v1/populations", tags=["games"])
 GameKey = Annotated[str, Path(pattern=r"^[0-9]{1,19}$", description="the `id` of a game in a list")]
 MAX_KEY = 2**63 - 1
 GAMES = "games"
+MOST_NAMES = 100
 Players = Annotated[
     str | None,
     Query(
         max_length=7000,
-        description="one of these sat in it: members, ids of snapshots or other players, with "
-        "commas between",
+        pattern=r"^[^\x00]*$",
+        description="one of these sat in it, with commas between: members, ids or names of "
+        "snapshots (`demo/m0@1.2M`), or other players",
     ),
 ]
 Opponents = Annotated[
     str | None,
-    Query(max_length=7000, description="one of these sat in it, too; named as `player`"),
+    Query(
+        max_length=7000,
+        pattern=r"^[^\x00]*$",
+        description="one of these sat in it, too; named as `player`",
+    ),
 ]
 
 
@@ -125,16 +132,23 @@ def list_games(
     cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
+    players, opponents = (_players(here, names) for names in (player, opponent))
     games_filter = GameFilter(
-        kind, _names(player), voided=voided, superseded=superseded, opponents=_names(opponent)
+        kind, players, voided=voided, superseded=superseded, opponents=opponents
     )
     return written(
         game_list(population_game_page(here.league, name, games_filter, game_place(cursor), limit))
     )
 
 
-def _names(text: str | None) -> tuple[str, ...]:
-    return () if text is None else tuple(text.split(","))
+def _players(here: Context, names: str | None) -> tuple[str, ...]:
+    """The names of players, with ids in place of the names of snapshots. Raises: PlayerError."""
+    return tuple(
+        find_snapshot(here.league, name, playable=False).record.snapshot_id
+        if "/" in name and "@" in name
+        else name
+        for name in ([] if names is None else names.split(",")[:MOST_NAMES])
+    )
 
 
 def game_place(cursor: str | None) -> int | None:

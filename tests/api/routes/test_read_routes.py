@@ -121,6 +121,7 @@ def test_pages_of_games_are_all_games_newest_first(told: Service) -> None:
         ("&kind=evaluation", GameFilter("evaluation")),
         ("&player=m0", GameFilter(players=("m0",))),
         (f"&player={'a' * 64}", GameFilter(players=("a" * 64,))),
+        ("&player=demo/m0@1k", GameFilter(players=("a" * 64,))),
         ("&player=unknown", GameFilter(players=("unknown",))),
         ("&player=m0,unknown", GameFilter(players=("m0", "unknown"))),
         (
@@ -402,6 +403,7 @@ def test_win_rates_refuse_what_is_not_there(told: Service) -> None:
         {"pointer": "last", "detail": "not after first"}
     ]
     get(told, f"{path}/changes", 422)
+    get(told, "/v1/populations/demo/games?player=demo/m0@1", 404)
     get(told, f"{path}/matrix?recent=-1", 422)
 
 
