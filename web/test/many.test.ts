@@ -56,6 +56,11 @@ describe("the median of many lines", () => {
     expect(summaryOf(lines)).toMatchObject({ least: [5], greatest: [6] });
     expect(summaryOf(lines, new Set(["a"]))).toMatchObject({ least: [1], greatest: [8] });
   });
+  it("does not jump where clocks differ a little", async () => {
+    const { summaryOf } = await import("../src/ui/summary");
+    const lines = Array.from({ length: 9 }, (_, n) => line(`m${n}`, [n, 1000 + n], [n, n]));
+    expect(new Set(summaryOf(lines).median)).toEqual(new Set([4]));
+  });
   it("of no lines is empty", async () => {
     const { summaryOf } = await import("../src/ui/summary");
     expect(summaryOf([line("a", [], [])])).toMatchObject({ x: [], median: [] });

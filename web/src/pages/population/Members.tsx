@@ -7,7 +7,7 @@ import { query, setQuery, to } from "../../address";
 import { countedBy, MEMBER_ORDERS, type MemberOrder, ordered, rangedText } from "../../assessment";
 import { ago, count, percent, short } from "../../format";
 import { Downloads } from "../../ui/Downloads";
-import { LongTable } from "../../ui/LongTable";
+import { FoldedTable } from "../../ui/LongTable";
 import { Spark } from "../../ui/Spark";
 import { Empty } from "../../ui/state";
 import type { Column } from "../../ui/table";
@@ -169,8 +169,9 @@ function MembersTable({ of }: { of: Assessment }) {
         )}
         <Downloads name={`members of ${of.population}`} columns={columns} rows={rows} />
       </div>
-      <LongTable
+      <FoldedTable
         label="Members"
+        what="members"
         first={FIRST}
         columns={columns}
         rows={rows}

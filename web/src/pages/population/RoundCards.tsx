@@ -1,6 +1,6 @@
 /**
- * `RoundCards` shows what PBT did, a card for each round: who was compared, who copied whom and
- * why, what mutated, and who stayed.
+ * `RoundCards` shows what PBT did, a card for each round: how members were compared, which copied
+ * which and why, what mutated, and which members stayed.
  */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -189,17 +189,22 @@ function Names({ of, why }: { of: readonly MemberRound[]; why: string }) {
   ) : null;
 }
 
-/** Says of the members that might have copied which was nearest to it. */
+/** Says why none copied: which member was nearest to it, or what kept one from it. */
 function nearest({ members, counts }: RoundCardBody): string {
   const judged = members.filter((one) => one.lead !== null && one.lead.p !== null);
   const [first] = judged.sort(
     (a, b) => a.lead!.p! / (a.lead!.level || 1) - b.lead!.p! / (b.lead!.level || 1),
   );
-  return first ? `Nearest to it was ${first.member}: ${whyText(first, counts)}.` : "";
+  if (first) return `Nearest to it was ${first.member}: ${whyText(first, counts)}.`;
+  const other = members.find(({ did }) => did === "unchanged" || did === "mutated");
+  return other ? `${other.member}: ${other.reason}.` : "";
 }
 
-function compared({ counts }: RoundCardBody): readonly Column<MemberRound>[] {
+function compared({ counts, members }: RoundCardBody): readonly Column<MemberRound>[] {
+  const roles = new Set(members.map(({ role }) => role)).size > 1;
+  const role: Column<MemberRound> = { name: "role", value: (row) => row.role };
   return [
+    ...(roles ? [role] : []),
     { name: "rank", value: (row) => row.rank, numeric: true, why: "too few games" },
     { name: "member", value: (row) => row.member },
     {
