@@ -148,8 +148,8 @@ def test_the_opponents_are_those_that_were_met(filled: tuple[League, ObjectiveKi
     names = [one.name for one in found.opponents]
     assert names == ["random", "oneply", "others", "itself", *MEMBERS]
     assert found.against == found.opponents[0]
-    with pytest.raises(PlayerError, match="no opponent 'nobody' in demo"):
-        win_rates(league, "demo", "nobody")
+    with pytest.raises(PlayerError, match="no opponent 'missing' in demo"):
+        win_rates(league, "demo", "missing")
     with pytest.raises(PlayerError, match="no snapshot at or below"):
         win_rates(league, "demo", "m0@1")
     with pytest.raises(PlayerError, match="no population"):

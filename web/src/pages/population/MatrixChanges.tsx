@@ -1,4 +1,4 @@
-/** `Changes` shows who improved against whom between two moments, and what of it is sure. */
+/** `Changes` shows which members improved between two moments, against whom, and what of it is sure. */
 import { useMemo, useState } from "preact/hooks";
 import { query, setQuery } from "../../address";
 import type { Got } from "../../api/client";
@@ -23,7 +23,7 @@ import { Frames, recentOf } from "./Moments";
 
 type Report = Got<"/v1/populations/{name}/win-rates/changes">;
 
-const TITLE = "Who improved against whom";
+const TITLE = "Which members improved";
 const MOST_TOLD = 5;
 /** Games that give a square its full colour. */
 const FULL = 100;
