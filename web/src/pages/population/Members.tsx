@@ -7,7 +7,7 @@ import { query, setQuery, to } from "../../address";
 import { countedBy, MEMBER_ORDERS, type MemberOrder, ordered, rangedText } from "../../assessment";
 import { ago, count, percent, short } from "../../format";
 import { Downloads } from "../../ui/Downloads";
-import { FoldedTable } from "../../ui/LongTable";
+import { FoldedTable } from "../../ui/FoldedTable";
 import { Spark } from "../../ui/Spark";
 import { Empty } from "../../ui/state";
 import type { Column } from "../../ui/table";
