@@ -30,6 +30,7 @@ from api.routes import (
     system,
     templates,
     webhooks,
+    win_rates,
 )
 
 ROUTERS = tuple(
@@ -52,6 +53,7 @@ ROUTERS = tuple(
         films,
         plays,
         league,
+        win_rates,
         matches,
         match_statistics,
         snapshots,

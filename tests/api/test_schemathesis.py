@@ -273,6 +273,7 @@ def filled(path: str, known: Mapping[str, Any]) -> str:
         "/v1/ratings": "population=demo",
         "/v1/win-matrix": "population=demo",
         "/v1/cycles": "population=demo",
+        "/win-rates/changes": "first=0",
     }
     query = next((text for end, text in needed.items() if path.endswith(end)), "")
     return f"{path}?{query}" if query else path

@@ -242,10 +242,11 @@ def test_markup_in_names_stays_text(trained: Served, visit: Visit) -> None:
 def test_a_match_from_the_matrix_by_keyboard(trained: Served, visit: Visit) -> None:
     visitor = visit(trained)
     page = visitor.see("populations/first/matrix")
-    page.locator("canvas").focus()
+    figure = page.locator("section.figure").filter(has_text="Who beats whom")
+    figure.locator("canvas").focus()
     for key in ("ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
-    while "games" not in (told := page.locator("p.under").inner_text()):
+    while " won, " not in (told := figure.locator("p.under").inner_text()):
         assert "have not met" in told or "itself" in told
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")

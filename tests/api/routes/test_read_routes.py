@@ -14,6 +14,7 @@ from api.routes.pair_bodies import CyclesBody, WinMatrixBody
 from api.routes.rating_bodies import RatingsBody
 from api.routes.round_cards import RoundCardBody
 from api.routes.rounds import RoundList
+from api.routes.win_rate_bodies import MatrixChangesBody, MemberMatrixBody, WinRatesBody
 from arena.cli.rating_report import league_report
 from arena.data.metrics import MetricsWriter
 from arena.data.paths import population_paths
@@ -119,9 +120,16 @@ def test_pages_of_games_are_all_games_newest_first(told: Service) -> None:
     for query, wanted in (
         ("", GameFilter()),
         ("&kind=evaluation", GameFilter("evaluation")),
-        ("&player=m0", GameFilter(player="m0")),
-        (f"&player={'a' * 64}", GameFilter(player="a" * 64)),
-        ("&player=unknown", GameFilter(player="unknown")),
+        ("&player=m0", GameFilter(players=("m0",))),
+        (f"&player={'a' * 64}", GameFilter(players=("a" * 64,))),
+        ("&player=demo/m0@1k", GameFilter(players=("a" * 64,))),
+        ("&player=unknown", GameFilter(players=("unknown",))),
+        ("&player=m0,unknown", GameFilter(players=("m0", "unknown"))),
+        (
+            f"&kind=evaluation&player={'a' * 64}&opponent=random,m1",
+            GameFilter("evaluation", ("a" * 64,), opponents=("random",)),
+        ),
+        (f"&player={'a' * 64}&opponent={'b' * 64}", GameFilter(players=("unknown",))),
     ):
         expected = [
             stored.record.number for stored in population_games(told.league, "demo", wanted)
@@ -386,8 +394,31 @@ def test_strength_is_as_its_models_say(told: Service) -> None:
     ):
         answer = get(told, f"/v1/{path}?population=demo")
         assert model.model_validate(answer).model_dump() == answer
+    for path, model in (
+        ("", WinRatesBody),
+        ("?against=others&block_frames=1", WinRatesBody),
+        ("/matrix?recent=0&frames=999", MemberMatrixBody),
+        ("/matrix", MemberMatrixBody),
+        ("/changes?first=0", MatrixChangesBody),
+    ):
+        answer = get(told, f"/v1/populations/demo/win-rates{path}")
+        assert model.model_validate(answer).model_dump() == answer
     answer = get(told, "/v1/populations/demo/lineage?player=m1")
     assert LineageBody.model_validate(answer).model_dump() == answer
+
+
+def test_win_rates_refuse_what_is_not_there(told: Service) -> None:
+    path = "/v1/populations/demo/win-rates"
+    get(told, "/v1/populations/unknown/win-rates", 404)
+    assert "others, itself, m0, m1" in get(told, f"{path}?against=missing", 404)["detail"]
+    get(told, f"{path}?against=demo/m0@1", 404)
+    get(told, f"{path}?block_frames=0", 422)
+    assert get(told, f"{path}/changes?first=9&last=9", 422)["errors"] == [
+        {"pointer": "last", "detail": "not after first"}
+    ]
+    get(told, f"{path}/changes", 422)
+    get(told, "/v1/populations/demo/games?player=demo/m0@1", 404)
+    get(told, f"{path}/matrix?recent=-1", 422)
 
 
 def test_a_get_changes_nothing(told: Service) -> None:

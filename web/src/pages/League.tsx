@@ -76,7 +76,7 @@ function Standings({ population, everyone }: { population: string; everyone: boo
             <RatingTable report={rated} />
             {rated.players.length > 0 && rated.objective !== "return" && (
               <Shown query={matrix} what="the win matrix">
-                {(found) => <WinMatrixFigure report={found} />}
+                {(found) => <WinMatrixFigure report={found} population={population} />}
               </Shown>
             )}
             <Circles report={rated} />

@@ -1,5 +1,5 @@
 /** `FoldedTable` is a table whose first rows are shown; the others fold. */
-import { useState } from "preact/hooks";
+import { Fold } from "./Fold";
 import { Table, type TableOf } from "./table";
 
 export function FoldedTable<Row>({
@@ -12,17 +12,15 @@ export function FoldedTable<Row>({
   /** What the rows are, in "54 more members". */
   what: string;
 }) {
-  const [open, setOpen] = useState(false);
   const { rows, label } = table;
   const more = rows.length - first;
   return (
     <>
       <Table {...table} rows={rows.slice(0, first)} />
       {more > 0 && (
-        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>{`${more} more ${what}`}</summary>
-          {open && <Table {...table} label={`${label}, the others`} rows={rows.slice(first)} />}
-        </details>
+        <Fold summary={`${more} more ${what}`}>
+          {() => <Table {...table} label={`${label}, the others`} rows={rows.slice(first)} />}
+        </Fold>
       )}
     </>
   );

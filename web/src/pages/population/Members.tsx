@@ -126,8 +126,9 @@ function lastPbt({ last_pbt: last }: MemberRow) {
   return (
     <div>
       {last.text} <small>{ago(last.time)}</small>
-      <br />
-      <small>{last.why}</small>
+      <p class="why" tabIndex={0}>
+        {last.why}
+      </p>
     </div>
   );
 }

@@ -15,14 +15,14 @@ import { Lineage } from "./Lineage";
 import { Overview } from "./Overview";
 import { Ratings } from "./Ratings";
 import { Schedules } from "./Schedules";
-import { WinMatrix } from "./WinMatrix";
+import { WinRates } from "./WinRates";
 
 type Body = Got<"/v1/populations/{name}">;
 
 const TABS = [
   ["overview", "Overview"],
   ["ratings", "Ratings"],
-  ["matrix", "Matrix"],
+  ["matrix", "Win rates"],
   ["values", "Hyperparameters"],
   ["lineage", "Lineage"],
   ["curves", "Curves"],
@@ -82,7 +82,7 @@ function Content({
     case "ratings":
       return <Ratings name={name} everyMs={everyMs} />;
     case "matrix":
-      return <WinMatrix name={name} everyMs={everyMs} />;
+      return <WinRates name={name} everyMs={everyMs} />;
     case "values":
       return <Schedules name={name} everyMs={everyMs} />;
     case "lineage":

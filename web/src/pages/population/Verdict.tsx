@@ -17,6 +17,7 @@ import {
   worstOf,
 } from "../../assessment";
 import { ago, count, percent, short } from "../../format";
+import { Fold } from "../../ui/Fold";
 import { Progress } from "../../ui/Progress";
 import { Spark } from "../../ui/Spark";
 import { useSpeed } from "../../ui/speed";
@@ -231,14 +232,15 @@ function Findings({ of, population }: { of: readonly Finding[]; population: stri
         ))}
       </ul>
       {others.length > 0 && (
-        <details>
-          <summary>{`${others.length} more findings`}</summary>
-          <ul class="findings" aria-label="More findings">
-            {others.map((one) => (
-              <Found key={one.text} finding={one} population={population} />
-            ))}
-          </ul>
-        </details>
+        <Fold summary={`${others.length} more findings`}>
+          {() => (
+            <ul class="findings" aria-label="More findings">
+              {others.map((one) => (
+                <Found key={one.text} finding={one} population={population} />
+              ))}
+            </ul>
+          )}
+        </Fold>
       )}
     </>
   );
