@@ -34,7 +34,8 @@ Recent = Annotated[
     Query(
         ge=0,
         le=1000,
-        description="this many newest snapshots stand for a member; 0: all up to the moment",
+        description="this many newest snapshots that have played stand for a member; 0: all up to "
+        "the moment",
     ),
 ]
 Now = Annotated[

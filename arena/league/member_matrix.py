@@ -1,7 +1,7 @@
 """The matrix of the members of a population at a moment, and how it changed between two moments.
 
 A moment is a number of frames: each member is there as its newest snapshots of at most as many
-frames. Players that do not learn, such as `random`, are the same at every moment.
+frames that have played. Players that do not learn, such as `random`, are the same at every moment.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class MemberMatrix:
 
     objective  what it counts
     frames     of the moment
-    recent     newest snapshots that stand for a member; 0: all up to the moment
+    recent     newest snapshots that played stand for a member; 0: all up to the moment
     sides      rows and columns, strongest first
     strengths  of the sides, by `arena.stats.strengths`
     results    of every two sides that met, by their numbers: each two once, the stronger as the
@@ -156,9 +156,11 @@ def _matrix(
 
 def _sides(known: KnownResults, frames: int, recent: int) -> list[MatrixSide]:
     """The sides at a moment; a member without a snapshot then is left out."""
-    found = []
+    found, played = [], {player.name for player in known.players}
     for member in known.members:
         there = [stored for stored in member.snapshots if stored.record.frames <= frames]
+        # A snapshot that was just taken has no games yet, so its row would be empty.
+        there = [one for one in there if one.record.snapshot_id in played] or there[-1:]
         if there:
             kept = there[-recent:] if recent else there
             found.append(MatrixSide(member.name, "member", member.role, kept))

@@ -250,7 +250,7 @@ def test_a_match_from_the_matrix_by_keyboard(trained: Served, visit: Visit) -> N
         assert "have not met" in told or "itself" in told
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    page.get_by_label("Games").fill("40")
+    page.get_by_role("spinbutton", name="Games").fill("40")
     page.get_by_role("button", name="Start the match").click()
     expect(page.locator(".chip", has_text="succeeded")).to_be_visible(timeout=WAIT_MS)
     shows(page, "Score of")

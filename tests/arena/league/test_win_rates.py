@@ -233,6 +233,18 @@ def test_a_member_without_a_snapshot_yet_is_left_out(tmp_path: Path) -> None:
         assert matrix_change(league, "demo", 0)[1].changes == []
 
 
+def test_a_snapshot_without_games_does_not_stand_for_its_member_yet(tmp_path: Path) -> None:
+    with open_league(tmp_path / "league.db") as league:
+        write(league, "win")
+        incarnation = open_incarnation(league, 1, os.getpid(), last_game=599)
+        with LeagueWriter(league, incarnation) as writer:
+            writer.snapshot(snapshot("0", "m0", 90_000))
+        newest, found = member_matrix(league, "demo")
+        (own,) = (side for side in found.sides if side.name == "m0")
+        assert newest == 90_000
+        assert [stored.record.snapshot_id for stored in own.snapshots] == ["b" * 64]
+
+
 def test_a_circle_of_members_is_found(tmp_path: Path) -> None:
     with open_league(tmp_path / "league.db") as league:
         write(league, "win", 0)
