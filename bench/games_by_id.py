@@ -62,7 +62,11 @@ GAMES = (
     Entry("pettingzoo:classic/go_v5", ("env.options.board_size=5",)),
     Entry("pettingzoo:butterfly/knights_archers_zombies_v11"),
     Entry("pettingzoo:butterfly/cooperative_pong_v6", ("env.resize=[48, 64]",), True),
-    Entry("pettingzoo:butterfly/pistonball_v6", ("env.options.continuous=false",), True),
+    Entry(
+        "pettingzoo:butterfly/pistonball_v6",
+        ("env.options.continuous=false", "env.resize=[48, 64]"),
+        True,
+    ),
 )
 
 
