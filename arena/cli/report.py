@@ -46,8 +46,7 @@ def report(
     folder = data_dir(data)
     with open_league(league_path(folder), read_only=True) as league:
         facts = read_report(league, folder, name, Assessor(league, folder))
-    written = page(facts)
-    _write(path, written)
+    _write(path, page(facts))
     if as_json:
         print_json(
             {

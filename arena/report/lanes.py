@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from arena.assessment.words import count_text
 from arena.league.frames import frames_text
 from arena.league.lineage import Histories, Lineage
 from arena.report.axes import upto
@@ -106,7 +107,11 @@ def lanes(
         at_end = "end" if x > WIDTH - RIGHT - 12 else "middle"
         made.append(tag("text", frames_text(round(tick)), x=x, y=below + 17, class_=at_end))
     made.append(tag("text", "frames", x=WIDTH - RIGHT, y=below + 33, class_="end soft"))
-    title = f"Lineage: {len(members)} members, {len(copies)} copies; the way to the best is bold"
+    counts = (
+        count_text(len(members), "member", "members"),
+        count_text(len(copies), "copy", "copies"),
+    )
+    title = f"Lineage: {', '.join(counts)}; the way to the best is bold"
     svg = tag("svg", made, viewBox=f"0 0 {WIDTH} {below + BOTTOM}", role="img", aria_label=title)
     return tag("figure", tag("figcaption", title), svg)
 

@@ -21,6 +21,8 @@ def matrix_section(report: PopulationReport) -> Markup | None:
         f"The {what} of the row against the column, by the newest rated snapshot of each member, "
         "the strongest first. Blue: the row wins; orange: the column; the deeper, the more clearly."
     )
+    if len(facts.players) <= FEW:
+        words += " Behind ± stands half of the 95 % interval."
     if facts.left_out:
         words += f" {facts.left_out} weaker members are left out."
     return tag(
