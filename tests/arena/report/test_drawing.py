@@ -84,7 +84,7 @@ def test_few_members_have_a_colour_each_and_of_many_three_have_a_name() -> None:
     assert len(lines) == FEW + 2 and len(named) == 3
     assert named[0].label == "lowest now: m0" and named[-1].label == "best: m3"
     assert len(band) == len(named[1].points) > 2
-    assert [one.y for one in named[1].points][0] == 4.0
+    assert named[1].points[0].y == 4.0
     assert all(one.low <= one.y <= one.high for one in band)  # type: ignore[operator]
 
 

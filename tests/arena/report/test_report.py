@@ -135,6 +135,7 @@ def test_a_population_without_games_is_too_early(tmp_path: Path) -> None:
     with open_league(tmp_path / "league.db", read_only=True) as league:
         report = reported(league, tmp_path, "first")
     text = read_page(report).text
+    assert report.assessment.unit == "elo"
     assert "too few games to say" in text and "No snapshot has a rating yet" in text
     assert "No snapshot has met such a player yet" in text and "PBT held no round" in text
 
