@@ -108,7 +108,7 @@ def test_rounds_that_copied_a_lost_snapshot_are_an_error(tmp_path: Path) -> None
         with pytest.raises(EngineError, match="the league is not whole"):
             reported(league, tmp_path)
         with pytest.raises(PlayerError):
-            reported(league, tmp_path, "nobody")
+            reported(league, tmp_path, "absent")
 
 
 def test_the_command_writes_a_file_of_a_real_training(tmp_path: Path, capsys: Output) -> None:
