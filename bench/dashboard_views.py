@@ -45,6 +45,8 @@ def many(selector: str, number: int = 1) -> str:
     return f"document.querySelectorAll({json.dumps(selector)}).length >= {number}"
 
 
+SHOWN_MEMBERS, SHOWN_PLAYERS = 10, 20
+"""Rows that a long table shows before it is unfolded."""
 MATRIX = "document.querySelector('canvas.matrix')?.width > 300"
 
 
@@ -52,15 +54,19 @@ def views(members: int) -> list[View]:
     """All views that are measured. members: of the population."""
     base = f"populations/{NAME}"
     return [
-        View("populations", "populations", many("td[data-name='best rating'] strong")),
-        View("overview", base, many("tbody tr", members)),
+        View("populations", "populations", many("td[data-name='best'] strong")),
+        View(
+            "overview",
+            base,
+            f"{many('.uplot canvas', 2)} && {many('tbody tr', min(members, SHOWN_MEMBERS))}",
+        ),
         View(
             "ratings",
             f"{base}/ratings",
-            f"{many('.uplot canvas', 2)} && {many('tbody tr', members)}",
+            f"{many('.uplot canvas', 2)} && {many('tbody tr', min(members, SHOWN_PLAYERS))}",
         ),
         View("matrix", f"{base}/matrix", MATRIX),
-        View("values", f"{base}/values", f"{many('.uplot canvas', 2)} && {many('tbody tr')}"),
+        View("values", f"{base}/values", f"{many('.uplot canvas', 2)} && {many('details.round')}"),
         View("lineage", f"{base}/lineage", many(".lineage path")),
         View("curves", f"{base}/curves", many(".uplot canvas", 4)),
         View("health", f"{base}/health", many(".uplot canvas", 2)),
@@ -99,6 +105,7 @@ def _pointer(selector: str, x: str, y: str) -> str:
     )
 
 
+FRONT = "document.querySelectorAll('.legend [aria-pressed=true]').length"
 PRESSED = "document.querySelectorAll('.chips [aria-pressed=true]').length"
 FIGURES = "[...document.querySelectorAll('.figure')]"
 NAMED = (
@@ -138,11 +145,11 @@ INTERACTIONS = (
         UNDER,
     ),
     Interaction(
-        "curves: hide or show a line",
+        "curves: bring a line to the front",
         "curves",
         "document.querySelector('.legend button').click()",
-        f"{CHART} !== null && {CHART} !== old",
-        f"(document.querySelector('.figure details').open = true, {CHART})",
+        f"{FRONT} !== old",
+        FRONT,
         many(".legend button"),
     ),
     Interaction(

@@ -38,6 +38,8 @@ class Entry:
 
     name: str
     sets: tuple[str, ...] = field(default=())
+    # Set where all seats share one return, which a training has to be told.
+    shares: bool = False
 
 
 GAMES = (
@@ -59,8 +61,8 @@ GAMES = (
     Entry("pettingzoo:classic/chess_v6"),
     Entry("pettingzoo:classic/go_v5", ("env.options.board_size=5",)),
     Entry("pettingzoo:butterfly/knights_archers_zombies_v11"),
-    Entry("pettingzoo:butterfly/cooperative_pong_v6", ("env.resize=[48, 64]",)),
-    Entry("pettingzoo:butterfly/pistonball_v6", ("env.options.continuous=false",)),
+    Entry("pettingzoo:butterfly/cooperative_pong_v6", ("env.resize=[48, 64]",), True),
+    Entry("pettingzoo:butterfly/pistonball_v6", ("env.options.continuous=false",), True),
 )
 
 
@@ -84,7 +86,8 @@ def trained(entry: Entry, seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "by_id.toml"
         config.write_text(f'stop_at_frames = 1_000_000_000\n[env]\nname = "{entry.name}"\n')
-        sets = [word for text in entry.sets for word in ("--set", text)]
+        shared = ("env.objective=return",) if entry.shares else ()
+        sets = [word for text in (*entry.sets, *shared) for word in ("--set", text)]
         command = [*_PROGRAM, "train", str(config), "--data", folder, "--json", *sets]
         out, err = Path(folder) / "out", Path(folder) / "err"
         with out.open("wb") as output, err.open("wb") as errors:

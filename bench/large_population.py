@@ -7,11 +7,11 @@ import math
 import os
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from arena.data.config_file import write_config
 from arena.data.metrics import MetricsWriter
@@ -20,21 +20,14 @@ from arena.data.status import MemberRow, ProcessRow, RowCounts, RunStatus, write
 from arena.league.database import League, open_league
 from arena.league.populations import create_population, open_incarnation, set_state
 from arena.league.writer import LeagueWriter
+from bench.large_history import ROUNDS, history, strength_at
 from pbt.config.load import load_config
-from pbt.records import (
-    Directive,
-    Event,
-    GameRecord,
-    MemberScore,
-    PlayerRef,
-    RoundRecord,
-    SeatRecord,
-    SnapshotRecord,
-)
+from pbt.config.schema import RunConfig
+from pbt.hyperparams import initial_hyperparams
+from pbt.records import Event, GameRecord, PlayerRef, SeatRecord, SnapshotRecord
 
 NAME = "large"
 UPDATE_FRAMES = 2_000
-ROUNDS = 20
 GAMES_OF_A_PAIR = 2
 METRICS = (
     "win_rate",
@@ -48,20 +41,25 @@ METRICS = (
 RANDOM = PlayerRef("scripted", "random")
 
 
-def write(data: Path, members: int, points: int) -> None:
+def write(data: Path, members: int, points: int, later: int = 0) -> None:
     """Write a finished population. Each member has one snapshot, and all of these have met.
 
     members  number of members
     points   points of each metric of each member
+    later    further snapshots of each member, which have met `random` and each other
     """
     names = [f"m{number}" for number in range(members)]
     config = load_config(
         "connect_four",
-        [f"population.members={members}", f"stop_at_frames={points * UPDATE_FRAMES}"],
+        [
+            f"population.members={members}",
+            f"stop_at_frames={points * UPDATE_FRAMES}",
+            "pbt.spread_start=3.0",
+        ],
     )
     paths = population_paths(data, NAME)
     with open_league(league_path(data)) as league:
-        _write_league(league, names, points * UPDATE_FRAMES, config.model_dump(mode="json"))
+        _write_league(league, names, points * UPDATE_FRAMES, config, later)
     paths.root.mkdir(parents=True)
     write_config(paths, config)
     rng = random.Random(1)
@@ -91,28 +89,53 @@ def write(data: Path, members: int, points: int) -> None:
 
 
 def _write_league(
-    league: League, names: Sequence[str], frames: int, config: dict[str, Any]
+    league: League, names: Sequence[str], frames: int, config: RunConfig, later: int
 ) -> None:
-    population_id = create_population(
-        league, NAME, "connect_four", config, {}, [(name, "player") for name in names]
-    )
+    table, of = config.model_dump(mode="json"), [(name, "player") for name in names]
+    population_id = create_population(league, NAME, "connect_four", table, {}, of)
+    start = {name: initial_hyperparams(config, name, ("reward",)).flat() for name in names}
     with LeagueWriter(league, open_incarnation(league, population_id, os.getpid())) as writer:
         for place, name in enumerate(names):
             early = frames * (place + 1) // (ROUNDS + 2) // len(names)
-            writer.snapshot(
-                SnapshotRecord(_id(place), name, "player", 0, 100, early, "schedule", None, 400_000)
-            )
-        for number in range(ROUNDS * len(names)):
-            writer.round(_round(names, number, frames))
+            writer.snapshot(_snapshot(_id(place), name, 0, early))
+        generations, strengths = Counter[str](), {RANDOM: -1.5}
+        kept = {ROUNDS * (number + 1) // (later + 1) for number in range(later)}
+        for number, (copied, record) in enumerate(history(start, frames)):
+            if copied is not None:
+                writer.snapshot(copied)
+                generations[record.member] += 1
+            if record.round in kept:
+                name, place = record.member, len(names) * record.round + names.index(record.member)
+                at = record.frames + UPDATE_FRAMES
+                writer.snapshot(_snapshot(_id(place), name, generations[name], at))
+                strengths[PlayerRef("snapshot", _id(place))] = strength_at(record)
+            writer.round(record)
             writer.event(
                 Event(
                     "checkpoint" if number % 10 else "warning", None, number, f"saved {number:08d}"
                 )
             )
-        for number, (a, b) in enumerate(_meetings(len(names))):
-            writer.game(_game(number, a, b))
+        met = list(_meetings(len(names)))
+        for at in sorted(kept):
+            met += _later_meetings(len(names), at)
+        for number, (a, b) in enumerate(met):
+            ahead = strengths.get(b, 0.0) - strengths.get(a, 0.0)
+            writer.game(_game(number, a, b, 1 / (1 + math.exp(-2.0 * ahead))))
         writer.drain(600)
     set_state(league, population_id, "finished")
+
+
+def _snapshot(id: str, member: str, generation: int, frames: int) -> SnapshotRecord:
+    return SnapshotRecord(id, member, "player", generation, 100, frames, "schedule", None, 400_000)
+
+
+def _later_meetings(members: int, round: int) -> Iterator[tuple[PlayerRef, PlayerRef]]:
+    """Each snapshot of this round meets `random`, the next member's, and its own earlier one."""
+    for place in range(members):
+        own = PlayerRef("snapshot", _id(members * round + place))
+        beside = PlayerRef("snapshot", _id(members * round + (place + 1) % members))
+        for other in (RANDOM, beside, PlayerRef("snapshot", _id(place))):
+            yield from ((other, own) for _ in range(5 * GAMES_OF_A_PAIR))
 
 
 def _id(place: int) -> str:
@@ -125,9 +148,10 @@ def _meetings(members: int) -> Iterator[tuple[PlayerRef, PlayerRef]]:
         yield from (pair for _ in range(GAMES_OF_A_PAIR))
 
 
-def _game(number: int, a: PlayerRef, b: PlayerRef) -> GameRecord:
+def _game(number: int, a: PlayerRef, b: PlayerRef, wins: float) -> GameRecord:
+    """wins: the probability that b wins"""
     rng = random.Random(number)
-    places = (1, 0) if rng.random() < (0.95 if a == RANDOM else 0.55) else (0, 1)
+    places = (1, 0) if rng.random() < wins else (0, 1)
     seats = tuple(
         SeatRecord(player, 0, 0, 0, place, 1.0 - 2.0 * place)
         for player, place in zip((a, b), places, strict=True)
@@ -144,32 +168,4 @@ def _game(number: int, a: PlayerRef, b: PlayerRef) -> GameRecord:
         "rules",
         f"{rng.getrandbits(64):016x}",
         b"\x00" * 24,
-    )
-
-
-def _round(names: Sequence[str], number: int, frames: int) -> RoundRecord:
-    rng = random.Random(number)
-    place, turn = number % len(names), number // len(names) + 1
-    values = {
-        key: 1e-3 * rng.uniform(0.5, 2) for key in ("learning_rate", "entropy_coef", "adam_beta1")
-    }
-    scores = tuple(MemberScore(name, 60, rng.random(), 0, 60) for name in names)
-    # Only members of odd number copy, from early snapshots of members of even number, so that the
-    # lineage is consistent.
-    donor = rng.randrange(0, len(names), 2) if place % 2 and rng.random() < 0.3 else None
-    copied = (None, None) if donor is None else (names[donor], _id(donor))
-    directive = Directive(names[place], turn, *copied, values, ("learning_rate",))
-    all_values = dict.fromkeys(names, values)
-    rules = {"objective": "wins", "min_games": 50, "top_share": 0.3}
-    verdict = "mutated learning_rate" if donor is None else f"copied {names[donor]}"
-    return RoundRecord(
-        names[place],
-        turn,
-        frames * turn // (ROUNDS + 1),
-        scores,
-        all_values,
-        rules,
-        7,
-        verdict,
-        directive,
     )

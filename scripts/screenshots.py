@@ -3,10 +3,10 @@
     python scripts/screenshots.py DATA --population NAME --to FOLDER
     python scripts/screenshots.py DATA --population NAME --readme
 
-The first takes every page, light, dark and of a phone's width; the second takes the pictures of the
-README, into docs/images. The script serves the data directory itself, on a free port. Pages of a
-match, a stored game or a board are left out where there is none. Nothing is stored. It needs
-playwright and Chromium (`apt-get install chromium`).
+The first takes every page, light, dark, of a phone's width and of a wide screen's; the second takes
+the pictures of the README, into docs/images. The script serves the data directory itself, on a free
+port. Pages of a match, a stored game or a board are left out where there is none. Nothing is
+stored. It needs playwright and Chromium (`apt-get install chromium`).
 """
 
 import argparse
@@ -21,7 +21,7 @@ from api.http.tokens import COOKIE, Tokens
 from bench.browser import VIEWS, launched
 from bench.served import Service, served
 
-LOOKS = (("light", 1280), ("dark", 1280), ("light", 320))
+LOOKS = (("light", 1280), ("dark", 1280), ("light", 320), ("light", 2560))
 HEIGHT = 800
 README = {
     "ratings": ("ratings", 680),
@@ -37,6 +37,7 @@ WHOLE = """() => document.querySelector("main h1, main label") !== null
     && document.querySelector(".loading") === null
     && document.querySelector(".badge.live") !== null
     && !document.body.textContent.includes("it is being loaded")
+    && !document.body.textContent.includes("being assessed")
     && [...document.querySelectorAll(".chart")].every(
         (one) => one.getBoundingClientRect().top > innerHeight || one.querySelector("canvas"))
 """

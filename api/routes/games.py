@@ -6,12 +6,13 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from api.context import Here
+from api.context import Context, Here
 from api.http.json_response import written
 from api.routes.bodies import PopulationName
 from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
 from arena.league.game_rows import GameFilter, StoredGame
 from arena.league.paging import GamePage, population_game_page
+from arena.league.snapshot_names import find_snapshot
 from pbt.records import SeatRecord
 
 router = APIRouter(prefix="/v1/populations", tags=["games"])
@@ -19,6 +20,24 @@ router = APIRouter(prefix="/v1/populations", tags=["games"])
 GameKey = Annotated[str, Path(pattern=r"^[0-9]{1,19}$", description="the `id` of a game in a list")]
 MAX_KEY = 2**63 - 1
 GAMES = "games"
+MOST_NAMES = 100
+Players = Annotated[
+    str | None,
+    Query(
+        max_length=7000,
+        pattern=r"^[^\x00]*$",
+        description="one of these sat in it, with commas between: members, ids or names of "
+        "snapshots (`demo/m0@1.2M`), or other players",
+    ),
+]
+Opponents = Annotated[
+    str | None,
+    Query(
+        max_length=7000,
+        pattern=r"^[^\x00]*$",
+        description="one of these sat in it, too; named as `player`",
+    ),
+]
 
 
 class SeatBody(BaseModel):
@@ -103,13 +122,8 @@ def list_games(
     kind: Annotated[
         Literal["training", "evaluation"] | None, Query(description="only games of this kind")
     ] = None,
-    player: Annotated[
-        str | None,
-        Query(
-            max_length=200,
-            description="that sat in it: a member, a snapshot's id or a scripted player",
-        ),
-    ] = None,
+    player: Players = None,
+    opponent: Opponents = None,
     voided: Annotated[bool, Query(description="also games that were voided")] = True,
     superseded: Annotated[
         bool, Query(description="also games that a resume went back behind")
@@ -118,9 +132,22 @@ def list_games(
     cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
-    games_filter = GameFilter(kind, player, voided=voided, superseded=superseded)
+    players, opponents = (_players(here, names) for names in (player, opponent))
+    games_filter = GameFilter(
+        kind, players, voided=voided, superseded=superseded, opponents=opponents
+    )
     return written(
         game_list(population_game_page(here.league, name, games_filter, game_place(cursor), limit))
+    )
+
+
+def _players(here: Context, names: str | None) -> tuple[str, ...]:
+    """The names of players, with ids in place of the names of snapshots. Raises: PlayerError."""
+    return tuple(
+        find_snapshot(here.league, name, playable=False).record.snapshot_id
+        if "/" in name and "@" in name
+        else name
+        for name in ([] if names is None else names.split(",")[:MOST_NAMES])
     )
 
 

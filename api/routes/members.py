@@ -20,7 +20,7 @@ from api.routes.lineage_bodies import LineageBody
 from api.routes.pages import Cursor, LongLimit, Since, Until, read_cursor, write_cursor
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
-from arena.league.lineage import RoundDecision, trace
+from arena.league.lineage import Origin, RoundDecision, Weights, trace
 from arena.league.ordered_pages import EventFilter, ListOrder, Span, event_page
 from arena.league.stored_history import StoredEvent
 from arena.league.summaries import MemberSummary, list_members
@@ -70,30 +70,45 @@ class MemberList(BaseModel):
 class HyperparamsPoint(BaseModel):
     """Hyperparameters of a member after a round.
 
-    frames       of the member's clock, from which on they are in force
-    round        the number of the round
-    values       all hyperparameters
-    copied_from  the member whose weights and values it took over, null without a copy
-    mutated      the names that changed by mutation
-    verdict      why the round decided so
+    frames        of the member's clock, from which on they are in force
+    round         the number of the round
+    values        all hyperparameters
+    copied_from   the member whose weights and values it took over, null without a copy
+    donor_frames  the clock of that member when its weights were taken, null without a copy
+    mutated       the names that changed by mutation
+    verdict       why the round decided so
     """
 
     frames: int
     round: int
     values: dict[str, float]
     copied_from: str | None
+    donor_frames: int | None
     mutated: list[str]
     verdict: str
+
+
+class OriginBody(BaseModel):
+    """How a member that joined later began.
+
+    member  whose weights it began with, null for new ones
+    frames  the clock of that member when its weights were taken, null for new ones
+    """
+
+    member: str | None
+    frames: int | None
 
 
 class HyperparamsHistory(BaseModel):
     """The hyperparameters of members over time.
 
     start    values before the first round, by member
+    origins  how members that joined later began, by member
     members  values after each round, by member
     """
 
     start: dict[str, dict[str, float]]
+    origins: dict[str, OriginBody]
     members: dict[str, list[HyperparamsPoint]]
 
 
@@ -161,21 +176,35 @@ def hyperparams_history(league: League, name: str, member: str | None) -> dict[s
         "start": {
             each: dict(histories.initial[each]) for each in names if each in histories.initial
         },
+        "origins": {
+            each: origin_body(origin) for each, origin in histories.origins.items() if each in names
+        },
         "members": {
-            each: [hyperparams_point(decision) for decision in histories.rounds.get(each, ())]
+            each: [
+                hyperparams_point(decision, histories.snapshots)
+                for decision in histories.rounds.get(each, ())
+            ]
             for each in names
         },
     }
 
 
-def hyperparams_point(decision: RoundDecision) -> dict[str, Any]:
-    """The values of a `HyperparamsPoint`."""
+def origin_body(origin: Origin) -> dict[str, Any]:
+    """The values of an `OriginBody`."""
+    donor = origin.donor
+    return {"member": donor and donor.member, "frames": donor and donor.frames}
+
+
+def hyperparams_point(decision: RoundDecision, snapshots: Mapping[str, Weights]) -> dict[str, Any]:
+    """The values of a `HyperparamsPoint`. snapshots: id -> weights"""
     directive = decision.directive
+    donor = snapshots.get(directive.copy_snapshot or "")
     return {
         "frames": decision.frames,
         "round": directive.round,
         "values": dict(directive.hyperparams),
         "copied_from": directive.copy_from,
+        "donor_frames": donor and donor.frames,
         "mutated": directive.mutated,
         "verdict": decision.verdict,
     }

@@ -24,12 +24,14 @@ from api.routes import (
     populations,
     replays,
     reports,
+    round_cards,
     rounds,
     session,
     snapshots,
     system,
     templates,
     webhooks,
+    win_rates,
 )
 
 ROUTERS = tuple(
@@ -45,6 +47,7 @@ ROUTERS = tuple(
         reports,
         curves,
         rounds,
+        round_cards,
         membership,
         webhooks,
         games,
@@ -52,6 +55,7 @@ ROUTERS = tuple(
         films,
         plays,
         league,
+        win_rates,
         matches,
         match_statistics,
         snapshots,

@@ -7,13 +7,21 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, exists, func, select, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    select,
+)
 
 from arena.league.database import League, count_rows
 from arena.league.populations import find_population, starts_of
 from arena.league.rows import to_game
 from arena.league.schema import (
-    EVALUATION,
     MAX_NUMBER,
     NUMBER_BITS,
     TRAINING,
@@ -30,7 +38,7 @@ from pbt.records import GameKind, GameRecord, SeatRecord
 PAGE_GAMES = 2_000
 # The condition is spelled as in the index on evaluation games; SQLite would not use the index for a
 # parameter.
-_EVALUATIONS = text("kind = 1")
+_EVALUATIONS: ColumnElement[bool] = literal_column("games.kind = 1")
 _COUNTED = (games.c.voided == 0, games.c.superseded == 0)
 
 Conditions = tuple[ColumnElement[bool], ...]
@@ -59,19 +67,22 @@ class GameFilter:
     """A filter of a population's games.
 
     kind        only games of this kind; None: all
-    player      only games in which this player sat: a member, a snapshot's id or a scripted name
+    players     only games in which one of these sat: members, ids of snapshots or names of other
+                players; none: all
     first       only games from this number on
     last        only games up to this number; None: all
     voided      whether voided games are included
     superseded  whether superseded games are included
+    opponents   only games in which one of these sat, too, named as `players`; none: all
     """
 
     kind: GameKind | None = None
-    player: str | None = None
+    players: tuple[str, ...] = ()
     first: int = 0
     last: int | None = None
     voided: bool = True
     superseded: bool = False
+    opponents: tuple[str, ...] = ()
 
 
 def population_games(
@@ -146,27 +157,28 @@ def conditions(connection: Connection, population_id: int, wanted: GameFilter) -
     Without a player they are the same objects every time, so that a statement can be cached.
     """
     where = _plain_conditions(wanted.kind, wanted.voided, wanted.superseded)
-    if wanted.player is None:
-        return where
-    named = select(players.c.id).where(
-        players.c.name == wanted.player, players.c.population_id.in_((0, population_id))
-    )
-    ids = list(connection.execute(named).scalars())
-    return (
-        (
-            *where,
-            exists().where(game_seats.c.game_id == games.c.id, game_seats.c.player_id.in_(ids)),
+    for names in (wanted.players, wanted.opponents):
+        if not names:
+            continue
+        named = select(players.c.id).where(
+            players.c.name.in_(names), players.c.population_id.in_((0, population_id))
         )
-        if ids
-        else None
-    )
+        ids = list(connection.execute(named).scalars())
+        if not ids:
+            return None
+        sat = (game_seats.c.game_id == games.c.id, game_seats.c.player_id.in_(ids))
+        where = (*where, exists().where(*sat))
+    return where
 
 
 @cache
 def _plain_conditions(kind: GameKind | None, voided: bool, superseded: bool) -> Conditions:
-    of_kind = (
-        () if kind is None else (games.c.kind == (TRAINING if kind == "training" else EVALUATION),)
-    )
+    # An evaluation's condition is that of the index, so that SQLite reads no training game.
+    of_kind = {
+        None: (),
+        "training": (games.c.kind == TRAINING,),
+        "evaluation": (_EVALUATIONS,),
+    }[kind]
     return (
         *of_kind,
         *(() if voided else (games.c.voided == 0,)),

@@ -30,16 +30,15 @@ def spread_interval(number: int, mean: float, squares: float) -> tuple[float, fl
     return mean - half, mean + half
 
 
-def wilson_interval(score: float, games: float) -> tuple[float, float]:
+def wilson_interval(score: float, games: float, z: float = NORMAL_975) -> tuple[float, float]:
     """(low, high), 95 % (Wilson 1927): inside [0, 1], never empty, also for a score of 0 or 1.
 
     games  for games with draws: `effective_games`
+    z      quantile of the normal distribution that gives the confidence
     """
-    z2 = NORMAL_975**2
+    z2 = z**2
     middle = (score + z2 / (2 * games)) / (1 + z2 / games)
-    half = (
-        NORMAL_975 * math.sqrt(score * (1 - score) / games + z2 / (4 * games**2)) / (1 + z2 / games)
-    )
+    half = z * math.sqrt(score * (1 - score) / games + z2 / (4 * games**2)) / (1 + z2 / games)
     return (0.0 if score == 0.0 else max(0.0, middle - half)), (
         1.0 if score == 1.0 else min(1.0, middle + half)
     )

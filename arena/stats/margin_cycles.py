@@ -20,14 +20,16 @@ from arena.stats.margin_units import MarginResult, mean_margins, summed
 class PairMargin(Generic[P]):
     """The margin of one player against another.
 
-    a      a player
-    b      its opponent
-    units  number of units, as in `arena.stats.margin_units`
-    mean   mean margin, from a's side
-    low    lower end of its 95 % interval, by Student's t with the shrunk variances of
-           `arena.stats.margin_units`; None where no margins vary
-    high   upper end of the interval, None as `low`
-    ps     probabilities of a mean of this size or more: if a is not stronger; the same for b
+    a        a player
+    b        its opponent
+    units    number of units, as in `arena.stats.margin_units`
+    mean     mean margin, from a's side
+    low      lower end of its 95 % interval, by Student's t with the shrunk variances of
+             `arena.stats.margin_units`; None where no margins vary
+    high     upper end of the interval, None as `low`
+    ps       probabilities of a mean of this size or more: if a is not stronger; the same for b
+    error    standard error of the mean; 0 where no margins vary
+    freedom  degrees of freedom of the error; 0 where no margins vary
     """
 
     a: P
@@ -37,12 +39,15 @@ class PairMargin(Generic[P]):
     low: float | None
     high: float | None
     ps: tuple[float, ...]
+    error: float = 0.0
+    freedom: float = 0.0
 
     def turned(self) -> "PairMargin[P]":
         """The same from b's side."""
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
-        return PairMargin(self.b, self.a, self.units, -self.mean, low, high, self.ps[::-1])
+        ends = (-self.mean, low, high, self.ps[::-1])
+        return PairMargin(self.b, self.a, self.units, *ends, self.error, self.freedom)
 
 
 def pair_margins(results: Sequence[MarginResult[P]]) -> list[PairMargin[P]]:
@@ -66,7 +71,8 @@ def pair_margins(results: Sequence[MarginResult[P]]) -> list[PairMargin[P]]:
         freedom = 1 / float(np.sum(share**2 / known[:, at]))
         half = float(stdtrit(freedom, 0.975)) * error
         ps = tuple(float(stdtr(freedom, side * mean / error)) for side in (-1, 1))
-        found.append(PairMargin(a, b, units, mean, mean - half, mean + half, ps))
+        ends = (mean - half, mean + half)
+        found.append(PairMargin(a, b, units, mean, *ends, ps, error, freedom))
     return found
 
 

@@ -50,6 +50,7 @@ KNOWN = {
     "path.operation_id": 1,
     "path.match_id": 1,
     "path.evaluation_id": 1,
+    "path.number": 1,
     "path.game_id": str(game_key(1, 0)),
     "path.snapshot_id": "a" * 64,
     "query.population": "demo",
@@ -272,6 +273,7 @@ def filled(path: str, known: Mapping[str, Any]) -> str:
         "/v1/ratings": "population=demo",
         "/v1/win-matrix": "population=demo",
         "/v1/cycles": "population=demo",
+        "/win-rates/changes": "first=0",
     }
     query = next((text for end, text in needed.items() if path.endswith(end)), "")
     return f"{path}?{query}" if query else path

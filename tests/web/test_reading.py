@@ -204,19 +204,18 @@ def test_a_training_that_ended_tells_of_no_process_as_if_it_lived(
 
 
 def test_the_reason_of_a_dash_is_read_without_a_mouse(trained: Served, visit: Visit) -> None:
+    trained.call("POST", "/v1/populations", {"name": "waiting", "config": SMALL})
     page = visit(trained).see("populations")
-    dash = (
-        page.locator("tbody tr")
-        .filter(has_text="first")
-        .locator("td[data-name='frames/s'] .missing")
-    )
+    row = page.locator("tbody tr").filter(has_text="waiting")
+    dash = row.locator("td[data-name='progress'] .missing")
     reason = dash.locator(".unseen")
     expect(dash).to_be_visible(timeout=WAIT_MS)
     hidden = reason.bounding_box()
     dash.focus()
     shown = reason.bounding_box()
     assert hidden is not None and shown is not None
-    assert hidden["width"] <= 1 and shown["width"] > 30, "it does not train"
+    assert hidden["width"] <= 1 and shown["width"] > 30, "it has not trained yet"
+    trained.call("DELETE", "/v1/populations/waiting")
 
 
 def test_a_change_of_view_takes_the_keys_along_and_is_announced(

@@ -73,6 +73,11 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 86_400)} d`;
 }
 
+/** Writes how long ago something was: "3 min ago". */
+export function ago(epochSeconds: number): string {
+  return `${duration(Date.now() / 1000 - epochSeconds)} ago`;
+}
+
 export function when(epochSeconds: number): string {
   return new Date(1000 * epochSeconds).toLocaleString(undefined, {
     dateStyle: "medium",

@@ -12,6 +12,7 @@ import "./style/table.css";
 import "./style/chart.css";
 import "./style/bars.css";
 import "./style/board.css";
+import "./style/verdict.css";
 
 // The login comes first, since it takes the one-time code out of the address.
 void logIn();

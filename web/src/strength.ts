@@ -48,6 +48,16 @@ export function countedIn(objective: Objective): Counted {
   return COUNTED[objective];
 }
 
+/**
+ * Writes what the seats of a game gained, in their order: "500", or "+3, −3"; "−12.5 each" where
+ * all gained the same.
+ */
+export function gainsText(gains: readonly number[], objective: Objective): string {
+  const { format } = COUNTED[objective];
+  const shared = gains.length > 1 && gains.every((one) => one === gains[0]);
+  return shared ? `${format(gains[0]!)} each` : gains.map(format).join(", ");
+}
+
 /** How strong a player is, in what its report counts. */
 export interface Strength {
   value: number | null;

@@ -8,12 +8,20 @@ beforeAll(() => {
   vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => {} }));
 });
 
-const POINT = { round: 1, values: { lr: 2 }, copied_from: null, mutated: [], verdict: "" };
+const POINT = {
+  round: 1,
+  values: { lr: 2 },
+  copied_from: null,
+  donor_frames: null,
+  mutated: [],
+  verdict: "",
+};
 const HISTORY = {
+  origins: {},
   start: { m0: { lr: 1 }, m1: { lr: 1 } },
   members: {
     m0: [{ ...POINT, frames: 100 }],
-    m1: [{ ...POINT, frames: 120, values: { lr: 3 }, copied_from: "m0" }],
+    m1: [{ ...POINT, frames: 120, values: { lr: 3 }, copied_from: "m0", donor_frames: 110 }],
   },
 };
 
@@ -50,10 +58,10 @@ describe("schedules", () => {
   });
   it("tell copies by frames, rounds newest first", async () => {
     const { roundsOf } = await import("../src/pages/population/Schedules");
-    const { copiesOf } = await import("../src/pages/population/Lineage");
+    const { copiesOf } = await import("../src/pages/population/history");
     expect(roundsOf(HISTORY).map((round) => round.member)).toEqual(["m1", "m0"]);
     expect(copiesOf(HISTORY)).toEqual([
-      { from: "m0", to: "m1", frames: 120, round: 1, verdict: "" },
+      { from: "m0", to: "m1", frames: 120, fromFrames: 110, round: 1, verdict: "" },
     ]);
   });
 });
@@ -93,19 +101,15 @@ describe("the matrix", () => {
     expect(found.size).toBe(2);
   });
   it("counts margins where they count: who wins more games may win less", async () => {
-    const { cells, shade, squareText } = await import("../src/ui/Matrix");
+    const { bothSides, cells, metOf } = await import("../src/pairs");
     const pair = { ...MET, margin: -1.274, margin_low: -2, margin_high: null, units: 4 };
     const found = cells([pair]);
-    const [from, back] = [found.get("a b")!, found.get("b a")!];
-    expect([from.margin, back.margin]).toEqual([
+    expect([found.get("a b")!.margin, found.get("b a")!.margin]).toEqual([
       { mean: -1.274, low: -2, high: null },
       { mean: 1.274, low: null, high: 2 },
     ]);
-    const even = { ...from, margin: { mean: 0, low: null, high: null } };
-    expect([shade(from, 1.274), shade(back, 2.548), shade(even, 0)]).toEqual([0, 0.75, 0.5]);
-    expect([squareText(from), squareText(back)]).toEqual(["−1.3", "+1.3"]);
-    const won = cells([MET]).get("a b")!;
-    expect([shade(won, 0), squareText(won)]).toEqual([0.875, "88"]);
+    const back = bothSides("margin", [metOf(pair)]).get("b a")!;
+    expect([back.wins, back.losses, back.value, back.low, back.high]).toEqual([0, 3, 1.274, null, 2]);
   });
   it("is blue above a half, orange below, and written in ink that is read", async () => {
     const { inkOn, scoreColour } = await import("../src/ui/colours");

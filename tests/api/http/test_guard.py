@@ -29,6 +29,7 @@ SAMPLES = {
     "game_id": "1",
     "play_id": "0" * 16,
     "job_id": "1",
+    "number": "1",
 }
 
 

@@ -12,7 +12,9 @@ from sqlalchemy import select, update
 from api.routes.lineage_bodies import LineageBody
 from api.routes.pair_bodies import CyclesBody, WinMatrixBody
 from api.routes.rating_bodies import RatingsBody
+from api.routes.round_cards import RoundCardBody
 from api.routes.rounds import RoundList
+from api.routes.win_rate_bodies import MatrixChangesBody, MemberMatrixBody, WinRatesBody
 from arena.cli.rating_report import league_report
 from arena.data.metrics import MetricsWriter
 from arena.data.paths import population_paths
@@ -118,9 +120,16 @@ def test_pages_of_games_are_all_games_newest_first(told: Service) -> None:
     for query, wanted in (
         ("", GameFilter()),
         ("&kind=evaluation", GameFilter("evaluation")),
-        ("&player=m0", GameFilter(player="m0")),
-        (f"&player={'a' * 64}", GameFilter(player="a" * 64)),
-        ("&player=unknown", GameFilter(player="unknown")),
+        ("&player=m0", GameFilter(players=("m0",))),
+        (f"&player={'a' * 64}", GameFilter(players=("a" * 64,))),
+        ("&player=demo/m0@1k", GameFilter(players=("a" * 64,))),
+        ("&player=unknown", GameFilter(players=("unknown",))),
+        ("&player=m0,unknown", GameFilter(players=("m0", "unknown"))),
+        (
+            f"&kind=evaluation&player={'a' * 64}&opponent=random,m1",
+            GameFilter("evaluation", ("a" * 64,), opponents=("random",)),
+        ),
+        (f"&player={'a' * 64}&opponent={'b' * 64}", GameFilter(players=("unknown",))),
     ):
         expected = [
             stored.record.number for stored in population_games(told.league, "demo", wanted)
@@ -345,6 +354,19 @@ def test_rounds_say_what_they_were_decided_from(told: Service) -> None:
     get(told, "/v1/populations/unknown/rounds", 404)
 
 
+def test_a_card_holds_the_rounds_of_one_number(told: Service) -> None:
+    path = "/v1/populations/demo/rounds"
+    card = get(told, f"{path}/2")
+    RoundCardBody.model_validate(card, strict=True)
+    (one,) = card["members"]
+    assert (card["round"], one["member"], one["did"]) == (2, "m0", "copied")
+    assert (one["copied_from"], one["donor_frames"], one["reason"]) == ("m1", 1000, "kept")
+    point = get(told, "/v1/populations/demo/hyperparameters")["members"]["m0"][1]
+    assert (point["copied_from"], point["donor_frames"]) == ("m1", 1000)
+    assert "no member has had round 3" in get(told, f"{path}/3", 404)["detail"]
+    get(told, f"{path}/0", 422)
+
+
 def test_an_anchor_is_set_and_taken_away(told: Service) -> None:
     path = f"/v1/snapshots/{'a' * 64}"
     for _ in range(2):
@@ -372,8 +394,31 @@ def test_strength_is_as_its_models_say(told: Service) -> None:
     ):
         answer = get(told, f"/v1/{path}?population=demo")
         assert model.model_validate(answer).model_dump() == answer
+    for path, model in (
+        ("", WinRatesBody),
+        ("?against=others&block_frames=1", WinRatesBody),
+        ("/matrix?recent=0&frames=999", MemberMatrixBody),
+        ("/matrix", MemberMatrixBody),
+        ("/changes?first=0", MatrixChangesBody),
+    ):
+        answer = get(told, f"/v1/populations/demo/win-rates{path}")
+        assert model.model_validate(answer).model_dump() == answer
     answer = get(told, "/v1/populations/demo/lineage?player=m1")
     assert LineageBody.model_validate(answer).model_dump() == answer
+
+
+def test_win_rates_refuse_what_is_not_there(told: Service) -> None:
+    path = "/v1/populations/demo/win-rates"
+    get(told, "/v1/populations/unknown/win-rates", 404)
+    assert "others, itself, m0, m1" in get(told, f"{path}?against=missing", 404)["detail"]
+    get(told, f"{path}?against=demo/m0@1", 404)
+    get(told, f"{path}?block_frames=0", 422)
+    assert get(told, f"{path}/changes?first=9&last=9", 422)["errors"] == [
+        {"pointer": "last", "detail": "not after first"}
+    ]
+    get(told, f"{path}/changes", 422)
+    get(told, "/v1/populations/demo/games?player=demo/m0@1", 404)
+    get(told, f"{path}/matrix?recent=-1", 422)
 
 
 def test_a_get_changes_nothing(told: Service) -> None:

@@ -287,9 +287,12 @@ def test_games_are_filtered(started: Started) -> None:
 
     assert numbers() == list(range(90))
     assert numbers(kind="training") == list(range(82, 90))
-    assert numbers(player="b" * 64, voided=False) == list(range(40, 81))
+    assert numbers(players=("b" * 64,), voided=False) == list(range(40, 81))
     assert numbers(first=5, last=7) == [5, 6, 7]
-    assert numbers(player="unknown") == []
+    assert numbers(players=("unknown",)) == []
+    met = numbers(kind="evaluation", players=("unknown", "b" * 64), opponents=("random",))
+    assert met == [number for number in numbers(players=("b" * 64,)) if number in met] != []
+    assert numbers(players=("b" * 64,), opponents=("unknown",)) == []
 
 
 def test_long_listings_are_read_page_by_page(

@@ -88,7 +88,9 @@ def window_cherry_picked(data: Path) -> None:
     row = next(row for row in reversed(_rounds(data)) if _own(row)["games"] > 20)
     rules, own = PbtRules.from_mapping(row["rules"]), _own(row)
     with open_league(league_path(data), read_only=True) as league:
-        wanted = GameFilter("training", own["member"], own["first_game"], own["last_game"], False)
+        wanted = GameFilter(
+            "training", (own["member"],), own["first_game"], own["last_game"], False
+        )
         counted = [stored.record for stored in population_games(league, NAME, wanted)]
     half = score_games(own["member"], counted[len(counted) // 2 :], rules.objective, rules.detail)
     assert own["games"] > half.games > 5

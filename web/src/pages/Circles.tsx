@@ -3,7 +3,8 @@
  * won, or in margins where they count.
  */
 import type { Circle, CyclicShare, Objective, RatingReport } from "../api/reports";
-import { decimal, percent, short } from "../format";
+import { decimal, percent } from "../format";
+import { CircleFigure } from "./CircleFigure";
 
 /** Where p is below this, circles explain the results better than chance. */
 const CHANCE = 0.01;
@@ -48,14 +49,7 @@ function CircleList({
           <p class="note">None: ratings explain the results as well as chance allows.</p>
         )
       )}
-      <ul>
-        {cycles.map((circle) => (
-          <li key={circle.players.join()}>
-            {[...circle.players, circle.players[0]!].map(short).join(" › ")}{" "}
-            <small>p = {decimal(circle.p)}</small>
-          </li>
-        ))}
-      </ul>
+      {cycles.length > 0 && <CircleFigure circles={cycles} />}
     </section>
   );
 }

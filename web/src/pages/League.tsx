@@ -76,7 +76,7 @@ function Standings({ population, everyone }: { population: string; everyone: boo
             <RatingTable report={rated} />
             {rated.players.length > 0 && rated.objective !== "return" && (
               <Shown query={matrix} what="the win matrix">
-                {(found) => <WinMatrixFigure report={found} />}
+                {(found) => <WinMatrixFigure report={found} population={population} />}
               </Shown>
             )}
             <Circles report={rated} />
@@ -116,7 +116,9 @@ function MatchesOfGame({ population }: { population: string }) {
           </p>
         </>
       ) : (
-        <p class="note">None yet: a square of the matrix starts one.</p>
+        <p class="note">
+          None yet: <a href={to(["matches"], { new: true, population })}>start one</a>.
+        </p>
       )}
     </>
   );

@@ -1,9 +1,10 @@
 /** `Match` is the page of a stored match, game by game. */
 import type { Got } from "../api/client";
+import type { Objective } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
 import { labelOf } from "../playerLabels";
-import { countedIn } from "../strength";
+import { countedIn, gainsText } from "../strength";
 import { to } from "../address";
 import { Downloads } from "../ui/Downloads";
 import { Pages, usePage } from "../ui/paging";
@@ -38,6 +39,24 @@ export const GAME_COLUMNS: readonly Column<Game>[] = [
   { name: "ended by", value: (row) => row.end_reason },
   { name: "seed", value: (row) => row.seed, numeric: true },
 ];
+
+/** Returns the columns of games in which an objective counts: wins, margins or returns. */
+export function gameColumns(objective: Objective): readonly Column<Game>[] {
+  if (objective === "win") return GAME_COLUMNS;
+  const gained: Column<Game> = {
+    name: objective,
+    value: (row) => row.seats.map((seat) => seat.returns).join(" "),
+    show: (row) => (
+      <span class="number">
+        {gainsText(
+          row.seats.map((seat) => seat.returns),
+          objective,
+        )}
+      </span>
+    ),
+  };
+  return GAME_COLUMNS.map((column) => (column.name === "result" ? gained : column));
+}
 
 function result(game: Game): string {
   const first = game.seats.filter((seat) => seat.place === 0);
@@ -75,7 +94,7 @@ export function Match({ id }: { id: string }) {
               </Fact>
             </dl>
             <Numbers id={id} names={names} />
-            <Games id={id} />
+            <Games id={id} objective={match.objective} />
           </>
         );
       }}
@@ -113,7 +132,8 @@ function Numbers({ id, names }: { id: string; names: readonly string[] }) {
   );
 }
 
-function Games({ id }: { id: string }) {
+function Games({ id, objective }: { id: string; objective: Objective }) {
+  const columns = gameColumns(objective);
   const page = usePage("before");
   const games = useGet(
     "/v1/matches/{match_id}/games",
@@ -126,10 +146,10 @@ function Games({ id }: { id: string }) {
         list.items.length ? (
           <>
             <h2>Games</h2>
-            <Downloads name={`games of match ${id}`} columns={GAME_COLUMNS} rows={list.items} />
+            <Downloads name={`games of match ${id}`} columns={columns} rows={list.items} />
             <Table
               label="Games, newest first"
-              columns={GAME_COLUMNS}
+              columns={columns}
               rows={list.items}
               id={(row) => row.id}
               cards

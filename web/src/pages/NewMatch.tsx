@@ -8,7 +8,7 @@ import { MOST_SNAPSHOTS, useGet } from "../api/useGet";
 import { query, setQuery } from "../address";
 import { Shown } from "../ui/state";
 import { opponents } from "./opponents";
-import { MatchForm } from "./StartMatch";
+import { MatchForm } from "./MatchForm";
 
 export function NewMatch() {
   const found = useGet("/v1/populations", { query: { limit: 500 } }, { everyMs: 0 });

@@ -123,16 +123,20 @@ export function Policy({ population, player }: { population: string; player: str
             <Table label="Ancestry, newest first" columns={STEPS} rows={steps} cards />
             <h2>Its schedule</h2>
             <Schedule steps={lineage.steps} until={lineage.lineage_frames} />
-            <h2>Whom it met</h2>
-            <Shown query={matrix} what="whom it met">
-              {(report) => (
-                <Opponents
-                  label={lineage.snapshot ? `${population}/${player}` : null}
-                  matrix={report}
-                  id={rated?.player}
-                />
-              )}
-            </Shown>
+            {table?.objective !== "return" && (
+              <>
+                <h2>Whom it met</h2>
+                <Shown query={matrix} what="whom it met">
+                  {(report) => (
+                    <Opponents
+                      label={lineage.snapshot ? `${population}/${player}` : null}
+                      matrix={report}
+                      id={rated?.player}
+                    />
+                  )}
+                </Shown>
+              </>
+            )}
           </>
         );
       }}
@@ -227,7 +231,6 @@ function Opponents({
   const mine = [...cells(pairs).values()]
     .filter((cell) => cell.row === (id ?? label))
     .sort((a, b) => headlineOf(b).value - headlineOf(a).value);
-  if (objective === "return") return <Empty title="Returns count here: no player beats another" />;
   if (mine.length === 0) return <Empty title="It has not met another player for a rating yet" />;
   const columns = opponentColumns(objective);
   return (

@@ -1,12 +1,15 @@
 /** `Chart` draws lines over frames, or over another x, when it comes into view. */
+import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { count, decimal } from "../format";
-import { note, noted } from "../address";
-import { dash } from "./colours";
+import { note, noted, query, setQuery } from "../address";
+import { Legend, LegendOfMany } from "./Legend";
 import { type Line, same, valueAt } from "./lines";
-import { join, MANY_LINES, optionsOf } from "./plot";
+import { type Front, join, optionsOf, summed } from "./plot";
+import { pointedName } from "./pointed";
+import { extremes, frontColours, MANY_LINES, offsetsOf, summaryOf } from "./summary";
 import { dark } from "./theme";
 import { type Zoom, zoomFrom, zoomOf, zoomText } from "./zoom";
 
@@ -15,6 +18,12 @@ interface Props {
   /** The name of the chart in the address, where the label changes. */
   place?: string;
   lines: readonly Line[];
+  /**
+   * The lines are alike, such as members of a population. Of many the median is shown, with single
+   * ones before it: the two that this names, which are the highest and the lowest at their ends,
+   * and those that a person chose.
+   */
+  alike?: readonly [highest: string, lowest: string];
   format?: (value: number) => string;
   log?: boolean;
   height?: number;
@@ -24,10 +33,16 @@ interface Props {
   formatX?: (x: number) => string;
 }
 
+const NOTHING: Front = { lines: [], offsets: [], named: [], chosen: new Set(), pointed: null };
+
+/** The parameter of the address that names lines in front, in all charts of a view. */
+const IN_FRONT = "line";
+
 export function Chart({
   label,
   place = label,
   lines,
+  alike,
   format = decimal,
   log = false,
   height = 220,
@@ -42,10 +57,46 @@ export function Chart({
   );
   const [at, setAt] = useState<number | null>(null);
   const seen = useSeen(box);
-  const shown = useMemo(() => lines.filter((line) => !hidden.has(line.name)), [lines, hidden]);
+  const together = alike !== undefined && lines.length > MANY_LINES;
+  const shown = useMemo(
+    () => (together ? lines : lines.filter((line) => !hidden.has(line.name))),
+    [lines, hidden, together],
+  );
   const kept = useRef(shown);
   if (!same(kept.current, shown)) kept.current = shown;
-  const drawn = useMemo(() => (seen ? join(kept.current) : [[]]), [kept.current, seen]);
+  const chosen = new Set(together ? query.value.getAll(IN_FRONT) : []);
+  const front = useRef<Front>(NOTHING);
+  const summary = useMemo(
+    () => (seen && together ? summaryOf(kept.current, chosen) : null),
+    [kept.current, seen, together, [...chosen].join()],
+  );
+  const drawn = useMemo(
+    () => (summary ? summed(summary) : seen ? join(kept.current) : [[]]),
+    [kept.current, seen, summary],
+  );
+  const offsets = useMemo(
+    () => (together ? [] : offsetsOf(kept.current)),
+    [kept.current, together],
+  );
+  const ends = useMemo(
+    () => endsOf(kept.current, together ? alike : undefined),
+    [kept.current, together],
+  );
+  const shownAs = together
+    ? frontColours(
+        kept.current,
+        ends.map(([, line]) => line),
+        [...chosen],
+      )
+    : kept.current;
+  const named = shownAs.filter(
+    ({ name }) => chosen.has(name) || ends.some(([, line]) => line.name === name),
+  );
+  const byName = useRef((_: string | null): Line | null => null);
+  byName.current = (name) => shownAs.find((line) => line.name === name) ?? null;
+  const pointed = byName.current(pointedName.peek());
+  front.current = { lines: shownAs, offsets, named, chosen, pointed };
+  const pointing = useRef(false);
   const zoom = useRef<Zoom | null | undefined>(undefined);
   if (zoom.current === undefined)
     zoom.current = zoomFrom(noted("zoom", `${place}/${unit}/`)[0], unit);
@@ -63,13 +114,20 @@ export function Chart({
     };
     const options = {
       lines: shown,
+      together,
+      front: () => front.current,
       format,
       formatX,
       log,
       height,
       ...(range && { range }),
       width: element.clientWidth,
-      point: setAt,
+      point: (x: number | null, line: Line | null) => {
+        setAt(x);
+        // New data end here, too, while a person may point at a name or at another chart.
+        if (line || pointing.current) pointedName.value = line?.name ?? null;
+        pointing.current = line !== null;
+      },
       zoomed,
     };
     const made = new uPlot(optionsOf(options), drawn as uPlot.AlignedData, element);
@@ -77,7 +135,14 @@ export function Chart({
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     resized.observe(element);
+    const forget = effect(() => {
+      const pointed = byName.current(pointedName.value);
+      if (pointed === front.current.pointed) return;
+      front.current = { ...front.current, pointed };
+      made.redraw(false, false);
+    });
     return () => {
+      forget();
       resized.disconnect();
       made.destroy();
       plot.current = null;
@@ -89,21 +154,29 @@ export function Chart({
     log,
     height,
     unit,
-    JSON.stringify(shown.map((line) => [line.name, line.colour, !!line.low, !!line.marks])),
+    together,
+    JSON.stringify(together ? [] : shown.map((line) => [line.name, line.colour, !!line.low])),
   ]);
   useLayoutEffect(() => {
     const made = plot.current;
     if (!made || made.data === drawn) return;
-    const chosen = zoom.current?.unit === unit ? zoom.current : null;
-    made.setData(drawn as uPlot.AlignedData, chosen === null);
-    if (chosen) made.setScale("x", chosen);
+    const part = zoom.current?.unit === unit ? zoom.current : null;
+    made.setData(drawn as uPlot.AlignedData, part === null);
+    if (part) made.setScale("x", part);
   }, [drawn]);
+  useLayoutEffect(() => {
+    plot.current?.redraw(false, false);
+  }, [named.map(({ name }) => name).join()]);
 
   const flip = (name: string) => {
     const now = hidden.has(name) ? [...hidden].filter((one) => one !== name) : [...hidden, name];
     note("hide", `${place}/`, now);
     setHidden(new Set(now));
   };
+  const choose = (name: string) =>
+    setQuery({
+      [IN_FRONT]: chosen.has(name) ? [...chosen].filter((one) => one !== name) : [...chosen, name],
+    });
   const textAt = (line: Line) => (at === null ? "" : valueAt(line, at, format));
   return (
     <>
@@ -119,53 +192,43 @@ export function Chart({
           ? `${unit} →`
           : `at ${formatX(at)} ${unit}${lines.length === 1 ? `: ${textAt(lines[0]!)}` : ""}`}
       </p>
-      {lines.length > 1 && <Legend lines={lines} hidden={hidden} flip={flip} textAt={textAt} />}
+      {together ? (
+        <LegendOfMany
+          lines={shownAs}
+          ends={ends.map(([what, { name }]) => [what, byName.current(name)!] as const)}
+          chosen={chosen}
+          flip={choose}
+          textAt={textAt}
+          middle={at !== null && summary ? middleAt(summary, at, format) : ""}
+        />
+      ) : (
+        lines.length > 1 && <Legend lines={lines} hidden={hidden} flip={flip} textAt={textAt} />
+      )}
     </>
   );
 }
 
-interface LegendOf {
-  lines: readonly Line[];
-  hidden: ReadonlySet<string>;
-  flip: (name: string) => void;
-  textAt: (line: Line) => string;
+/** Returns the highest and the lowest line with what they are called; none where none is asked. */
+function endsOf(
+  lines: readonly Line[],
+  called: readonly [string, string] | undefined,
+): (readonly [string, Line])[] {
+  const found = called && extremes(lines);
+  if (!found) return [];
+  const of = (name: string) => lines.find((line) => line.name === name)!;
+  return [
+    [called[0], of(found.highest)],
+    [called[1], of(found.lowest)],
+  ];
 }
 
-/**
- * Shows the names of the lines, each a button that hides its line. Beside them stand the values
- * where the pointer is.
- */
-function Legend({ lines, hidden, flip, textAt }: LegendOf) {
-  const [open, setOpen] = useState(false);
-  const names = (
-    <ul class="legend">
-      {lines.map((line) => (
-        <li key={line.name}>
-          <button aria-pressed={!hidden.has(line.name)} onClick={() => flip(line.name)}>
-            <svg viewBox="0 0 24 8" aria-hidden="true">
-              <line
-                x1="0"
-                x2="24"
-                y1="4"
-                y2="4"
-                class={`stroke-${line.colour % 8}`}
-                stroke-dasharray={dash(line.colour).join(" ")}
-              />
-            </svg>
-            {line.name}
-            <span class="number">{textAt(line)}</span>
-          </button>
-        </li>
-      ))}
-    </ul>
-  );
-  if (lines.length <= MANY_LINES) return names;
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{lines.length} lines</summary>
-      {open && names}
-    </details>
-  );
+/** Returns the median at x, as a line would tell its value. */
+function middleAt(
+  { x, median }: { x: number[]; median: (number | null)[] },
+  at: number,
+  format: (value: number) => string,
+): string {
+  return valueAt({ name: "", colour: 0, x, y: median }, at, format);
 }
 
 /** Returns true once the element has come near the part of the page that is seen. */

@@ -1,100 +1,70 @@
 /**
- * `Matrix` draws the matrix of scores or margins: a square for every two players. All of them are on
- * one canvas, since there may be 200 x 200.
+ * `Matrix` draws a matrix: a square for every two names. All of them are on one canvas, since there
+ * may be 200 x 200. Where squares are small their numbers stand in the line above alone.
  */
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { Pair, WinMatrixReport } from "../api/reports";
-import { interval, short } from "../format";
-import { type Decided, headlineOf } from "../strength";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { short } from "../format";
 import { inkOn, scoreColour, token } from "./colours";
 import { dark } from "./theme";
 
+export { type Cell, cells } from "../pairs";
+
 const MOST_PX = 46;
-const LEAST_PX = 7;
-/** A square of this size has room for a number. */
+const LEAST_PX = 4;
+/** A square of this size has room for a number, one of the next for a mark. */
 const TEXT_PX = 30;
+const MARK_PX = 9;
 const LABEL_PX = 88;
+/** Below this size squares touch each other. */
+const GAP_PX = 6;
 const MATRIX_KEYS = "arrow keys move, the numbers stand below";
+const LEGEND_STEPS = 11;
+const CERTAIN = 1000;
 
-/** A pair as a square of the matrix: the numbers are those of the player of the row. */
-export interface Cell extends Decided, Pick<Pair, "games" | "wins" | "draws" | "losses"> {
-  row: string;
-  column: string;
+export interface Square {
+  /** From 0 (orange) over 0.5 to 1 (blue). */
+  shade: number;
+  /** A square with few games is pale; from 39 on it has its full colour. */
+  games: number;
+  /** What it has room for. */
+  text: string;
+  /** It has a mark. */
+  marked?: boolean;
 }
 
-/** Returns both directions of every pair, by "row column". */
-export function cells(pairs: readonly Pair[]): Map<string, Cell> {
-  const found = new Map<string, Cell>();
-  for (const pair of pairs) {
-    const { player, opponent, games, draws } = pair;
-    found.set(`${player} ${opponent}`, {
-      row: player,
-      column: opponent,
-      games,
-      draws,
-      wins: pair.wins,
-      losses: pair.losses,
-      score: pair.score,
-      low: pair.low,
-      high: pair.high,
-      margin:
-        pair.margin === null
-          ? null
-          : { mean: pair.margin, low: pair.margin_low, high: pair.margin_high },
-    });
-    found.set(`${opponent} ${player}`, {
-      row: opponent,
-      column: player,
-      games,
-      draws,
-      wins: pair.losses,
-      losses: pair.wins,
-      score: 1 - pair.score,
-      low: 1 - pair.high,
-      high: 1 - pair.low,
-      margin:
-        pair.margin === null
-          ? null
-          : { mean: -pair.margin, low: less(pair.margin_high), high: less(pair.margin_low) },
-    });
-  }
-  return found;
+/** What the colours of a matrix mean. */
+export interface Legend {
+  low: string;
+  middle: string;
+  high: string;
+  /** What else is to be known: what pale squares, empty ones and marks are. */
+  note: string;
 }
 
-function less(end: number | null): number | null {
-  return end === null ? null : -end;
-}
-
-/** Returns what colours a square, as a score: the largest margin of all pairs is as a win. */
-export function shade(cell: Cell, most: number): number {
-  return cell.margin ? 0.5 + cell.margin.mean / (2 * (most || 1)) : cell.score;
-}
-
-/** Writes what a square has room for: a percentage without its sign, or two digits of a margin. */
-export function squareText(cell: Cell): string {
-  if (!cell.margin) return (100 * cell.score).toFixed(0);
-  return headlineOf(cell).format(Number(cell.margin.mean.toPrecision(2)));
-}
-
-/** open: called with the players of a square, whether or not they have met */
-export function Matrix({
-  of,
-  open,
-}: {
-  of: WinMatrixReport;
+interface MatrixOf {
+  names: readonly string[];
+  label: string;
+  /** What is read before any square was pointed at. */
+  hint: string;
+  legend: Legend;
+  square: (row: string, column: string) => Square | undefined;
+  /** Says in words what a square shows. */
+  told: (row: string, column: string) => string;
+  /** Called with the names of a square that was chosen, whether or not they have met. */
   open?: (row: string, column: string) => void;
-}) {
+}
+
+type Place = readonly [row: number, column: number];
+
+export function Matrix({ names, label, hint, legend, square, told, open }: MatrixOf) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
-  const [at, setAt] = useState<[number, number] | null>(null);
-  const names = of.players;
-  const known = cells(of.pairs);
-  const what = of.objective === "margin" ? "margin" : "score";
-  const size = Math.max(
-    LEAST_PX,
-    Math.min(MOST_PX, Math.floor((width - LABEL_PX) / Math.max(1, names.length))),
-  );
+  const [at, setAt] = useState<Place | null>(null);
+  const last = names.length - 1;
+  const size = sizeOf(width, names.length);
+  // A place of a longer list is none in a shorter one.
+  const here = at && at[0] <= last && at[1] <= last ? at : null;
 
   useEffect(() => {
     const resized = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
@@ -102,77 +72,119 @@ export function Matrix({
     return () => resized.disconnect();
   }, []);
   useEffect(() => {
-    if (canvas.current && width) draw(canvas.current, names, known, size, at);
-  }, [of, size, width, at, dark.value]);
+    if (canvas.current && width) draw(canvas.current, names, square, size);
+  }, [names, square, size, width > 0, dark.value]);
 
-  const place = (event: MouseEvent): [number, number] | null => {
+  const place = (event: MouseEvent): Place | null => {
     const row = Math.floor((event.offsetY - LABEL_PX) / size);
     const column = Math.floor((event.offsetX - LABEL_PX) / size);
-    return row >= 0 && column >= 0 && row < names.length && column < names.length
-      ? [row, column]
-      : null;
+    return row >= 0 && column >= 0 && row <= last && column <= last ? [row, column] : null;
   };
-  const here = at ? known.get(`${names[at[0]]} ${names[at[1]]}`) : undefined;
-  const choose = () => {
-    if (at && at[0] !== at[1]) open?.(names[at[0]]!, names[at[1]]!);
+  const choose = (chosen: Place | null) => {
+    if (chosen && chosen[0] !== chosen[1]) open?.(names[chosen[0]]!, names[chosen[1]]!);
   };
-  const move = (event: KeyboardEvent) => {
-    const [row, column] = at ?? [0, 0];
-    const last = names.length - 1;
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[
-      event.key
-    ];
+  const press = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
     if (step) {
       event.preventDefault();
-      setAt(
-        at
-          ? [
-              Math.min(last, Math.max(0, row + step[0]!)),
-              Math.min(last, Math.max(0, column + step[1]!)),
-            ]
-          : [0, 0],
-      );
-    } else if (event.key === "Enter") choose();
+      const within = (index: number) => Math.min(last, Math.max(0, index));
+      setAt(here ? [within(here[0] + step[0]), within(here[1] + step[1])] : [0, 0]);
+    } else if (event.key === "Enter") choose(here);
   };
   return (
     <div ref={box}>
       <p class="under" aria-live="polite">
-        {at
-          ? described(names[at[0]]!, names[at[1]]!, here)
-          : `Point at a square, or move with the arrow keys: the row's ${what} against the column.`}
+        {here ? told(names[here[0]]!, names[here[1]]!) : hint}
       </p>
       <div class="scroll">
-        <canvas
-          ref={canvas}
-          class={open ? "matrix opens" : "matrix"}
-          tabIndex={0}
-          role="img"
-          aria-label={`Matrix of the ${what}s of ${names.length} players; ${MATRIX_KEYS}`}
-          onMouseMove={(event) => setAt(place(event))}
-          onMouseLeave={() => setAt(null)}
-          onClick={choose}
-          onKeyDown={move}
-        />
+        <div class="matrix-box">
+          <canvas
+            ref={canvas}
+            class={open ? "matrix opens" : "matrix"}
+            tabIndex={0}
+            role="img"
+            aria-label={`${label}; ${MATRIX_KEYS}`}
+            onMouseMove={(event) => setAt(place(event))}
+            onMouseLeave={() => setAt(null)}
+            onClick={(event) => choose(place(event))}
+            onKeyDown={press}
+          />
+          {here && <Pointed at={here} size={size} names={names} />}
+        </div>
       </div>
+      <Colours legend={legend} />
     </div>
   );
 }
 
-/** Says in words what a square shows. */
-function described(row: string, column: string, cell: Cell | undefined): string {
-  if (row === column) return `${row}: a player does not play against itself for a rating`;
-  if (!cell) return `${row} against ${column}: they have not met`;
-  const { text, low, high, tick } = headlineOf(cell);
-  const games = `${cell.games} games, ${cell.wins} won, ${cell.draws} drawn, ${cell.losses} lost`;
-  return `${row} against ${column}: ${text} ${interval(low, high, tick)}, ${games}`;
+const STEPS: Readonly<Record<string, Place>> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
+
+/** Returns the side of a square in pixels. */
+export function sizeOf(width: number, names: number): number {
+  const room = Math.floor((width - LABEL_PX) / Math.max(1, names));
+  return Math.max(LEAST_PX, Math.min(MOST_PX, room));
+}
+
+/** Marks a square with its row and its column, above the canvas, which stays as it is. */
+function Pointed({ at, size, names }: { at: Place; size: number; names: readonly string[] }) {
+  const [row, column] = at;
+  const side = size * names.length;
+  const px = (value: number) => `${value}px`;
+  const start = (index: number) => px(LABEL_PX + index * size);
+  return (
+    <div aria-hidden="true">
+      <i class="beam" style={{ left: px(LABEL_PX), top: start(row), width: px(side), height: px(size) }} />
+      <i class="beam" style={{ top: px(LABEL_PX), left: start(column), height: px(side), width: px(size) }} />
+      <i class="pointed" style={{ left: start(column), top: start(row), width: px(size), height: px(size) }} />
+      {size < 13 && (
+        <>
+          <b class="row-name" style={{ top: px(LABEL_PX + row * size + size / 2), width: px(LABEL_PX - 4) }}>
+            {short(names[row]!)}
+          </b>
+          <b class="column-name" style={{ left: px(LABEL_PX + column * size + size / 2) }}>
+            {short(names[column]!)}
+          </b>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Says what the colours mean. */
+function Colours({ legend }: { legend: Legend }) {
+  const steps = useMemo(
+    () =>
+      Array.from({ length: LEGEND_STEPS }, (_, step) =>
+        scoreColour(step / (LEGEND_STEPS - 1), CERTAIN, dark.value),
+      ),
+    [dark.value],
+  );
+  return (
+    <p class="colours">
+      <span>{legend.low}</span>
+      <span class="steps" aria-hidden="true">
+        {steps.map((colour) => (
+          <i key={colour} style={{ background: colour }} />
+        ))}
+      </span>
+      <span>{legend.high}</span>
+      <small>
+        in the middle {legend.middle}; {legend.note}
+      </small>
+    </p>
+  );
 }
 
 function draw(
   canvas: HTMLCanvasElement,
   names: readonly string[],
-  known: ReadonlyMap<string, Cell>,
+  square: MatrixOf["square"],
   size: number,
-  at: [number, number] | null,
 ): void {
   const side = LABEL_PX + size * names.length + 1;
   const scale = devicePixelRatio;
@@ -184,26 +196,29 @@ function draw(
   labels(pen, names, size);
   pen.textAlign = "center";
   pen.font = "11px system-ui, sans-serif";
-  const most = Math.max(...[...known.values()].map((cell) => Math.abs(cell.margin?.mean ?? 0)));
+  const drawn = size < GAP_PX ? size : size - 1;
+  const marks = token("ink");
   names.forEach((row, y) =>
     names.forEach((column, x) => {
-      const cell = known.get(`${row} ${column}`);
+      const cell = square(row, column);
       if (!cell) return;
-      const colour = scoreColour(shade(cell, most), cell.games, dark.value);
+      const colour = scoreColour(cell.shade, cell.games, dark.value);
       const [left, top] = [LABEL_PX + x * size, LABEL_PX + y * size];
       pen.fillStyle = colour;
-      pen.fillRect(left, top, size - 1, size - 1);
+      pen.fillRect(left, top, drawn, drawn);
       if (size >= TEXT_PX) {
         pen.fillStyle = inkOn(colour);
-        pen.fillText(squareText(cell), left + size / 2, top + size / 2);
+        pen.fillText(cell.text, left + size / 2, top + size / 2);
+      }
+      if (cell.marked && size >= MARK_PX) {
+        pen.fillStyle = size >= TEXT_PX ? inkOn(colour) : marks;
+        const [radius, inside] = size >= TEXT_PX ? [2.5, 6] : [size / 6, size / 2];
+        pen.beginPath();
+        pen.arc(left + drawn - inside, top + inside, radius, 0, 2 * Math.PI);
+        pen.fill();
       }
     }),
   );
-  if (at) {
-    pen.strokeStyle = token("ink");
-    pen.lineWidth = 2;
-    pen.strokeRect(LABEL_PX + at[1] * size, LABEL_PX + at[0] * size, size - 1, size - 1);
-  }
 }
 
 function labels(pen: CanvasRenderingContext2D, names: readonly string[], size: number): void {

@@ -3,78 +3,141 @@
  */
 import uPlot from "uplot";
 import { dash, hue, token } from "./colours";
+import {
+  drawRings,
+  LABEL_PX,
+  labelEnds,
+  type Look,
+  nearest,
+  strokeFaintly,
+  strokeLine,
+} from "./front";
 import type { Line } from "./lines";
+import { type Summary } from "./summary";
 
 /** With more lines than this their names have no room below every chart: they fold. */
-export const MANY_LINES = 16;
+export const MANY_NAMES = 16;
 
-/**
- * Returns one table of all lines over all their x: for each line y, then its interval, then its
- * marks.
- */
+/** By how much lines with equal values are drawn apart, in pixels. */
+const TRACK_PX = 3;
+/** With more lines than this, intervals hide each other: only those of lines in front are drawn. */
+const MANY_INTERVALS = 4;
+
+/** Returns one table of all lines over all their x: for each line y, then its interval. */
 export function join(lines: readonly Line[]): uPlot.AlignedData {
   const tables: uPlot.AlignedData[] = [];
   for (const line of lines) {
     const x = [...line.x];
     tables.push([x, [...line.y]]);
-    if (line.low && line.high) tables.push([x, [...line.high]], [x, [...line.low]]);
-    if (line.marks)
-      tables.push([line.marks.map((mark) => mark.x), line.marks.map((mark) => mark.y)]);
+    if (withInterval(line, lines)) tables.push([x, [...line.high!]], [x, [...line.low!]]);
   }
   return tables.length ? uPlot.join(tables) : [[]];
+}
+
+/** Returns the table of a summary: the median, its band, and the bounds of all lines. */
+export function summed({ x, median, high, low, greatest, least }: Summary): uPlot.AlignedData {
+  return x.length ? [x, median, high, low, greatest, least] : [[]];
+}
+
+function withInterval(line: Line, lines: readonly Line[]): boolean {
+  return !!line.low && !!line.high && lines.length <= MANY_INTERVALS;
+}
+
+/** What stands before the other lines of a chart. It changes without a new chart. */
+export interface Front {
+  /** All lines that are shown. */
+  lines: readonly Line[];
+  /** For each of them by how many widths of a line it is drawn above its values. */
+  offsets: readonly number[];
+  /** Lines that are always in front: those that were chosen, the highest and the lowest. */
+  named: readonly Line[];
+  /** Names of those that a person chose. */
+  chosen: ReadonlySet<string>;
+  /** The line that is pointed at, or has the focus. */
+  pointed: Line | null;
 }
 
 /** What a chart draws, and how. */
 export interface Drawing {
   lines: readonly Line[];
+  /** The lines are shown by their median and its band; those in front are drawn as they are. */
+  together: boolean;
+  front: () => Front;
   format: (value: number) => string;
   formatX: (x: number) => string;
   log: boolean;
   height: number;
   range?: [number, number];
   width: number;
-  /** Called with the x where the pointer is; null where it has left. */
-  point: (x: number | null) => void;
+  /** Called with the x where the pointer is and the line near it; null where it has left. */
+  point: (x: number | null, line: Line | null) => void;
   /** Called when another part of x is shown. */
   zoomed: (plot: uPlot) => void;
 }
 
 /** Returns the look of all columns of the table that `join` makes, and the bands of intervals. */
-function seriesOf(lines: readonly Line[]): { series: uPlot.Series[]; bands: uPlot.Band[] } {
-  const page = token("page");
+function seriesOf(
+  lines: readonly Line[],
+  front: () => Front,
+): { series: uPlot.Series[]; bands: uPlot.Band[] } {
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
-  const width = lines.length > MANY_LINES ? 1 : 2;
-  for (const line of lines) {
+  const width = lines.length > MANY_NAMES ? 1 : 2;
+  lines.forEach((line, index) => {
     const stroke = hue(line.colour);
     const points = { show: line.points ?? false, size: 6, fill: stroke };
-    const paths = line.steps ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {};
+    const offset = () => (front().offsets[index] ?? 0) * TRACK_PX;
+    const paths = line.steps ? { paths: steps(offset) } : {};
     series.push({ stroke, width, dash: dash(line.colour), points, ...paths });
-    if (line.low && line.high) {
+    if (withInterval(line, lines)) {
       const fill = `color-mix(in srgb, ${stroke} 18%, transparent)`;
       bands.push({ series: [series.length, series.length + 1], fill });
       series.push({ points: { show: false } }, { points: { show: false } });
     }
-    if (line.marks) {
-      const ring = { show: true, size: 11, stroke, width: 2, fill: page };
-      series.push({ paths: () => null, points: ring });
-    }
-  }
+  });
   return { series, bands };
 }
 
+/** Returns the look of the table that `summed` makes. */
+function summarySeries(): { series: uPlot.Series[]; bands: uPlot.Band[] } {
+  const ink = token("ink");
+  const unseen = { points: { show: false } };
+  const fill = `color-mix(in srgb, ${ink} 20%, transparent)`;
+  const series = [{}, { ...unseen, stroke: ink, width: 2 }, unseen, unseen, unseen, unseen];
+  return { series, bands: [{ series: [2, 3], fill }] };
+}
+
+/** Draws steps, moved up by some pixels. */
+function steps(offset: () => number): uPlot.Series.PathBuilder {
+  const straight = uPlot.paths.stepped!({ align: 1 });
+  return (plot, index, first, last) => {
+    const made = straight(plot, index, first, last);
+    const up = offset() * uPlot.pxRatio;
+    if (!made || up === 0 || !(made.stroke instanceof Path2D)) return made;
+    const stroke = new Path2D();
+    stroke.addPath(made.stroke, new DOMMatrix([1, 0, 0, 1, 0, -up]));
+    return { ...made, stroke };
+  };
+}
+
+/** Draws the lines in front, and all rings. */
+function drawFront(plot: uPlot, together: boolean, front: Front): void {
+  const { lines, offsets, named, chosen, pointed } = front;
+  const look = (line: Line): Look => ({
+    width: line === pointed ? 3 : 2,
+    offset: (offsets[lines.indexOf(line)] ?? 0) * TRACK_PX,
+    interval: line === pointed || chosen.has(line.name),
+    rim: true,
+  });
+  if (!together) lines.forEach((line) => drawRings(plot, line, look(line).offset));
+  for (const line of named) if (line !== pointed) strokeLine(plot, line, look(line));
+  if (pointed) strokeLine(plot, pointed, look(pointed));
+  if (together) labelEnds(plot, [...new Set([...named, ...(pointed ? [pointed] : [])])]);
+}
+
 /** Returns the options of uPlot for a drawing. */
-export function optionsOf({
-  lines,
-  format,
-  formatX,
-  log,
-  height,
-  range,
-  width,
-  point,
-  zoomed,
-}: Drawing): uPlot.Options {
+export function optionsOf(drawing: Drawing): uPlot.Options {
+  const { lines, together, front, format, formatX, log, height, range, width } = drawing;
   const [ink, grid] = [token("ink-soft"), token("line")];
   const axis = {
     stroke: ink,
@@ -84,21 +147,64 @@ export function optionsOf({
   };
   const ticksBy = (write: (value: number) => string) => (_: uPlot, ticks: (number | null)[]) =>
     ticks.map((tick) => (tick === null ? "" : write(tick)));
-  const many = lines.length > MANY_LINES;
+  const quiet = together || lines.length > MANY_NAMES;
   return {
     width,
     height,
-    ...seriesOf(lines),
+    ...(together ? summarySeries() : seriesOf(lines, front)),
+    ...(together && { padding: [null, LABEL_PX, null, null] }),
     legend: { show: false },
-    scales: { x: { time: false }, y: { ...(log && { distr: 3 }), ...(range && { range }) } },
+    scales: {
+      x: { time: false },
+      y: {
+        ...(log && { distr: 3 }),
+        range: range ?? ((_, least, most) => padded(least, most, log)),
+      },
+    },
     axes: [
       { ...axis, size: 34, values: ticksBy(formatX) },
-      { ...axis, size: 64, values: ticksBy(format) },
+      {
+        ...axis,
+        size: 64,
+        values: ticksBy((value) => (log && !isRound(value) ? "" : format(value))),
+      },
     ],
-    cursor: { y: false, points: many ? { show: false } : { size: 7 }, drag: { x: true, y: false } },
+    cursor: {
+      y: false,
+      points: quiet ? { show: false } : { size: 7 },
+      drag: { x: true, y: false },
+    },
     hooks: {
-      setCursor: [({ cursor: { idx }, data }) => point(data[0]![idx ?? -1] ?? null)],
-      setScale: [(plot, scale) => scale === "x" && zoomed(plot)],
+      drawAxes: [(plot) => together && strokeFaintly(plot, front().lines)],
+      draw: [(plot) => drawFront(plot, together, front())],
+      setCursor: [(plot) => pointedAt(plot, drawing)],
+      setScale: [(plot, scale) => scale === "x" && drawing.zoomed(plot)],
     },
   };
+}
+
+/** Tells whether a number is 1, 2 or 5 times a power of ten: these stand at an axis by ratios. */
+function isRound(value: number): boolean {
+  const first = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+  return [1, 2, 5].some((one) => Math.abs(first - one) < 1e-6);
+}
+
+/** With less around it the outermost line would touch the edge, or leave it where it is moved. */
+const PADDING = 0.1;
+
+/** Returns the range of an axis with some room at both ends. */
+function padded(least: number | null, most: number | null, log: boolean): uPlot.Range.MinMax {
+  if (least === null || most === null) return [null, null];
+  if (least === most)
+    return log ? [least / 2, most * 2] : uPlot.rangeNum(least, most, PADDING, true);
+  if (!log) return [least - PADDING * (most - least), most + PADDING * (most - least)];
+  const factor = (most / least) ** PADDING;
+  return [least / factor, most * factor];
+}
+
+function pointedAt(plot: uPlot, { front, point }: Drawing): void {
+  const { idx, left, top } = plot.cursor;
+  const x = plot.data[0]![idx ?? -1] ?? null;
+  const inside = x !== null && left !== undefined && top !== undefined && left >= 0;
+  point(x, inside ? nearest(plot, front().lines, left, top) : null);
 }

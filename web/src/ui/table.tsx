@@ -18,7 +18,7 @@ export interface Column<Row> {
   wide?: boolean;
 }
 
-interface TableOf<Row> {
+export interface TableOf<Row> {
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];

@@ -130,7 +130,7 @@ export function OneCurve({
   const lines = useMemo(() => curveLines(curves, name), [curves, name]);
   return (
     <Figure title={title} columns={POINT_COLUMNS} rows={() => pointsOf(lines)}>
-      <Chart label={title} lines={lines} height={180} />
+      <Chart label={title} lines={lines} alike={["highest", "lowest"]} height={180} />
     </Figure>
   );
 }

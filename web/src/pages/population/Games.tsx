@@ -1,16 +1,25 @@
 /**
  * `Games` is the tab with the evaluation games of a population. It says which of them were filmed.
  */
+import type { Objective } from "../../api/reports";
 import { useGet } from "../../api/useGet";
 import { bytes } from "../../format";
 import { Pages, usePage } from "../../ui/paging";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
-import { type Game, GAME_COLUMNS } from "../Match";
+import { type Game, gameColumns } from "../Match";
 
 const PAGE = 100;
 
-export function Games({ name, everyMs }: { name: string; everyMs: number }) {
+export function Games({
+  name,
+  objective,
+  everyMs,
+}: {
+  name: string;
+  objective: Objective;
+  everyMs: number;
+}) {
   const page = usePage("before");
   const games = useGet(
     "/v1/populations/{name}/games",
@@ -30,7 +39,7 @@ export function Games({ name, everyMs }: { name: string; everyMs: number }) {
       filmed.has(row.id) ? <span class="chip live">film, {bytes(filmed.get(row.id)!)}</span> : "",
   };
   const columns = [
-    ...GAME_COLUMNS.filter((column) => column.name !== "pair"),
+    ...gameColumns(objective).filter((column) => column.name !== "pair"),
     ...(filmed.size ? [film] : []),
   ];
   return (

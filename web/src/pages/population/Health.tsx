@@ -12,6 +12,7 @@ import { type Column, Table } from "../../ui/table";
 import { Fact, Value } from "../../ui/value";
 import { Warnings } from "../../ui/Warnings";
 import { OneCurve } from "./Curves";
+import { MembersHealth, type MemberStatus } from "./MembersHealth";
 
 type Body = Got<"/v1/populations/{name}/health">;
 
@@ -26,7 +27,7 @@ export function Health({
   running,
 }: {
   name: string;
-  members: number;
+  members: readonly MemberStatus[];
   running: boolean;
 }) {
   const found = useGet(
@@ -50,7 +51,9 @@ export function Health({
             <Facts of={body} rows={body.rows} />
             <h2>{body.running ? "Processes" : "Processes, as they were at the end"}</h2>
             <Processes of={body.processes} ended={!body.running} name={`processes of ${name}`} />
-            <Speed name={name} members={members} running={running} />
+            <Speed name={name} members={members.length} running={running} />
+            <h2>Members</h2>
+            <MembersHealth of={members} />
             <h2>Rows</h2>
             <Rows of={body.rows} />
           </>

@@ -16,14 +16,14 @@ import { Lineage } from "./Lineage";
 import { Overview } from "./Overview";
 import { Ratings } from "./Ratings";
 import { Schedules } from "./Schedules";
-import { WinMatrix } from "./WinMatrix";
+import { WinRates } from "./WinRates";
 
 type Body = Got<"/v1/populations/{name}">;
 
 const TABS = [
   ["overview", "Overview"],
   ["ratings", "Ratings"],
-  ["matrix", "Matrix"],
+  ["matrix", "Win rates"],
   ["values", "Hyperparameters"],
   ["lineage", "Lineage"],
   ["curves", "Curves"],
@@ -86,7 +86,7 @@ function Content({
     case "ratings":
       return <Ratings name={name} everyMs={everyMs} />;
     case "matrix":
-      return <WinMatrix name={name} everyMs={everyMs} />;
+      return <WinRates name={name} everyMs={everyMs} />;
     case "values":
       return <Schedules name={name} everyMs={everyMs} />;
     case "lineage":
@@ -94,9 +94,9 @@ function Content({
     case "curves":
       return <Curves name={name} members={members} everyMs={everyMs} />;
     case "games":
-      return <Games name={name} everyMs={everyMs} />;
+      return <Games name={name} objective={body.status.ranked_by ?? "win"} everyMs={everyMs} />;
     case "health":
-      return <Health name={name} members={members} running={running} />;
+      return <Health name={name} members={body.status.members} running={running} />;
     case "events":
       return <Events name={name} everyMs={everyMs} />;
     case "config":

@@ -2,7 +2,6 @@
  * `RatingChart` shows whether a population gets better: ratings of its snapshots over the frames
  * that they were trained for, and their score or margin against a player that does not change.
  */
-import type { Got } from "../../api/client";
 import type { Objective, RatingReport, WinMatrixReport } from "../../api/reports";
 import { margin, percent } from "../../format";
 import { countedIn, headlineOf, type ReportRow, strengthOf } from "../../strength";
@@ -11,21 +10,18 @@ import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
 import type { Line } from "../../ui/lines";
 import { type Cell, cells } from "../../ui/Matrix";
+import { MANY_LINES } from "../../ui/summary";
 import type { Column } from "../../ui/table";
 import { decidedColumns } from "../pairColumns";
 import { strengthColumns } from "../Strength";
-
-type Snapshots = Got<"/v1/populations/{name}/snapshots">;
-
-interface RatedSnapshot {
-  member: string;
-  frames: number;
-  row: ReportRow;
-}
+import { inOrder } from "./history";
+import { overFrames, type RatedSnapshot, type Snapshots } from "./rated";
 
 interface Met extends RatedSnapshot {
   cell: Cell;
 }
+
+const BEST_AND_WORST = ["best", "worst"] as const;
 
 /** Returns the columns of the numbers below the chart. */
 function ratingColumns(objective: Objective): readonly Column<RatedSnapshot>[] {
@@ -66,27 +62,21 @@ export function RatingChart({
     <div class="figures">
       <Figure
         title={title}
-        note={`${name} of each snapshot with its 95 % interval`}
+        note={`${name} of each snapshot ${
+          rating.length > MANY_LINES
+            ? "and, of lines that you point at or choose, its 95 % interval"
+            : "with its 95 % interval"
+        }`}
         columns={ratingColumns(report.objective)}
         rows={rated}
       >
-        <Chart label={title} lines={rating} format={format} />
+        <Chart label={title} lines={rating} alike={BEST_AND_WORST} format={format} />
       </Figure>
       {matrix && matrix.objective !== "return" && (
         <AgainstAnchor rated={rated} anchors={anchorsOf(report, snapshots)} matrix={matrix} />
       )}
     </div>
   );
-}
-
-/** Returns the ratings with the members and frames of their snapshots, oldest first. */
-function overFrames(report: RatingReport, snapshots: Snapshots): RatedSnapshot[] {
-  const known = new Map(snapshots.items.map((one) => [one.id, one]));
-  const found = report.players.flatMap((row: ReportRow) => {
-    const snapshot = known.get(row.id);
-    return snapshot ? [{ member: snapshot.member, frames: snapshot.frames, row }] : [];
-  });
-  return found.sort((a, b) => a.frames - b.frames);
 }
 
 /**
@@ -132,6 +122,7 @@ function AgainstAnchor({
     <Figure title={title} note={choice} columns={againstColumns(matrix.objective)} rows={met}>
       <Chart
         label={title}
+        alike={BEST_AND_WORST}
         lines={linesOf(met, ({ cell }) => {
           const { value, low, high } = headlineOf(cell);
           return [value, low, high];
@@ -151,9 +142,7 @@ function linesOf<One extends RatedSnapshot>(
   rated: readonly One[],
   value: (one: One) => readonly [number | null, number | null, number | null],
 ): Line[] {
-  const members = [...new Set(rated.map((one) => one.member))].sort((a, b) =>
-    a.localeCompare(b, undefined, { numeric: true }),
-  );
+  const members = inOrder(new Set(rated.map((one) => one.member)));
   return members.map((member, colour) => {
     const mine = rated.filter((one) => one.member === member && value(one)[0] !== null);
     const [y, low, high] = ([0, 1, 2] as const).map((part) => mine.map((one) => value(one)[part]));

@@ -1,37 +1,38 @@
 /**
- * `Schedules` is the tab that shows how PBT changed every hyperparameter: one chart each, with
- * rings where a member copied another.
+ * `Schedules` is the tab that shows how PBT changed every hyperparameter: one chart each, with rings
+ * where a member copied another, which values the strongest members share, and a card for each
+ * round.
  */
-import type { Got } from "../../api/client";
+import { useMemo } from "preact/hooks";
 import { useGet } from "../../api/useGet";
-import { count } from "../../format";
 import { Chart } from "../../ui/Chart";
 import { Downloads } from "../../ui/Downloads";
 import { Figure } from "../../ui/Figure";
 import type { Line } from "../../ui/lines";
 import { Empty, Shown } from "../../ui/state";
-import { type Column, Table } from "../../ui/table";
+import { MANY_LINES } from "../../ui/summary";
+import type { Column } from "../../ui/table";
+import { type History, membersOf, type Point, roundNumbers } from "./history";
+import { RoundCards } from "./RoundCards";
+import { Winners } from "./Winners";
 
-type History = Got<"/v1/populations/{name}/hyperparameters">;
-type Point = History["members"][string][number];
 type Round = Point & { member: string };
 
 const ROUNDS: readonly Column<Round>[] = [
   { name: "member", value: (row) => row.member },
-  { name: "round", value: (row) => row.round, numeric: true },
-  { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
-  {
-    name: "copied from",
-    value: (row) => row.copied_from,
-    show: (row) => row.copied_from ?? "none",
-  },
-  {
-    name: "mutated",
-    value: (row) => row.mutated.join(" "),
-    show: (row) => row.mutated.join(", ") || "nothing",
-  },
-  { name: "why", value: (row) => row.verdict, wide: true },
+  { name: "round", value: (row) => row.round },
+  { name: "frames", value: (row) => row.frames },
+  { name: "copied from", value: (row) => row.copied_from },
+  { name: "at frames", value: (row) => row.donor_frames },
+  { name: "mutated", value: (row) => row.mutated.join(" ") },
+  { name: "why", value: (row) => row.verdict },
 ];
+
+interface Value {
+  member: string;
+  frames: number;
+  value: number | null;
+}
 
 export function Schedules({ name, everyMs }: { name: string; everyMs: number }) {
   const found = useGet(
@@ -49,59 +50,81 @@ export function Schedules({ name, everyMs }: { name: string; everyMs: number }) 
     <Shown query={found} what="hyperparameters">
       {(history) => {
         const keys = [...new Set(Object.values(history.start).flatMap(Object.keys))].sort();
-        const rounds = roundsOf(history);
         return keys.length === 0 ? (
           <Empty title="No hyperparameters yet" />
         ) : (
           <>
+            <p class="note">
+              {RINGS}
+              {membersOf(history).length > MANY_LINES ? MANY : FEW}
+            </p>
             <div class="figures">
-              {keys.map((key) => {
-                const lines = linesOf(history, key, now);
-                const points = lines.flatMap((line) =>
-                  line.x.map((x, index) => ({
-                    member: line.name,
-                    frames: x,
-                    value: line.y[index] ?? null,
-                  })),
-                );
-                const columns: readonly Column<(typeof points)[number]>[] = [
-                  { name: "member", value: (row) => row.member },
-                  { name: "frames", value: (row) => row.frames, numeric: true },
-                  {
-                    name: key,
-                    value: (row) => row.value,
-                    numeric: true,
-                    why: "it was not set then",
-                  },
-                ];
-                const positive = points.every((point) => point.value !== null && point.value > 0);
-                return (
-                  <Figure key={key} title={key} columns={columns} rows={points}>
-                    <Chart
-                      label={key}
-                      lines={lines}
-                      log={positive && spread(points.map((point) => point.value!))}
-                      height={180}
-                    />
-                  </Figure>
-                );
-              })}
+              {keys.map((key) => (
+                <Schedule key={key} name={key} history={history} now={now} />
+              ))}
             </div>
-            <h2>Rounds</h2>
-            {rounds.length ? (
-              <>
-                <Downloads name={`rounds of ${name}`} columns={ROUNDS} rows={rounds} />
-                <Table label="Rounds" columns={ROUNDS} rows={rounds} cards />
-              </>
-            ) : (
-              <Empty title="No rounds yet">
-                <p>The first one comes after the warm-up, when every member has enough games.</p>
-              </Empty>
-            )}
+            <Winners population={name} history={history} everyMs={everyMs} />
+            <Rounds name={name} history={history} />
           </>
         );
       }}
     </Shown>
+  );
+}
+
+function Schedule({
+  name,
+  history,
+  now,
+}: {
+  name: string;
+  history: History;
+  now: ReadonlyMap<string, number>;
+}) {
+  const lines = useMemo(
+    () => linesOf(history, name, now),
+    [history, name, [...now.values()].join()],
+  );
+  const columns: readonly Column<Value>[] = [
+    { name: "member", value: (row) => row.member },
+    { name: "frames", value: (row) => row.frames, numeric: true },
+    { name, value: (row) => row.value, numeric: true, why: "it was not set then" },
+  ];
+  const values = lines.flatMap((line) => line.y);
+  const log = values.every((value) => value !== null && value > 0) && spread(values);
+  return (
+    <Figure title={name} columns={columns} rows={() => rowsOf(lines)}>
+      <Chart label={name} lines={lines} alike={["highest", "lowest"]} log={log} height={180} />
+    </Figure>
+  );
+}
+
+const RINGS = "A ring is where a member copied another one's weights and values. ";
+const MANY = "Point at a line, or choose one below a chart, to see it in front in all of them.";
+const FEW = "Lines with the same value are drawn beside each other.";
+
+function rowsOf(lines: readonly Line[]): Value[] {
+  return lines.flatMap((line) =>
+    line.x.map((frames, index) => ({ member: line.name, frames, value: line.y[index] ?? null })),
+  );
+}
+
+function Rounds({ name, history }: { name: string; history: History }) {
+  const rounds = roundNumbers(history);
+  return (
+    <>
+      <h2>Rounds</h2>
+      {rounds.length ? (
+        <>
+          <Downloads name={`rounds of ${name}`} columns={ROUNDS} rows={roundsOf(history)} />
+          <RoundCards population={name} rounds={rounds} />
+        </>
+      ) : (
+        <Empty title="No rounds yet">
+          <p>The first one comes after the warm-up, when every member has enough games.</p>
+        </Empty>
+      )}
+    </>
   );
 }
 
@@ -118,13 +141,13 @@ export function roundsOf(history: History): Round[] {
  * now: frames of each member at this moment, up to which its last values hold
  */
 export function linesOf(history: History, key: string, now: ReadonlyMap<string, number>): Line[] {
-  return Object.keys(history.start).map((member, colour) => {
+  return membersOf(history).map((member, colour) => {
     const points = (history.members[member] ?? []).filter(
       (point) => point.values[key] !== undefined,
     );
     const x = [0, ...points.map((point) => point.frames)];
     const y: (number | null)[] = [
-      history.start[member]![key] ?? null,
+      history.start[member]?.[key] ?? null,
       ...points.map((point) => point.values[key]!),
     ];
     const until = now.get(member) ?? 0;
@@ -141,6 +164,7 @@ export function linesOf(history: History, key: string, now: ReadonlyMap<string, 
 }
 
 /** Tells whether values differ so much that ratios say more than differences. */
-function spread(values: readonly number[]): boolean {
-  return Math.max(...values) / Math.min(...values) > 4;
+function spread(values: readonly (number | null)[]): boolean {
+  const known = values.flatMap((value) => value ?? []);
+  return Math.max(...known) / Math.min(...known) > 4;
 }

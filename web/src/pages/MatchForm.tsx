@@ -1,38 +1,13 @@
 /**
- * `StartMatch` is a dialog that starts a match of two players. The service plays it, and its page
- * shows the interval shrink.
+ * `MatchForm` starts a match of two players. The service plays it, and its page shows the interval
+ * shrink.
  */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { change } from "../api/client";
 import { go, to } from "../address";
 import { useSending } from "../ui/sending";
 
 const GAMES = 400;
-
-export function StartMatch({
-  first,
-  second,
-  close,
-}: {
-  first: string;
-  second: string;
-  close: () => void;
-}) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog ref={dialog} onClose={close} aria-labelledby="match-title">
-      <h2 id="match-title">
-        {first} against {second}
-      </h2>
-      <MatchForm players={[first, second]}>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Cancel
-        </button>
-      </MatchForm>
-    </dialog>
-  );
-}
 
 /**
  * Asks how many games to play, and starts the match.
