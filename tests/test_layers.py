@@ -123,6 +123,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "league": {"data", "stats"},
         "assessment": {"data", "league", "stats"},
         "backup": {"data", "league"},
+        "report": {"assessment", "data", "league", "machine", "stats"},
         "players": {"data", "guests", "league"},
         "training": {"assessment", "data", "league", "machine", "signals", "stats"},
         "matches": {"data", "guests", "league", "players", "signals", "stats", "words"},
@@ -136,6 +137,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "machine",
             "matches",
             "players",
+            "report",
             "standard_streams",
             "stats",
             "training",
@@ -397,7 +399,7 @@ def loaded_modules(statement: str) -> set[str]:
 
 
 def torch_free_modules() -> list[str]:
-    folders = ("arena/league", "arena/data", "arena/stats", "arena/assessment")
+    folders = ("arena/league", "arena/data", "arena/stats", "arena/assessment", "arena/report")
     whole = sorted(module_name(path) for folder in folders for path in (ROOT / folder).glob("*.py"))
     return [*TORCH_FREE, *whole]
 

@@ -124,6 +124,12 @@ class Assessor:
                 self._kept.pop(name, None)
             raise
 
+    def strengths(self, name: str) -> StrengthHistory | None:
+        """The strengths behind the newest assessment; None without one, or where none were read."""
+        with self._lock:
+            kept = self._kept.get(name)
+        return None if kept is None else kept.strengths
+
     def known(self, name: str) -> bool:
         """Whether its strengths were read before, so that an assessment comes quickly."""
         with self._lock:

@@ -31,9 +31,11 @@ def read_strengths(league: League, population: str) -> StrengthHistory:
     """The strengths by role, from all games that count. Raises: PlayerError."""
     roles = roles_of(league, population)
     table = population_table(league, population)
-    if table.rows:
-        return _by_ratings(league, population, table, roles)
-    return _by_returns(league, population, return_table(league, population), roles)
+    if not table.rows:
+        returns = return_table(league, population)
+        if returns.rows or table.objective == "return":
+            return _by_returns(league, population, returns, roles)
+    return _by_ratings(league, population, table, roles)
 
 
 # --- games won and margins ------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def read_history(
     name, now = row.name, Moment.now()
     status = newest_status(paths)
     state = _state(row, status, paths)
-    config = _config(league, paths, name)
+    config = config_in_force(league, paths, name)
     texts, faults = of_start(row, now), _faults(status)
     if status is not None and state == "running" and not status.ended:
         faults += _faults_of_trainer(status, now)
@@ -92,7 +92,7 @@ def _state(row: Supervised, status: RunStatus | None, paths: PopulationPaths) ->
     return row.state
 
 
-def _config(league: League, paths: PopulationPaths, name: str) -> dict[str, Any]:
+def config_in_force(league: League, paths: PopulationPaths, name: str) -> dict[str, Any]:
     """The config in force; where its file is missing or damaged, the one that it began with."""
     try:
         table: dict[str, Any] = json.loads(paths.config.read_bytes())

@@ -117,6 +117,12 @@ COMMANDS = (
         "rounds:app",
     ),
     Command(
+        "report",
+        LOOK,
+        "Write one HTML file about a population that opens without a network.",
+        "first --out first.html",
+    ),
+    Command(
         "verify",
         LOOK,
         "Verify a population or a match: every row, decision, file and game.",

@@ -252,3 +252,10 @@ def stored_config(league: League, name: str) -> dict[str, Any]:
     with league.read() as connection:
         config: dict[str, Any] = json.loads(find_population(connection, name).config)
     return config
+
+
+def stored_versions(league: League, name: str) -> dict[str, str]:
+    """Package -> version, when the population was made. Raises: PlayerError."""
+    with league.read() as connection:
+        installed: dict[str, str] = json.loads(find_population(connection, name).versions)
+    return installed

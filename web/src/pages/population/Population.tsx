@@ -2,6 +2,7 @@
 import type { Got } from "../../api/client";
 import { OFTEN_MS, SELDOM_MS, useGet } from "../../api/useGet";
 import { to } from "../../address";
+import { ROOT } from "../../root";
 import { Empty, Shown } from "../../ui/state";
 import { Tabs } from "../../ui/tabs";
 import { PopulationActions } from "../PopulationActions";
@@ -52,6 +53,9 @@ export function Population({ name, tab }: { name: string; tab: string }) {
               <h1>{name}</h1>
               <StateChip status={body.status} />
             </div>
+            <a class="button" href={`${ROOT}/v1/populations/${name}/report`} download>
+              Report
+            </a>
             <PopulationActions name={name} state={body.status.state} done={found.again} />
           </div>
           <Tabs label={`Views of ${name}`} tabs={tabs} now={tab} />
