@@ -52,15 +52,14 @@ DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
 ]
 YesOption = Annotated[bool, typer.Option("--yes", help="Remove without asking for confirmation.")]
+GoneArgument = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help='A population; or "imported/NAME", an imported snapshot.'),
+]
 
 
 def delete(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help='A population; or "imported/NAME", an imported snapshot.'
-        ),
-    ],
+    name: GoneArgument,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     data: DataOption = None,

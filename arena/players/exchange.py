@@ -79,16 +79,9 @@ def export_snapshot(
     store = FileSnapshotStore(player.snapshots)
     store.load(player.ref.name)
     source = store.path(player.ref.name)
-    card = card_of(
-        player.config,
-        player.ref.name,
-        source.stat().st_size,
-        hyperparams,
-        population=player.population or "",
-        member=player.member or "",
-        role=player.role or "",
-        frames=player.frames or 0,
-    )
+    whose = {name: getattr(player, name) or "" for name in ("population", "member", "role")}
+    frames, size_bytes = player.frames or 0, source.stat().st_size
+    card = card_of(player.config, player.ref.name, size_bytes, hyperparams, **whose, frames=frames)
     text = card.model_dump_json(indent=2) + "\n"
     if len(text.encode()) > MAX_CARD_BYTES:
         raise SnapshotError(

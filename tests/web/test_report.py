@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 class Reader(Visitor):
-    """A person without a network who has the file, and notes all that it asks for."""
+    """A person without a network with the file; it notes all that the file asks for."""
 
     def __init__(self, browser: Browser, file: Path, *, width: int, dark: bool) -> None:
         super().__init__(browser, "file://", width=width, dark=dark)

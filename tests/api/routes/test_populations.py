@@ -184,7 +184,7 @@ def test_networks_of_a_new_population_are_chosen_by_its_images_or_refused(
 def test_a_check_that_hangs_ends_without_the_service() -> None:
     program = (
         "import time, arena.programs.config_check as check; check.LIMIT_S = 1; "
-        "check.check = lambda table: time.sleep(60); check.main()"
+        "check.check = lambda *_: time.sleep(60); check.main()"
     )
     done = subprocess.run([sys.executable, "-c", program], input="{}", text=True, timeout=50)
     assert done.returncode == -signal.SIGALRM
