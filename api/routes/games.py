@@ -28,7 +28,7 @@ Players = Annotated[
         max_length=7000,
         pattern=r"^[^\x00]*$",
         description="one of these sat in it, with commas between: members, ids or names of "
-        "snapshots (`demo/m0@1.2M`), or other players",
+        "snapshots (`demo/m0@1.2M`), any snapshot of a member (`demo/m0`), or other players",
     ),
 ]
 Opponents = Annotated[

@@ -15,7 +15,9 @@ from sqlalchemy import (
     exists,
     func,
     literal_column,
+    or_,
     select,
+    tuple_,
 )
 
 from arena.league.database import League, count_rows
@@ -32,6 +34,8 @@ from arena.league.schema import (
     incarnations,
     keys_of_start,
     players,
+    populations,
+    snapshots,
 )
 from pbt.records import GameKind, GameRecord, SeatRecord
 
@@ -70,8 +74,8 @@ class GameFilter:
     """A filter of a population's games.
 
     kind        only games of this kind; None: all
-    players     only games in which one of these sat: members, ids of snapshots or names of other
-                players; none: all
+    players     only games in which one of these sat: members, ids of snapshots, any snapshot of a
+                member (`demo/m0`), or names of other players; none: all
     first       only games from this number on
     last        only games up to this number; None: all
     voided      whether voided games are included
@@ -175,14 +179,26 @@ def conditions(connection: Connection, population_id: int, wanted: GameFilter) -
         if not names:
             where = (*where, exists().where(_OF_GAME, *had)) if had else where
             continue
-        named = select(players.c.id).where(
-            players.c.name.in_(names), players.c.population_id.in_((0, population_id))
-        )
-        ids = list(connection.execute(named).scalars())
+        ids = _ids_of(connection, population_id, names)
         if not ids:
             return None
         where = (*where, exists().where(_OF_GAME, game_seats.c.player_id.in_(ids), *had))
     return where
+
+
+def _ids_of(connection: Connection, population_id: int, names: Sequence[str]) -> list[int]:
+    """Numbers of the players with these names; of `demo/m0` those of the member's snapshots."""
+    members = [name.partition("/")[::2] for name in names if "/" in name]
+    of_members = (
+        select(snapshots.c.snapshot_id)
+        .join(populations, populations.c.id == snapshots.c.population_id)
+        .where(tuple_(populations.c.name, snapshots.c.member).in_(members))
+    )
+    named = players.c.name.in_(names)
+    if members:
+        named = or_(named, players.c.name.in_(of_members))
+    here = players.c.population_id.in_((0, population_id))
+    return list(connection.execute(select(players.c.id).where(named, here)).scalars())
 
 
 def _had(result: SeatResult) -> Conditions:

@@ -28,7 +28,7 @@ const METRICS: Readonly<Record<string, Metric>> = {
   },
   entropy: {
     unit: "nats",
-    says: "Mean entropy of the policy: high where it tries many actions, 0 where it always plays one.",
+    says: "Mean entropy of the policy: high where it tries many actions, 0 where it plays one.",
   },
   frames_per_s: {
     unit: "frames/s",
@@ -45,7 +45,7 @@ const METRICS: Readonly<Record<string, Metric>> = {
   },
   clip_fraction: {
     unit: "share of steps",
-    says: "Steps with a ratio of probabilities outside of the clip; many mean updates that are too large.",
+    says: "Steps with a ratio of probabilities outside of the clip; many mean too large updates.",
   },
   policy_loss: {
     unit: "",

@@ -166,3 +166,25 @@ describe("what is compared", () => {
     );
   });
 });
+
+describe("what came of a match", () => {
+  const standing = (wins: number, draws: number, losses: number, mean_return: number) => ({
+    games: wins + draws + losses,
+    wins,
+    draws,
+    losses,
+    mean_return,
+  });
+  it("is the score, the margin or the returns, by what decides", async () => {
+    const { resultOf } = await import("../src/matchResults");
+    const of = [standing(6, 2, 2, 1.5), standing(2, 2, 6, -0.5)];
+    const told = (objective: "win" | "margin" | "return", standings = of) =>
+      resultOf({ standings, objective }, ["a", "b", "c"]);
+    expect(told("win")).toEqual({ text: "70.0 %", detail: "6 won, 2 drawn, 2 lost", value: 0.7 });
+    expect(told("margin")).toMatchObject({ text: "+1 a game", value: 1 });
+    expect(told("return")).toMatchObject({ text: "1.5 – −0.5 a game", detail: "10 games" });
+    expect(told("return", [standing(1, 0, 0, 12)])).toMatchObject({ text: "12 a game" });
+    expect(told("win", [...of, standing(7, 0, 3, 0)])!.text).toBe("c first in 7");
+    expect(told("win", [])).toBeNull();
+  });
+});

@@ -236,7 +236,7 @@ function legendOf(
   let [x, row] = [LEFT, 0];
   const all = [
     ...(summary
-      ? [{ name: `median of ${lines.length} and their middle half`, stroke: ink, dash: [] as readonly number[] }]
+      ? [{ name: `median of ${lines.length} and their middle half`, stroke: ink, dash: dash(0) }]
       : []),
     ...named.map(({ name, colour }) => ({
       name,
@@ -275,7 +275,8 @@ export function svgOf({ width, height, page, plot, shapes }: Picture): string {
   const parts = shapes.map((shape) => {
     if (shape.kind === "text") {
       const { x, y, fill, size, anchor } = shape;
-      return `<text x="${round(x)}" y="${round(y)}" font-size="${size}" fill="${escaped(fill)}" text-anchor="${anchor}">${escaped(shape.text)}</text>`;
+      const place = `x="${round(x)}" y="${round(y)}" text-anchor="${anchor}"`;
+      return `<text ${place} font-size="${size}" fill="${escaped(fill)}">${escaped(shape.text)}</text>`;
     }
     const { d, stroke, width, dash, fill, opacity, clipped } = shape;
     const attributes = {
@@ -292,17 +293,21 @@ export function svgOf({ width, height, page, plot, shapes }: Picture): string {
     );
     return `<path ${written.join(" ")}/>`;
   });
+  const size = `width="${width}" height="${height}"`;
+  const inside = `x="${x - 5}" y="${y - 5}" width="${across + 10}" height="${down + 10}"`;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${FONT}">`,
-    `<clipPath id="plot"><rect x="${x - 5}" y="${y - 5}" width="${across + 10}" height="${down + 10}"/></clipPath>`,
-    `<rect width="${width}" height="${height}" fill="${page}"/>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ${size}`,
+    ` font-family="${FONT}">`,
+    `<clipPath id="plot"><rect ${inside}/></clipPath>`,
+    `<rect ${size} fill="${page}"/>`,
     ...parts,
     "</svg>\n",
   ].join("\n");
 }
 
 /** Paints a picture on a canvas, with so many pixels for each of its own. */
-export function canvasOf({ width, height, page, plot, shapes }: Picture, scale: number): HTMLCanvasElement {
+export function canvasOf(picture: Picture, scale: number): HTMLCanvasElement {
+  const { width, height, page, plot, shapes } = picture;
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [width * scale, height * scale];
   const pen = canvas.getContext("2d")!;

@@ -2,6 +2,7 @@
 import { query, setQuery } from "../../address";
 import { withUnit } from "../../metrics";
 import { BY, type By } from "../../series";
+import { MANY_LINES } from "../../ui/summary";
 import { AGAINST, type Opponent, OVER, type Over, STRENGTH } from "./measures";
 
 const OVER_TEXTS: Record<Over, string> = {
@@ -23,18 +24,22 @@ function oneOf<T extends string>(all: readonly T[], name: string, otherwise: T):
 }
 
 export const chosenOver = (): Over => oneOf(OVER, "x", "frames");
-export const chosenBy = (): By => oneOf(BY, "lines", "members");
+/** members: how many there are; of many a line each would be too many */
+export const chosenBy = (members: number): By =>
+  oneOf(BY, "lines", members > MANY_LINES ? "populations" : "members");
 export const chosenShare = (): number => Number(oneOf(["0", ...SHARES], "smooth", "0")) / 100;
 
 export function Choices({
   metric,
   keys,
   against,
+  by,
   opponents,
 }: {
   metric: string;
   keys: readonly string[];
   against: string;
+  by: By;
   opponents: readonly Opponent[];
 }) {
   const curve = metric !== STRENGTH && metric !== AGAINST;
@@ -79,7 +84,7 @@ export function Choices({
         </label>
       )}
       <Choice title="Over" name="x" now={chosenOver()} texts={OVER_TEXTS} />
-      <Choice title="Lines" name="lines" now={chosenBy()} texts={BY_TEXTS} />
+      <Choice title="Lines" name="lines" now={by} texts={BY_TEXTS} />
       <Choice
         title="Smoothing"
         name="smooth"
@@ -98,7 +103,6 @@ export function Choices({
   );
 }
 
-/** A choice that is left out of the address where it is the first of its texts. */
 function Choice({
   title,
   name,
@@ -110,13 +114,12 @@ function Choice({
   now: string;
   texts: Readonly<Record<string, string>>;
 }) {
-  const [first] = Object.keys(texts);
   return (
     <label>
       {title}
       <select
         value={now}
-        onChange={({ currentTarget: { value } }) => setQuery({ [name]: value !== first && value })}
+        onChange={({ currentTarget: { value } }) => setQuery({ [name]: value })}
       >
         {Object.entries(texts).map(([value, text]) => (
           <option key={value} value={value}>

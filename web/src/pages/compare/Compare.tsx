@@ -52,7 +52,14 @@ export function Compare() {
               )}
               <Overlay
                 names={chosen}
-                sizes={new Map(list.items.map((one) => [one.id, one.status.members.length]))}
+                about={
+                  new Map(
+                    list.items.map(({ id, status, summary }) => [
+                      id,
+                      { members: status.members.length, game: summary.game },
+                    ]),
+                  )
+                }
               />
             </>
           );

@@ -10,8 +10,18 @@ import { Empty } from "../../ui/state";
 import type { Column } from "../../ui/table";
 import { Value } from "../../ui/value";
 import { Choices, chosenBy, chosenOver, chosenShare } from "./Choices";
-import { type Measure, opponentsOf, type Over, RANDOM, STRENGTH } from "./measures";
+import { AGAINST, type Measure, opponentsOf, type Over, RANDOM, STRENGTH } from "./measures";
 import { type Asked, type Found, Source } from "./Sources";
+
+/** So few points have a dot each. */
+const FEW_POINTS = 40;
+
+/** What is known of a population beforehand. */
+export interface About {
+  /** Of many members each gets fewer points. */
+  members: number;
+  game: string;
+}
 
 /** The answers to one question, by population; null where one has none. */
 interface Answers {
@@ -19,19 +29,20 @@ interface Answers {
   of: ReadonlyMap<string, Found | null>;
 }
 
-/** sizes: how many members each population has; of many members each gets fewer points */
 export function Overlay({
   names,
-  sizes,
+  about,
 }: {
   names: readonly string[];
-  sizes: ReadonlyMap<string, number>;
+  about: ReadonlyMap<string, About>;
 }) {
+  const members = names.reduce((sum, name) => sum + (about.get(name)?.members ?? 1), 0);
+  const by = chosenBy(members);
   const asked: Asked = {
     metric: query.value.get("metric") ?? STRENGTH,
     over: chosenOver(),
     against: query.value.get("against") ?? RANDOM,
-    points: pointsFor(names.reduce((sum, name) => sum + (sizes.get(name) ?? 1), 0)),
+    points: pointsFor(members),
   };
   const [answers, setAnswers] = useState<Answers>({ asked, of: new Map() });
   const drawn = useDrawn(names, asked, answers);
@@ -54,8 +65,14 @@ export function Overlay({
           }
         />
       ))}
-      <Choices metric={asked.metric} keys={keys} against={asked.against} opponents={opponents} />
-      <Drawn drawn={drawn} />
+      <Choices
+        metric={asked.metric}
+        keys={keys}
+        against={asked.against}
+        by={by}
+        opponents={opponents}
+      />
+      <Drawn drawn={drawn} by={by} about={about} />
     </>
   );
 }
@@ -79,16 +96,25 @@ function useDrawn(names: readonly string[], asked: Asked, answers: Answers): Ans
   }, [names.join(), JSON.stringify(asked), answers]);
 }
 
-function Drawn({ drawn: { asked, of } }: { drawn: Answers }) {
-  const [by, share, log] = [chosenBy(), chosenShare(), query.value.get("log") === "1"];
+function Drawn({
+  drawn: { asked, of },
+  by,
+  about,
+}: {
+  drawn: Answers;
+  by: By;
+  about: ReadonlyMap<string, About>;
+}) {
+  const [share, log] = [chosenShare(), query.value.get("log") === "1"];
   const found = [...of].flatMap(([name, one]) => (one ? [[name, one] as const] : []));
   const measure = found.find(([, one]) => one.series.length)?.[1].measure ?? found[0]?.[1].measure;
+  const alike = found.filter(([, one]) => fits(one, measure));
   const { lines, unit } = useMemo(
-    () => linesOf(found.flatMap(([, one]) => (fits(one, measure) ? [one] : [])), asked.over, by, share),
+    () => linesOf(alike.map(([, one]) => one), asked.over, by, share),
     [of, by, share],
   );
   if (!measure) return null;
-  const others = found.flatMap(([name, one]) => (fits(one, measure) ? [] : [`${name} (${one.measure.value})`]));
+  const others = found.filter(([, one]) => !fits(one, measure));
   const title = `${measure.title} over ${asked.over}`;
   if (!lines.length)
     return (
@@ -100,7 +126,17 @@ function Drawn({ drawn: { asked, of } }: { drawn: Answers }) {
   return (
     <Figure
       title={title}
-      note={<Notes measure={measure} by={by} share={share} others={others} refused={log && !positive} />}
+      note={
+        <Notes
+          measure={measure}
+          by={by}
+          share={share}
+          others={others.map(([name, one]) => `${name} (${one.measure.value})`)}
+          games={gamesOf(asked, alike.map(([name]) => about.get(name)?.game))}
+          intervals={lines.some((line) => line.low)}
+          refused={log && !positive}
+        />
+      }
       columns={columnsOf(unit, measure, lines, by)}
       rows={() => rowsOf(lines)}
     >
@@ -119,6 +155,11 @@ function Drawn({ drawn: { asked, of } }: { drawn: Answers }) {
   );
 }
 
+/** Returns the different games of populations, where strength is drawn. */
+function gamesOf({ metric }: Asked, games: readonly (string | undefined)[]): Set<string> {
+  return new Set(metric === STRENGTH || metric === AGAINST ? games.flatMap((one) => one || []) : []);
+}
+
 function fits(one: Found, measure: Measure | undefined): boolean {
   return one.measure.title === measure?.title;
 }
@@ -128,24 +169,36 @@ function Notes({
   by,
   share,
   others,
+  games,
+  intervals,
   refused,
 }: {
   measure: Measure;
   by: By;
   share: number;
   others: readonly string[];
+  games: ReadonlySet<string>;
+  intervals: boolean;
   refused: boolean;
 }) {
   const lines = {
-    members: "",
-    populations: "A line is the mean over the members; its band goes from the lowest to the highest.",
+    members: intervals
+      ? "A band is a 95 % interval; of more than four lines, that of the line that you point at."
+      : "",
+    populations:
+      "A line is the mean over the members; its band goes from the lowest to the highest.",
     groups:
-      "Populations whose names differ in the number at their end are runs of one group. A line is the mean over the runs, each the mean over its members; its band goes from the lowest run to the highest.",
+      "Populations whose names differ in the number at their end are runs of one group. A line is " +
+      "the mean over the runs, each the mean over its members; its band goes from the lowest run " +
+      "to the highest.",
   }[by];
   return (
     <>
       {measure.says} {lines}
-      {share > 0 && ` Each point is the mean over ${100 * share} % of the axis around it.`}
+      {games.size > 1 &&
+        ` They play different games (${[...games].join(", ")}): equal numbers are not equal strength.`}
+      {share > 0 &&
+        ` Each point of a member is the mean over ${100 * share} % of the axis around it.`}
       {others.length > 0 && ` Left out, since they count something else: ${others.join(", ")}.`}
       {refused && " There are values of 0 or less, so the axis is not logarithmic."}
     </>
@@ -161,8 +214,9 @@ function linesOf(
 ): { lines: Line[]; unit: string } {
   const all = found.flatMap((one) => one.series).filter((one) => one.x.length);
   const { unit, seconds } = span(Math.max(0, ...all.map((one) => one.x.at(-1)!)));
-  const axis = over === "time" ? all.map((one) => ({ ...one, x: one.x.map((x) => x / seconds) })) : all;
-  const lines = linesBy(axis, by).map((line) => ({ ...smoothed(line, share), points: line.x.length < 40 }));
+  const each = over === "time" ? seconds : 1;
+  const axis = all.map((one) => smoothed({ ...one, x: one.x.map((x) => x / each) }, share));
+  const lines = linesBy(axis, by).map((line) => ({ ...line, points: line.x.length < FEW_POINTS }));
   return {
     lines: lines.filter((line) => line.x.length),
     unit: { frames: "frames", time: `${unit} of training`, games: "games of the population" }[over],
@@ -191,7 +245,10 @@ function columnsOf(
   });
   const ends = lines.some((line) => line.low);
   return [
-    { name: { members: "member", populations: "population", groups: "group" }[by], value: (row) => row.line },
+    {
+      name: { members: "member", populations: "population", groups: "group" }[by],
+      value: (row) => row.line,
+    },
     { name: unit, value: (row) => row.x, show: (row) => decimal(row.x), numeric: true },
     number(value, (row) => row.value),
     ...(ends ? [number("low", (row) => row.low), number("high", (row) => row.high)] : []),

@@ -81,7 +81,8 @@ function OfCurves(props: SourceProps) {
         : over === "games"
           ? gameClocks(snapshots.value!)
           : null;
-    return { series: onAxis(series, clocks), measure: curveMeasure(metric), keys: curves.value.keys };
+    const { keys } = curves.value;
+    return { series: onAxis(series, clocks), measure: curveMeasure(metric), keys };
   }, [curves.value, snapshots.value]);
   return <Told {...props} found={found} queries={[curves, snapshots]} />;
 }
@@ -141,7 +142,11 @@ function placed(
   snapshots: Snapshots | undefined,
 ): Found {
   const clocks =
-    over === "time" ? timeClocks(curves) : over === "games" && snapshots ? gameClocks(snapshots) : null;
+    over === "time"
+      ? timeClocks(curves)
+      : over === "games" && snapshots
+        ? gameClocks(snapshots)
+        : null;
   return { series: onAxis(series, clocks), measure, keys: curves.keys };
 }
 
@@ -184,7 +189,9 @@ function Told({
   found,
   queries,
 }: SourceProps & { found: Found | undefined; queries: readonly Query<unknown>[] }) {
-  const bad = queries.find(({ problem, value }) => problem && (problem.status || value === undefined));
+  const bad = queries.find(
+    ({ problem, value }) => problem && (problem.status || value === undefined),
+  );
   const problem: ServiceProblem | null = bad?.problem ?? null;
   useEffect(() => {
     if (problem || found) got(problem ? null : found!);

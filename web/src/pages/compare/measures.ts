@@ -34,21 +34,25 @@ export function curveMeasure(key: string): Measure {
   return { title: withUnit(key), says, value: unit || "value", format: decimal };
 }
 
+const ZERO = "Zero is the player random, which all populations have in common.";
+
 export function strengthMeasure(objective: Objective): Measure {
   const { name, format } = countedIn(objective);
   const says = {
-    win: "Rating of each snapshot from evaluation games and matches, with its 95 % interval. Zero is the player random, so populations compare by what they met: random, and each other where they did.",
-    margin:
-      "Rating of each snapshot in margins a game, with its 95 % interval. Zero is the player random, so populations compare by what they met.",
-    return: "Mean return of the evaluation games of each snapshot, with its 95 % interval.",
+    win: `Rating of each snapshot from evaluation games and matches. ${ZERO}`,
+    margin: `Rating of each snapshot in margins a game. ${ZERO}`,
+    return: "Mean return of the evaluation games of each snapshot.",
   }[objective];
-  const title = { win: "Rating (Elo)", margin: "Rating (margin a game)", return: "Mean evaluation return" };
+  const title = {
+    win: "Rating (Elo)",
+    margin: "Rating (margin a game)",
+    return: "Mean evaluation return",
+  };
   return { title: title[objective], says, value: name, format };
 }
 
 export function againstMeasure({ objective }: RateReport, against: string): Measure {
-  const says =
-    "From evaluation games of the snapshots of a range of frames, with its 95 % interval.";
+  const says = "From evaluation games of the snapshots of a range of frames.";
   if (objective === "win")
     return {
       title: `Win rate against ${against}`,
@@ -58,7 +62,8 @@ export function againstMeasure({ objective }: RateReport, against: string): Meas
       range: [0, 1.03],
     };
   const { name, format } = countedIn(objective);
-  const title = objective === "margin" ? `Margin a game against ${against}` : `Return a game with ${against}`;
+  const title =
+    objective === "margin" ? `Margin a game against ${against}` : `Return a game with ${against}`;
   return { title, says, value: name, format };
 }
 
