@@ -194,7 +194,7 @@ def _ids_of(connection: Connection, population_id: int, names: Sequence[str]) ->
         .join(populations, populations.c.id == snapshots.c.population_id)
         .where(tuple_(populations.c.name, snapshots.c.member).in_(members))
     )
-    named = players.c.name.in_(names)
+    named: ColumnElement[bool] = players.c.name.in_(names)
     if members:
         named = or_(named, players.c.name.in_(of_members))
     here = players.c.population_id.in_((0, population_id))

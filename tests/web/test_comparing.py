@@ -1,4 +1,4 @@
-"""Populations side by side, charts as pictures, and lists of games: filtered, and saved as files."""
+"""Populations side by side, charts as pictures, and games that are chosen and saved as files."""
 
 import csv
 import io
@@ -25,8 +25,7 @@ def runs(trained: Served) -> Iterator[Served]:
     """Beside `first`, two short trainings that differ in their seeds."""
     for seed, name in enumerate(RUNS, start=1):
         trained.train(name, stop_at_frames=6_000, seed=seed)
-    for name in RUNS:
-        trained.wait(lambda name=name: trained.state(name) == "finished")
+    trained.wait(lambda: all(trained.state(name) == "finished" for name in RUNS))
     yield trained
     for name in RUNS:
         trained.call("DELETE", f"/v1/populations/{name}")
@@ -86,7 +85,7 @@ def test_populations_are_compared_by_strength(runs: Served, visit: Visit, axe: P
     shows(page, "Win rate against random over time")
 
 
-def test_other_units_are_left_out_of_an_axis(trained: Served, visit: Visit, axe: Path) -> None:
+def test_a_curve_says_its_unit_and_what_it_is(trained: Served, visit: Visit, axe: Path) -> None:
     visitor = visit(trained, width=320, dark=True)
     page = visitor.see("compare?population=first&metric=entropy&smooth=5")
     shows(page, "entropy (nats) over frames")
@@ -136,7 +135,7 @@ def test_games_are_chosen_and_saved(trained: Served, visit: Visit, axe: Path) ->
         shows(page, "No game is like that")
     whole(visitor, axe, "games-chosen")
     page.get_by_role("button", name="All games").click()
-    expect(page.get_by_role("region", name="Evaluation games").locator("tbody tr")).not_to_have_count(
-        len(wanted), timeout=WAIT_MS
-    )
+    expect(
+        page.get_by_role("region", name="Evaluation games").locator("tbody tr")
+    ).not_to_have_count(len(wanted), timeout=WAIT_MS)
     assert not re.search("player=|result=|shortest=", page.url)

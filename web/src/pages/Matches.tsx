@@ -79,7 +79,6 @@ export const MATCH_COLUMNS: readonly Column<StoredMatch>[] = [
     name: "result",
     value: (row) => resultOf(row, labels(row))?.value,
     show: result,
-    numeric: true,
   },
   {
     name: "games",

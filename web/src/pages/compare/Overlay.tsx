@@ -51,6 +51,13 @@ export function Overlay({
   const opponents = opponentsOf(known.flatMap((one) => one.rates ?? []));
   return (
     <>
+      <Choices
+        metric={asked.metric}
+        keys={keys}
+        against={asked.against}
+        by={by}
+        opponents={opponents}
+      />
       {names.map((name) => (
         <Source
           key={JSON.stringify([name, asked.metric, asked.over])}
@@ -65,13 +72,6 @@ export function Overlay({
           }
         />
       ))}
-      <Choices
-        metric={asked.metric}
-        keys={keys}
-        against={asked.against}
-        by={by}
-        opponents={opponents}
-      />
       <Drawn drawn={drawn} by={by} about={about} />
     </>
   );
