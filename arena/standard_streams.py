@@ -1,7 +1,8 @@
 """Standard streams that cannot break the work of a program.
 
 A stream may be missing from the start (`arena ... >&-`), or lose its reader (`arena ... | head`).
-What is written to it then is dropped, and the program goes on to its end and its own exit code.
+What is written to it then is dropped, and the program goes on to its end and its own exit code. So
+are messages that a full disk does not take; results that it does not take are an error.
 """
 
 import fcntl
@@ -28,6 +29,19 @@ class UnreadPipe(io.FileIO):
         except BrokenPipeError:
             self.unread = True
             lead_nowhere(self.fileno())
+            return memoryview(data).nbytes
+
+
+class MessagePipe(UnreadPipe):
+    """A descriptor for messages: what a full disk or a lost terminal does not take is dropped.
+
+    A message that cannot be written must not end a training.
+    """
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
             return memoryview(data).nbytes
 
 
@@ -67,11 +81,11 @@ def _own_descriptor(number: int) -> int:
 def _secured(stream: TextIO | None, number: int, *, for_errors: bool = False) -> TextIO:
     if stream is not None:
         stream.flush()
-    pipe = UnreadPipe(number, "w", closefd=False)
+    pipe = (MessagePipe if for_errors else UnreadPipe)(number, "w", closefd=False)
     return io.TextIOWrapper(
         io.BufferedWriter(pipe),
         encoding="utf-8" if stream is None else stream.encoding,
-        errors="backslashreplace" if for_errors else "strict",
+        errors="backslashreplace",  # a letter that a terminal does not know costs no result
         line_buffering=for_errors or pipe.isatty(),
         write_through=for_errors,
     )

@@ -105,6 +105,7 @@ def _pointer(selector: str, x: str, y: str) -> str:
     )
 
 
+FRONT = "document.querySelectorAll('.legend [aria-pressed=true]').length"
 PRESSED = "document.querySelectorAll('.chips [aria-pressed=true]').length"
 FIGURES = "[...document.querySelectorAll('.figure')]"
 NAMED = (
@@ -144,11 +145,11 @@ INTERACTIONS = (
         UNDER,
     ),
     Interaction(
-        "curves: hide or show a line",
+        "curves: bring a line to the front",
         "curves",
         "document.querySelector('.legend button').click()",
-        f"{CHART} !== null && {CHART} !== old",
-        f"(document.querySelector('.figure details').open = true, {CHART})",
+        f"{FRONT} !== old",
+        FRONT,
         many(".legend button"),
     ),
     Interaction(

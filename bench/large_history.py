@@ -1,4 +1,4 @@
-"""The PBT rounds of a made-up training of any size: who was compared, copied and mutated.
+"""The PBT rounds of a made-up training of any size: members are compared, copied and mutated.
 
 Each member has a true strength that grows, faster with a learning rate near the best one. In every
 round some of the weakest copy one of the strongest, with the words of a real verdict.

@@ -115,6 +115,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "arena": {
         "machine": set(),
         "standard_streams": set(),
+        "words": set(),
         "stats": set(),
         "data": set(),
         "signals": {"data"},
@@ -124,8 +125,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "backup": {"data", "league"},
         "players": {"data", "guests", "league"},
         "training": {"assessment", "data", "league", "machine", "signals", "stats"},
-        "matches": {"data", "guests", "league", "players", "signals", "stats"},
-        "verification": {"data", "league", "matches", "players"},
+        "matches": {"data", "guests", "league", "players", "signals", "stats", "words"},
+        "verification": {"data", "league", "matches", "players", "words"},
         "cli": {
             "assessment",
             "backup",
@@ -139,6 +140,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "stats",
             "training",
             "verification",
+            "words",
         },
         "programs": {"cli", "data", "league", "matches", "players", "stats", "verification"},
         "__main__": {"cli"},

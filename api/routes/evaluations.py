@@ -22,6 +22,7 @@ from arena.league.match_requests import (
     match_request_page,
 )
 from arena.league.matches import seed_of_games
+from arena.matches.lengths import MOST_GAMES
 from arena.matches.report_parts import MarginReport
 from arena.matches.report_schema import MatchReport
 from pbt.objective import ObjectiveKind
@@ -75,7 +76,7 @@ class NewEvaluationBody(Body):
         list[Annotated[str, Field(pattern=PLAYER)]], Field(min_length=2, max_length=16)
     ]
     env: Annotated[str, Field(pattern=ENV)] | None = None
-    games: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    games: Annotated[int, Field(ge=1, le=MOST_GAMES)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
     greedy: bool = False
     sprt: SprtBody | None = None

@@ -9,7 +9,14 @@ from api.open_values import ConfigTable
 from api.routes.bodies import NAME_PATTERN, Body
 from api.routes.evaluations import ENV, PLAYER
 from arena.league.chain import SHORTEST_HEAD
-from arena.matches.lengths import EPISODES, MATCH_GAMES, MOST_SEEDS, TOURNAMENT_GAMES
+from arena.matches.lengths import (
+    EPISODES,
+    MATCH_GAMES,
+    MOST_GAMES,
+    MOST_ROUNDS,
+    MOST_SEEDS,
+    TOURNAMENT_GAMES,
+)
 from pbt.objective import ObjectiveKind
 
 VERIFIED = r"^(match:[0-9]{1,7}|[a-z0-9][a-z0-9_-]{0,63})$"
@@ -17,7 +24,7 @@ HEAD = rf"^[0-9a-f]{{{SHORTEST_HEAD},64}}$"
 Player = Annotated[str, Field(pattern=PLAYER)]
 Environment = Annotated[str, Field(pattern=ENV)] | None
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
-Games = Annotated[int, Field(ge=1, le=1_000_000)]
+Games = Annotated[int, Field(ge=1, le=MOST_GAMES)]
 
 
 class VerificationBody(Body):
@@ -52,7 +59,7 @@ class TournamentBody(Body):
     players: Annotated[list[Player], Field(min_length=2, max_length=64)]
     env: Environment = None
     games: Games = TOURNAMENT_GAMES
-    rounds: Annotated[int, Field(ge=1, le=1000)] = 1
+    rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 1
     seed: Seed = 1
     objective: ObjectiveKind | None = None
 
@@ -100,7 +107,7 @@ class ComparisonBody(Body):
     b: Annotated[ConfigTable, AfterValidator(plain)]
     frames: Annotated[int, Field(ge=1, lt=2**53)]
     seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS)] = 3
-    games: Annotated[int, Field(ge=2, le=1_000_000)] = MATCH_GAMES
+    games: Annotated[int, Field(ge=2, le=MOST_GAMES)] = MATCH_GAMES
 
 
 class NewJobBody(

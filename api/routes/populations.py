@@ -286,7 +286,7 @@ def listed(here: Context, rows: Sequence[Supervised]) -> list[ListedPopulation]:
         summary = unmade_summary(body)
         if time.monotonic() - began < LIST_PATIENCE_S or here.assessor.known(row.name):
             with suppress(PlayerError):  # it was removed meanwhile
-                summary = summary_body(here.assessor.assess(row.name))
+                summary = summary_body(here.assessor.assess(row.name, row))
         items.append(ListedPopulation(**dict(body), summary=PopulationSummaryBody(**summary)))
     return items
 

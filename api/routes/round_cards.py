@@ -59,6 +59,7 @@ class MemberRoundBody(BaseModel):
     """A member's round.
 
     member        whose round it is
+    role          that it plays; ranks are of one role
     frames        of its clock
     created_at    seconds since 1970
     did           `copied`: it took another one's weights and values, which may then have mutated;
@@ -78,6 +79,7 @@ class MemberRoundBody(BaseModel):
     """
 
     member: str
+    role: str
     frames: int
     created_at: float
     did: Did
@@ -99,7 +101,7 @@ class RoundCardBody(BaseModel):
 
     round    the number
     counts   what was ranked: games won, margins or returns
-    members  the ranked by rank, then the others
+    members  by role, of each the ranked by rank, then the others
     """
 
     round: int

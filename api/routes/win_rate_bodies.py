@@ -99,9 +99,8 @@ class MatrixSideBody(BaseModel):
                player its name
     snapshots  ids of the snapshots that stand for a member, least trained first
     frames     of the newest of them, null for another player
-    rating     of the newest of them, in the unit of the population's ratings; null without one
-    low        lower end of the rating's 95 % interval, null where it has no bound
-    high       upper end of the rating's 95 % interval, null where it has no bound
+    strength   by which the sides are ordered, from the games of this matrix: in log-odds, as a
+               margin of a game, or as a mean return; null without a game where returns count
     """
 
     name: str
@@ -110,9 +109,7 @@ class MatrixSideBody(BaseModel):
     label: str
     snapshots: list[str]
     frames: int | None
-    rating: float | None
-    low: float | None
-    high: float | None
+    strength: float | None
 
 
 class MatrixPairBody(WinRateBody):
@@ -196,7 +193,8 @@ class MatrixChangesBody(BaseModel):
     newest_frames  of the snapshot that was trained most
     recent         newest snapshots that stand for a member; 0: all up to the moment
     sides          rows and columns at the later moment, strongest first
-    pairs          those that met at both moments, ordered as the pairs of the matrix
+    pairs          those that met at both moments, and of which one has other snapshots at the
+                   later one, ordered as the pairs of the matrix
     """
 
     population: str

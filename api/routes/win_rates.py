@@ -5,6 +5,7 @@ Their ETag is the league's revision.
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -15,7 +16,12 @@ from api.http.problems import Problem
 from api.routes.bodies import PopulationName
 from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_league
 from api.routes.win_rate_bodies import MatrixChangesBody, MemberMatrixBody, WinRatesBody
-from arena.league.member_matrix import MatrixSide, matrix_change, member_matrix
+from arena.league.member_matrix import (
+    MatrixSide,
+    MemberMatrix,
+    matrix_change,
+    member_matrix,
+)
 from arena.league.win_rates import RateBlock, win_rates
 from arena.stats.differences import ResultChange
 from arena.stats.group_results import GroupResult
@@ -28,7 +34,8 @@ Recent = Annotated[
     Query(
         ge=0,
         le=1000,
-        description="this many newest snapshots stand for a member; 0: all up to the moment",
+        description="this many newest snapshots that have played stand for a member; 0: all up to "
+        "the moment",
     ),
 ]
 Now = Annotated[
@@ -128,7 +135,7 @@ def matrix(asked: Asked, frames: Now = None, recent: Recent = 1) -> Response:
             "frames": found.frames,
             "newest_frames": newest,
             "recent": recent,
-            "sides": [_side_report(side) for side in sides],
+            "sides": _sides(found),
             "pairs": [{**_names(sides, one), **_rate_report(one)} for one in found.results],
             "cycles": [{"players": [one.a, one.b, one.c], "p": one.p} for one in found.cycles],
         }
@@ -166,7 +173,7 @@ def matrix_changes(
             "last": found.after.frames,
             "newest_frames": newest,
             "recent": recent,
-            "sides": [_side_report(side) for side in sides],
+            "sides": _sides(found.after),
             "pairs": [{**_names(sides, one.after), **_change_report(one)} for one in found.changes],
         }
 
@@ -204,9 +211,15 @@ def _names(sides: Sequence[MatrixSide], one: GroupResult) -> dict[str, str]:
     return {"player": sides[one.row].name, "opponent": sides[one.column].name}
 
 
-def _side_report(side: MatrixSide) -> dict[str, Any]:
+def _sides(matrix: MemberMatrix) -> list[dict[str, Any]]:
+    return [
+        _side_report(side, strength)
+        for side, strength in zip(matrix.sides, matrix.strengths, strict=True)
+    ]
+
+
+def _side_report(side: MatrixSide, strength: float) -> dict[str, Any]:
     newest = side.snapshots[-1] if side.snapshots else None
-    rating = side.rating
     return {
         "name": side.name,
         "kind": side.kind,
@@ -214,7 +227,5 @@ def _side_report(side: MatrixSide) -> dict[str, Any]:
         "label": side.name if newest is None else newest.label,
         "snapshots": [stored.record.snapshot_id for stored in side.snapshots],
         "frames": None if newest is None else newest.record.frames,
-        "rating": None if rating is None else rating.value,
-        "low": None if rating is None else rating.low,
-        "high": None if rating is None else rating.high,
+        "strength": strength if isfinite(strength) else None,
     }

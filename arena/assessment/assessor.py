@@ -21,15 +21,15 @@ from arena.assessment.records import StrengthHistory
 from arena.data.paths import population_paths
 from arena.league.database import League
 from arena.league.populations import find_population
-from arena.league.supervised import get_supervised
+from arena.league.supervised import Supervised, get_supervised
 from pbt.errors import EngineError, PbtError
 
 log = logging.getLogger("arena.assessment")
 
 Revision = tuple[tuple[Any, ...], ...]
 
-FRESH_S = 1.0
-"""Within this time an assessment is given again."""
+FRESH_S, FRESH_AT_REST_S = 1.0, 5.0
+"""Within this time an assessment is given again, of a population that trains or that is at rest."""
 LOOK_EVERY_S = 2.0
 """Within this time no look at the league is taken for new games."""
 PAUSES = 10
@@ -61,7 +61,10 @@ class _Kept:
     took_s     how long that took
     reading    whether the thread is to read them again, or does so
     actions    of PBT, and their stamp
-    made       the newest assessment, when it was made, and from what
+    made       the newest assessment
+    made_s     when it was made
+    row        what the service knew of the population then
+    source     what it was made from
     lock       held while an assessment is made
     """
 
@@ -72,7 +75,10 @@ class _Kept:
     took_s: float = 0.0
     reading: bool = False
     actions: tuple[Any, PbtActions] | None = None
-    made: tuple[Assessment, float, Any] | None = None
+    made: Assessment | None = None
+    made_s: float = 0.0
+    row: Supervised | None = None
+    source: tuple[Any, ...] = ()
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -80,8 +86,8 @@ class Assessor:
     """Assesses populations, and keeps what is costly. Several threads may use it.
 
     Strengths are fitted when a population is asked for the first time, and afterwards where games
-    came, so seldom that fits take a tenth of the time at most. An assessment is given again for a
-    second, and for as long as a population is at rest and nothing of it changed.
+    came, so seldom that fits take a tenth of the time at most. An assessment is given again for
+    some seconds, and for as long as a population is at rest and nothing of it changed.
     """
 
     def __init__(
@@ -103,13 +109,16 @@ class Assessor:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def assess(self, name: str) -> Assessment:
-        """The assessment of a population. Raises: PlayerError."""
+    def assess(self, name: str, row: Supervised | None = None) -> Assessment:
+        """The assessment of a population. Raises: PlayerError.
+
+        row  what the service knows of it, where the caller has read it
+        """
         with self._lock:
             kept = self._kept.setdefault(name, _Kept())
         try:
             with kept.lock:
-                return self._assessed(name, kept)
+                return self._assessed(row or get_supervised(self._league, name), kept)
         except BaseException:
             with self._lock:
                 self._kept.pop(name, None)
@@ -120,12 +129,13 @@ class Assessor:
         with self._lock:
             return name in self._kept and self._kept[name].revision is not None
 
-    def _assessed(self, name: str, kept: _Kept) -> Assessment:
-        now = self._clock()
-        if kept.made is not None and now - kept.made[1] < FRESH_S:
-            return kept.made[0]
+    def _assessed(self, row: Supervised, kept: _Kept) -> Assessment:
+        name, now, rests = row.name, self._clock(), row.state in AT_REST
+        fresh_s = FRESH_AT_REST_S if rests else FRESH_S
+        if kept.made is not None and kept.row == row and now - kept.made_s < fresh_s:
+            return kept.made
         self._refresh(name, kept)
-        paths, row = population_paths(self._data, name), get_supervised(self._league, name)
+        paths = population_paths(self._data, name)
         with self._league.read() as connection:
             population_id = int(find_population(connection, name).id)
             stamp = actions_stamp(connection, population_id)
@@ -133,12 +143,10 @@ class Assessor:
                 kept.actions = stamp, read_actions(connection, population_id)
         strengths, (_, actions) = kept.strengths, kept.actions
         source = kept.read_s, stamp, row, *map(_written, (paths.config, paths.status))
-        if kept.made is not None and row.state in AT_REST and kept.made[2] == source:
-            made = kept.made[0]
-        else:
-            made = assess(read_history(self._league, paths, row, strengths, actions))
-        kept.made = made, now, source
-        return made
+        if kept.made is None or not rests or kept.source != source:
+            kept.made = assess(read_history(self._league, paths, row, strengths, actions))
+        kept.made_s, kept.row, kept.source = now, row, source
+        return kept.made
 
     def _refresh(self, name: str, kept: _Kept) -> None:
         """Read the strengths where games came since, unless that was done a short while ago."""

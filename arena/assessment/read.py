@@ -8,10 +8,10 @@ from typing import Any
 from arena.assessment.curve_ends import CurveEnds, read_curve_ends
 from arena.assessment.pbt_actions import PbtActions
 from arena.assessment.records import MemberFacts, PopulationHistory, StrengthHistory
-from arena.assessment.training_warnings import of_start, of_trainer
+from arena.assessment.training_warnings import of_start, of_trainer, silent_text
 from arena.data.lock import holder
 from arena.data.paths import PopulationPaths
-from arena.data.status import MemberRow, Moment, RunStatus, read_status
+from arena.data.status import MemberRow, Moment, RunStatus, age_s, read_status
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.summaries import MemberSummary, list_members
@@ -20,6 +20,8 @@ from pbt.errors import PbtError
 
 AT_REST = ("created", "stopped", "failed", "finished", "interrupted", "deleting")
 """States of a population in which no member learns."""
+SILENT_S = 60.0
+"""A trainer that reported nothing for so long hangs, or has no disk to write to."""
 
 
 def member_state(population: str, member: str) -> str:
@@ -47,9 +49,10 @@ def read_history(
     status = newest_status(paths)
     state = _state(row, status, paths)
     config = _config(league, paths, name)
-    texts = of_start(row, now)
+    texts, faults = of_start(row, now), _faults(status)
     if status is not None and state == "running" and not status.ended:
-        texts += of_trainer(status, now)
+        faults += _faults_of_trainer(status, now)
+        texts += [text for text in of_trainer(status, now) if text not in faults]
     told = _Told(state, status, read_curve_ends(paths.metrics), actions)
     left = config.get("population", {}).get("left", ())
     return PopulationHistory(
@@ -57,8 +60,8 @@ def read_history(
         game=str(config.get("env", {}).get("name", "")),
         state=state,
         failure=_failure(row, state, status),
-        faults=_faults(status, state),
-        warnings=tuple(text for text in texts if status is None or text != status.trouble),
+        faults=tuple(faults),
+        warnings=tuple(texts),
         goal_frames=config.get("stop_at_frames"),
         copies=actions.copies,
         mutations=actions.mutations,
@@ -108,14 +111,18 @@ def _failure(row: Supervised, state: str, status: RunStatus | None) -> str:
     return f"the training failed: {ended}" if ended else "the training failed"
 
 
-def _faults(status: RunStatus | None, state: str) -> tuple[str, ...]:
-    """What is wrong with the training as a whole."""
-    if status is None:
-        return ()
-    texts = [f"wiring fault: {status.wiring}"] if status.wiring else []
-    if status.trouble and state == "running" and not status.ended:
-        texts.append(status.trouble)
-    return tuple(texts)
+def _faults(status: RunStatus | None) -> list[str]:
+    """What is wrong with the training as a whole, also after its end."""
+    wired = None if status is None else status.wiring
+    return [f"wiring fault: {wired}"] if wired else []
+
+
+def _faults_of_trainer(status: RunStatus, now: Moment) -> list[str]:
+    """What is wrong with a training that runs."""
+    texts = [status.trouble] if status.trouble else []
+    if (silent_s := age_s(status, now, running=True)) > SILENT_S:
+        texts.append(silent_text(silent_s))
+    return texts
 
 
 @dataclass(frozen=True, slots=True)

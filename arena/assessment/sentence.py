@@ -78,8 +78,8 @@ def _strength(
     """What the strengths show, in words."""
     ended = made.state == "finished"
     if made.conclusion == "too_early":
-        words = "too few games to say what was learned" if ended else TOO_EARLY
-        return f"{words}{_missing(made, strengths)}"
+        early = "too few games to say what was learned" if ended else TOO_EARLY
+        return f"{early}{_missing(made, strengths)}"
     if made.conclusion == "collapsed" and all(one.conclusion != "collapsed" for one in found):
         return "collapsed: no member explores any more, and none is surely better than random"
     words = [role_words(one, made.unit, ended=ended) for one in found]

@@ -45,7 +45,7 @@ def of_trainer(status: RunStatus, now: Moment) -> list[str]:
     """What is wrong with the processes of a training that runs, and with what it stores."""
     texts = []
     if (silent_s := age_s(status, now, running=True)) > STALE_AFTER_S:
-        texts.append(f"its trainer has reported nothing for {silent_s:.0f} s")
+        texts.append(silent_text(silent_s))
     if status.trouble is not None:
         texts.append(status.trouble)
     texts += [f"{process.name} is down" for process in status.processes if process.state == "down"]
@@ -65,6 +65,11 @@ def of_trainer(status: RunStatus, now: Moment) -> list[str]:
             )
         )
     return texts
+
+
+def silent_text(seconds: float) -> str:
+    """What is said of a trainer that writes no status."""
+    return f"its trainer has reported nothing for {seconds:.0f} s"
 
 
 def _times(count: int) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import exit_spoiled, progress_bar
-from arena.cli.output import DataOption, JsonOption, assignments, number_of, print_json, say
+from arena.cli.output import DataOption, JsonOption, assignments, print_json, say
 from arena.cli.train import load_named
 from arena.data.paths import check_population_name, data_dir
 from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted
@@ -17,8 +17,10 @@ from arena.matches.compare_finals import ComparisonResult, play_finals
 from arena.matches.compare_trainings import train_runs
 from arena.matches.earlier_plans import as_begun
 from arena.matches.game_list import is_spoiled
-from arena.matches.lengths import MATCH_GAMES, MOST_SEEDS
+from arena.matches.lengths import MATCH_GAMES, MOST_GAMES, MOST_SEEDS
 from arena.stats.score import elo_of_score
+from arena.words import number_of
+from pbt.config.values import LARGEST
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 
 # Exit codes for the verdict on A, the same as those of `arena match --assert`.
@@ -58,6 +60,7 @@ FramesOption = Annotated[
     int,
     typer.Option(
         min=1,
+        max=LARGEST,
         help="Frames that each member trains: stop_at_frames of both configs.",
         show_default=False,
     ),
@@ -75,7 +78,9 @@ SeedsOption = Annotated[
 ]
 GamesOption = Annotated[
     int,
-    typer.Option(min=2, help="Games between each training of A and each of B, at least."),
+    typer.Option(
+        min=2, max=MOST_GAMES, help="Games between each training of A and each of B, at least."
+    ),
 ]
 NameOption = Annotated[
     str | None,

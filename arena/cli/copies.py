@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from arena.cli.display import short
 from arena.league.database import League
 from arena.league.stored_history import list_rounds
+from arena.words import number_of
 from pbt.config.population import PbtConfig
 from pbt.population.mutation import in_order
 from pbt.records import RoundRecord
@@ -19,9 +20,10 @@ def copy_lines(league: League, population: str) -> list[str]:
     copies = [line for one in rounds if one.directive.copy_from for line in _copy(one)]
     if not rounds:
         return ["PBT held no round."]
+    held = number_of(len(rounds), "round")
     if not copies:
-        return [f"PBT copied nothing in {len(rounds)} rounds: {_nearest(rounds)}"]
-    return [f"PBT copied {_count(rounds)} in {len(rounds)} rounds:", *copies]
+        return [f"PBT copied nothing in {held}: {_nearest(rounds)}"]
+    return [f"PBT copied {_count(rounds)} in {held}:", *copies]
 
 
 def value_lines(league: League, population: str, member: str) -> list[str]:
@@ -39,7 +41,7 @@ def value_lines(league: League, population: str, member: str) -> list[str]:
 
 def _count(rounds: Sequence[RoundRecord]) -> str:
     copies = sum(one.directive.copy_from is not None for one in rounds)
-    return f"{copies} time{'s' * (copies != 1)}"
+    return number_of(copies, "time")
 
 
 def _copy(one: RoundRecord) -> list[str]:

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.going_on import GoingOn
-from arena.cli.output import JsonOption, assignments, number_of, print_json, print_table, say
+from arena.cli.output import JsonOption, assignments, print_json, print_table, say
+from arena.matches.lengths import MOST_GAMES
+from arena.words import number_of
 from pbt.envs.contract import EnvSpec
 from pbt.envs.names import is_file_name, is_id
 from pbt.envs.registry import names, spec
@@ -71,7 +73,8 @@ def check(
         ),
     ],
     seeds: Annotated[
-        int, typer.Option(min=1, help="Games to play; each of them is also replayed.")
+        int,
+        typer.Option(min=1, max=MOST_GAMES, help="Games to play; each of them is also replayed."),
     ] = 20,
     options: Annotated[
         list[str] | None,

@@ -21,11 +21,12 @@ from arena.cli.match_options import (
 )
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
-from arena.matches.lengths import EPISODES
+from arena.matches.lengths import EPISODES, MOST_GAMES
 from arena.matches.report import player_json
 from arena.matches.returns import Returns, evaluate_player
 from arena.players.resolve import ResolvedPlayer, options_text
 from arena.stats.intervals import mean_interval
+from arena.words import number_of
 from pbt.envs.contract import EnvSpec
 
 PlayerArgument = Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)]
@@ -37,7 +38,7 @@ OthersArgument = Annotated[
         show_default=False,
     ),
 ]
-EpisodesOption = Annotated[int, typer.Option(min=1, help="Episodes to play.")]
+EpisodesOption = Annotated[int, typer.Option(min=1, max=MOST_GAMES, help="Episodes to play.")]
 
 
 def evaluate(
@@ -108,8 +109,8 @@ def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]
     actions = ", greedy actions" if result.greedy else ""
     lines = [
         (
-            f"{result.player.label}   {result.player.env_name}, {len(result.returns)} "
-            f"episodes{actions}, seed {result.seed}"
+            f"{result.player.label}   {result.player.env_name}, "
+            f"{number_of(len(result.returns), 'episode')}{actions}, seed {result.seed}"
         ),
         *(
             [f"Options  {options_text(result.player.env_options)}"]
@@ -128,11 +129,11 @@ def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]
         )
     if result.errors:
         lines.append(
-            f"Note     the game raised an error {len(result.errors)} times; those episodes were "
-            f"played again; the first error: {result.errors[0]}"
+            f"Note     the game raised an error {number_of(len(result.errors), 'time')}, and what "
+            f"it broke off was played again; the first error: {result.errors[0]}"
         )
     if result.interim:
-        lines.append(f"Interim  {len(result.returns)} of {result.planned} episodes")
+        lines.append(f"Interim  {len(result.returns)} of {number_of(result.planned, 'episode')}")
     return lines
 
 
@@ -193,4 +194,4 @@ def _exit(result: Returns) -> None:
     if result.interim:
         raise typer.Exit(INTERRUPTED)
     if result.spoiled:
-        exit_spoiled(len(result.errors), f"{result.planned} episodes")
+        exit_spoiled(len(result.errors), number_of(result.planned, "episode"))

@@ -1,10 +1,8 @@
 """`arena films`: the games of a population that were filmed during training."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
+from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table, say
 from arena.data.paths import data_dir, league_path, population_paths
 from arena.league.database import League, open_league
 from arena.league.films import games_of_films
@@ -13,7 +11,7 @@ from pbt.film.folder import FilmFolder, StoredFilm
 
 
 def films(
-    name: Annotated[str, typer.Argument(metavar="POPULATION", show_default=False)],
+    name: NameArgument,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -28,6 +26,8 @@ def films(
         print_json(
             {"films": [film_json(film, game) for film, game in listed], "problem": folder.problem()}
         )
+    elif not listed:
+        print(f"population {name}: no film; evaluation.record_share says how many are made")
     else:
         rows = [
             (

@@ -12,7 +12,14 @@ from typing import Annotated, TextIO
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table
+from arena.cli.output import (
+    MOST_ROWS,
+    DataOption,
+    JsonOption,
+    NameArgument,
+    print_json,
+    print_table,
+)
 from arena.data.paths import data_dir, league_path
 from arena.league.database import League, open_league
 from arena.league.game_rows import GameFilter, StoredGame, population_games
@@ -55,6 +62,7 @@ LimitOption = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=MOST_ROWS,
         help=f"Show only this many of the newest games; {TABLE_GAMES} without --csv.",
         show_default=False,
     ),

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, print_json
+from arena.cli.output import MOST_ROWS, DataOption, JsonOption, print_json
 from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName, tables_of
 from arena.cli.rating_table import TOP_ROWS
 from arena.data.paths import data_dir, league_path
@@ -17,7 +17,9 @@ def league(
     name: TableName = None,
     everyone: EveryoneOption = False,
     env: GameOption = None,
-    top: Annotated[int, typer.Option(min=0, help="Print this many rows; 0 prints all.")] = TOP_ROWS,
+    top: Annotated[
+        int, typer.Option(min=0, max=MOST_ROWS, help="Print this many rows; 0 prints all.")
+    ] = TOP_ROWS,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -27,20 +27,21 @@ from arena.cli.match_resume import (
     title_of,
 )
 from arena.cli.match_text import match_lines
-from arena.cli.output import DataOption, JsonOption, number_of, print_json
+from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import data_dir, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
 from arena.league.matches import MatchError
 from arena.machine import usable_cores
 from arena.matches.assertions import Assertion, holds, read_assertions
-from arena.matches.lengths import MATCH_GAMES, SPRT_GAMES
+from arena.matches.lengths import MATCH_GAMES, MOST_GAMES, MOST_PROCESSES, SPRT_GAMES
 from arena.matches.match_result import MatchResult
 from arena.matches.plan import check_meeting
 from arena.matches.play import check_test, play_match
 from arena.matches.report import match_json
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import Sprt
+from arena.words import number_of
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
 
@@ -50,6 +51,7 @@ GamesOption = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=MOST_GAMES,
         help=(
             "Games to play, in pairs with the seats swapped (at larger tables in blocks). Default: "
             f"{MATCH_GAMES}; with --sprt at most {SPRT_GAMES}."
@@ -86,6 +88,7 @@ ConcurrencyOption = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=MOST_PROCESSES,
         help=(
             "Processes that play. Default: one per core. The games are the same with any number."
         ),

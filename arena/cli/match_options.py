@@ -9,10 +9,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from arena.cli.going_on import GoingOn
-from arena.cli.output import assignments, number_of, say
+from arena.cli.output import assignments, say
 from arena.matches.deciding import ranked_by
 from arena.matches.game_list import Progress
+from arena.matches.lengths import LONGEST_MOVE_S
 from arena.players.resolve import ResolvedPlayer, resolve_players
+from arena.words import number_of
 from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec
 from pbt.envs.measuring import as_played
@@ -50,6 +52,7 @@ MoveTimeoutOption = Annotated[
     typer.Option(
         "--move-timeout",
         min=0.001,
+        max=LONGEST_MOVE_S,
         metavar="SECONDS",
         help="How long a program may take for one move; a slower program forfeits the game.",
     ),

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from arena.cli.match_options import progress_bar
-from arena.cli.output import number_of, say
+from arena.cli.output import say
 from arena.data.paths import data_dir, data_text, league_path
 from arena.guests.player import GuestError
 from arena.league.database import League, open_league
@@ -27,6 +27,7 @@ from arena.matches.plan import check_meeting
 from arena.matches.play import check_test, resume_match
 from arena.matches.report import resume_command
 from arena.players.resolve import ResolvedPlayer, resolve_players
+from arena.words import number_of
 from pbt.envs.contract import EnvSpec
 from pbt.envs.measuring import as_played
 from pbt.errors import EnvError, SnapshotError
@@ -123,7 +124,7 @@ def _find(league: League, number: str) -> Match:
             + _passed_over(league, newest)
         )
         return newest
-    if not number.isdigit():
+    if not number.isdecimal():
         raise MatchError(
             f'--resume {number}: expected the number of a match, or "{LAST}"; `arena match` '
             "prints the number when it begins"

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arena.cli.match_tables import estimate, measure, table_rows
-from arena.cli.output import number_of
 from arena.data.paths import data_text
 from arena.matches.assertions import Assertion
 from arena.matches.match_result import MatchResult
@@ -26,6 +25,7 @@ from arena.matches.report_schema import (
 from arena.matches.verdict import side_names
 from arena.stats.intervals import with_interval
 from arena.stats.sprt import UNITS
+from arena.words import number_of
 
 
 def match_lines(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, print_json, print_table
+from arena.cli.output import MOST_ROWS, DataOption, JsonOption, print_json, print_table
 from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName, tables_of
 from arena.cli.rating_table import circle_lines, rating_head, rating_text, why_empty
 from arena.data.paths import data_dir, league_path
@@ -39,7 +39,8 @@ _EXPLAINED: Mapping[ObjectiveKind, str] = {
 
 
 TopOption = Annotated[
-    int, typer.Option(min=0, help="Print this many of the best players; 0 prints all.")
+    int,
+    typer.Option(min=0, max=MOST_ROWS, help="Print this many of the best players; 0 prints all."),
 ]
 CsvOption = Annotated[
     bool, typer.Option("--csv", help="Print CSV, one line per pair of players that met.")

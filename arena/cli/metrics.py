@@ -15,6 +15,7 @@ from arena.data.telemetry import telemetry_csv
 from arena.league.database import open_league
 from arena.league.frames import frames_text
 from arena.league.populations import stored_config
+from arena.words import number_of
 from pbt.errors import ConfigError
 
 CsvOption = Annotated[bool, typer.Option("--csv", help="Print every point of every curve as CSV.")]
@@ -83,7 +84,7 @@ def _write_csv(write: Callable[[TextIO], int], out: Path | None) -> None:
             "arena metrics",
             [f"--out {out}: {error.strerror}; name a file in a folder that you may write to"],
         ) from error
-    say(f"{rows} rows in {out}")
+    say(f"{number_of(rows, 'row')} in {out}")
 
 
 def _print_newest(newest: dict[str, MetricsRow]) -> None:

@@ -13,6 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
+MOST_ROWS = 10**9
+"""Of a list that is printed."""
 _WIDE = 1000
 _UNITS = ("B", "kB", "MB", "GB")
 
@@ -45,7 +47,8 @@ SetOption = Annotated[
 
 def print_json(value: Any) -> None:
     """Print one line on stdout. Numbers that JSON does not have (nan, inf) become null."""
-    print(json.dumps(speakable(value), ensure_ascii=False, allow_nan=False), flush=True)
+    plain = (sys.stdout.encoding or "utf-8").lower() != "utf-8"
+    print(json.dumps(speakable(value), ensure_ascii=plain, allow_nan=False), flush=True)
 
 
 def say(text: str) -> None:
@@ -149,11 +152,6 @@ def speakable(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value
-
-
-def number_of(count: int, noun: str) -> str:
-    """(1, "seed pair") -> "1 seed pair"; (2, "seed pair") -> "2 seed pairs"."""
-    return f"{count} {noun}" + "s" * (count != 1)
 
 
 def bytes_text(count: float) -> str:

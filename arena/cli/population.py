@@ -90,6 +90,9 @@ def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"populations": items})
         return
+    if not items:
+        print("no population; make one: arena population create connect_four --start")
+        return
     print_table(
         ("name", "conclusion", *_COLUMNS[1:]),
         [

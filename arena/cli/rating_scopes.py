@@ -102,9 +102,9 @@ def tables_of(
     if env is not None:
         if name is not None or everyone:
             raise ConfigError(
-                "the tables to show",
+                "--env",
                 [
-                    f"--env {env} with {name or '--all'}: --env already means every player of the "
+                    f"{env} with {name or '--all'}: --env already means every player of the "
                     "game; choose one"
                 ],
             )

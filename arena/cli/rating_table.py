@@ -31,6 +31,7 @@ from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.cycles import CYCLE_LEVEL
 from arena.stats.intervals import wilson_interval
 from arena.stats.score import Tally
+from arena.words import number_of
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 from pbt.records import PlayerRef
 
@@ -148,7 +149,8 @@ def circle_lines(table: RatingTable) -> list[str]:
         for ring, p in rings
     ]
     if len(cycles) > TOP_CYCLES:
-        lines.append(f"... and {len(cycles) - TOP_CYCLES} circles more: --json lists all.")
+        more = number_of(len(cycles) - TOP_CYCLES, "circle")
+        lines.append(f"... and {more} more: --json lists all.")
     if share.p >= CYCLE_LEVEL:
         if not cycles:
             lines.append("No circles: ratings explain the results as well as chance allows.")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, NameArgument, bytes_text, print_json, say
+from arena.cli.output import DataOption, JsonOption, bytes_text, print_json, say
 from arena.data.paths import IMPORTED, data_dir, league_path
 from arena.league.chain_notes import record_import
 from arena.league.database import open_league, upgrade_league
@@ -16,6 +16,7 @@ from arena.league.deletion import delete as delete_from
 from arena.league.frames import frames_text
 from arena.league.retention import mark_anchor
 from arena.league.snapshot_names import find_snapshot
+from arena.words import number_of
 from pbt.errors import ConfigError, SnapshotError
 
 
@@ -54,7 +55,12 @@ YesOption = Annotated[bool, typer.Option("--yes", help="Remove without asking fo
 
 
 def delete(
-    name: NameArgument,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help='A population; or "imported/NAME", an imported snapshot.'
+        ),
+    ],
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     data: DataOption = None,
@@ -148,11 +154,14 @@ def _plan_lines(plan: DeletionPlan) -> list[str]:
     lines = [f"population {plan.name}"]
     if plan.rows is not None:
         rows = plan.rows
-        starts = f"{rows.incarnations} start" + "s" * (rows.incarnations != 1)
-        counts = (
-            f"{rows.games} games, {rows.rounds} rounds, {rows.snapshots} snapshots, "
-            f"{rows.events} events, {starts}"
-        )
+        of_kinds = {
+            "game": rows.games,
+            "round": rows.rounds,
+            "snapshot": rows.snapshots,
+            "event": rows.events,
+            "start": rows.incarnations,
+        }
+        counts = ", ".join(number_of(count, kind) for kind, count in of_kinds.items())
         lines.append(
             f"  rows   {counts}; about {bytes_text(rows.size_bytes)}, which the league uses again"
         )

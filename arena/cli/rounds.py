@@ -11,7 +11,6 @@ from arena.cli.output import (
     DataOption,
     JsonOption,
     NameArgument,
-    number_of,
     print_json,
     print_table,
 )
@@ -24,6 +23,7 @@ from arena.league.stored_history import (
     list_certificates,
     list_rounds,
 )
+from arena.words import number_of
 
 app = typer.Typer(no_args_is_help=True, help="List the PBT rounds; `arena verify` verifies them.")
 

@@ -22,6 +22,7 @@ from arena.standard_streams import hand_on_stdout
 from pbt.errors import ConfigError
 
 DEFAULT_PORT = 8642
+MOST_AT_ONCE, MOST_GB = 1000, 1e6
 
 
 HostOption = Annotated[
@@ -86,23 +87,30 @@ WebhookHostOption = Annotated[
     ),
 ]
 MaxRunningOption = Annotated[
-    int, typer.Option(min=1, help="Populations that train at the same time; others wait.")
+    int,
+    typer.Option(
+        min=1, max=MOST_AT_ONCE, help="Populations that train at the same time; others wait."
+    ),
 ]
 MaxPlaysOption = Annotated[
-    int, typer.Option(min=1, help="Games that people play by hand at the same time.")
+    int,
+    typer.Option(min=1, max=MOST_AT_ONCE, help="Games that people play by hand at the same time."),
 ]
 SoftDiskOption = Annotated[
-    float, typer.Option(min=0, help="With less free space than this, nothing new starts.")
+    float,
+    typer.Option(min=0, max=MOST_GB, help="With less free space than this, nothing new starts."),
 ]
 HardDiskOption = Annotated[
     float,
     typer.Option(
         min=0,
+        max=MOST_GB,
         help=("With less free space than this, trainings save and wait, and changes are refused."),
     ),
 ]
 MaxImportOption = Annotated[
-    float, typer.Option(min=0.001, help="The largest snapshot that a request may import.")
+    float,
+    typer.Option(min=0.001, max=MOST_GB, help="The largest snapshot that a request may import."),
 ]
 LogFormatOption = Annotated[str, typer.Option(help="The format of the log: console or json.")]
 ReadOnlyOption = Annotated[

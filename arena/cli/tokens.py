@@ -133,6 +133,9 @@ def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
         states = [{"expired": token.expired(now)} for token in tokens]
         print_json({"tokens": [{**row, **state} for row, state in zip(rows, states, strict=True)]})
         return
+    if not tokens:
+        print("no token; `arena serve` makes its own at the first start")
+        return
     print_table(
         _COLUMNS,
         [

@@ -21,7 +21,7 @@ from arena.cli.match_options import (
     progress_bar,
 )
 from arena.cli.match_text import match_lines
-from arena.cli.output import DataOption, JsonOption, number_of, print_json, say
+from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.rating_report import standings_report
 from arena.cli.rating_table import print_standings
 from arena.data.paths import data_dir, data_text, league_path
@@ -29,7 +29,7 @@ from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
 from arena.league.ratings import RatingTable, match_table
 from arena.matches.game_list import is_spoiled
-from arena.matches.lengths import TOURNAMENT_GAMES
+from arena.matches.lengths import MOST_GAMES, MOST_PROCESSES, MOST_ROUNDS, TOURNAMENT_GAMES
 from arena.matches.match_result import MatchResult
 from arena.matches.report import match_report
 from arena.matches.report_schema import DuelReport, PartnersReport
@@ -42,6 +42,7 @@ from arena.matches.tournament import (
 )
 from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer
+from arena.words import number_of
 
 PlayersArgument = Annotated[
     list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)
@@ -50,17 +51,20 @@ GamesOption = Annotated[
     int,
     typer.Option(
         min=1,
+        max=MOST_GAMES,
         help="Games of each match, in pairs with the seats swapped (larger tables: of a round, in "
         "blocks).",
     ),
 ]
 RoundsOption = Annotated[
-    int, typer.Option(min=1, help="How many round robins, each with its own seeds.")
+    int,
+    typer.Option(min=1, max=MOST_ROUNDS, help="How many round robins, each with its own seeds."),
 ]
 ConcurrencyOption = Annotated[
     int,
     typer.Option(
         min=1,
+        max=MOST_PROCESSES,
         help="Processes per match. They take seconds to start, so more pay in long matches.",
     ),
 ]
@@ -114,11 +118,8 @@ def tournament(
 def _each_once(named: Sequence[ResolvedPlayer]) -> Sequence[ResolvedPlayer]:
     """The different players, with a line where a name is of a player named before."""
     different = different_players(named)
-    if (repeated := len(named) - len(different)) and len(different) > 1:
-        say(
-            f"note: {repeated} of the {len(named)} names are of a player named before; "
-            "each plays once"
-        )
+    if 1 < len(different) < len(named):
+        say(f"note: the {len(named)} names are of {len(different)} players; each plays once")
     return different
 
 

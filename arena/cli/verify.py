@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from arena.cli.going_on import GoingOn
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import IMPORTED, data_dir
 from arena.verification.report import (
@@ -64,7 +65,7 @@ def verify(
     games of matches are played again, and weights are hashed. Exit with 1 if anything differs.
     """
     request = VerifyRequest(None if head is None else checked_head(head), _games(replay))
-    with _progress() as observe:
+    with _progress(name) as observe:
         report = verified(data_dir(data), name, request, observe)
     if as_json:
         print_json(report_json(report))
@@ -93,19 +94,31 @@ def _games(text: str) -> int | None:
     """The value of --replay: a number of games, None for all. Raises: VerifyError."""
     if text in ("all", "none"):
         return None if text == "all" else 0
-    if not text.isdigit():
+    if not text.isdecimal():
         raise VerifyError(f'--replay {text}: expected a number of games, "all" or "none"')
     return int(text)
 
 
 @contextmanager
-def _progress() -> Iterator[Observer]:
-    """Yield an observer that draws bars, on a terminal only; they are wiped at the end."""
+def _progress(name: str) -> Iterator[Observer]:
+    """Yield an observer that draws bars, which are wiped at the end.
+
+    Where standard error is no terminal, a line now and then.
+    """
+    if not sys.stderr.isatty():
+        told = ["it begins"]
+
+        def note(what: str, done: int, total: int | None) -> None:
+            told[0] = f"{what}, {done}" + ("" if total is None else f" of {total}")
+
+        with GoingOn(lambda: f"verifying {name}: {told[0]}"):
+            yield note
+        return
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
     console = Console(file=sys.stderr)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(console=console, transient=True) as progress:
         tasks: dict[str, TaskID] = {}
 
         def observe(what: str, done: int, total: int | None) -> None:

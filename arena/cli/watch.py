@@ -20,8 +20,10 @@ from arena.cli.match_options import (
 )
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
+from arena.matches.lengths import MOST_GAMES
 from arena.matches.report import player_json
 from arena.players.resolve import ResolvedPlayer
+from arena.words import number_of
 from pbt.film.extra import require_video
 
 if TYPE_CHECKING:
@@ -40,7 +42,10 @@ OutOption = Annotated[
     ),
 ]
 GamesOption = Annotated[
-    int, typer.Option(min=1, help="Games to film; in games of one seat, this many per player.")
+    int,
+    typer.Option(
+        min=1, max=MOST_GAMES, help="Games to film; in games of one seat, this many per player."
+    ),
 ]
 ScaleOption = Annotated[
     int | None,
@@ -106,7 +111,7 @@ def watch(
         print("\n".join(film_lines(result, resolved)))
     if result.interim:
         say(
-            f"ended after {len(result.games)} of {result.planned} games"
+            f"ended after {len(result.games)} of {number_of(result.planned, 'game')}"
             + ("; there is no video" if result.path is None else "")
         )
         raise typer.Exit(INTERRUPTED)
@@ -121,7 +126,7 @@ def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
     lines = [
         (
             f"{result.path}   {result.width}x{result.height}, {result.seconds:.1f} s, "
-            f"{result.pictures} pictures, {size_mb:.1f} MB"
+            f"{number_of(result.pictures, 'picture')}, {size_mb:.1f} MB"
         )
     ]
     for number, game in enumerate(result.games, start=1):
@@ -209,9 +214,8 @@ def _bar(title: str) -> "Iterator[Filming | None]":
         task = bar.add_task(escape(title), total=None, text="")
 
         def show(done: int, planned: int, seconds: float) -> None:
-            text = (
-                f"{done} of {planned} games, {int(seconds) // 60}:{int(seconds) % 60:02} of video"
-            )
+            length = f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+            text = f"{done} of {number_of(planned, 'game')}, {length} of video"
             bar.update(task, completed=done, total=planned if planned > 1 else None, text=text)
 
         yield show

@@ -205,7 +205,8 @@ def refusals(members: Iterable[Updating]) -> list[str]:
     """A warning for each member that had updates refused."""
     return [
         f"{member.name}: {member.refused_updates:,} of "
-        f"{member.updates + member.refused_updates:,} updates were refused, because a loss or a "
+        f"{member.updates + member.refused_updates:,} updates "
+        f"{'was' if member.refused_updates == 1 else 'were'} refused, because a loss or a "
         "gradient was not finite"
         for member in members
         if member.refused_updates

@@ -16,6 +16,7 @@ from arena.league.game_rows import (
     population_games,
     read_games,
 )
+from arena.league.matches import match_row
 from arena.league.populations import find_population
 from arena.league.schema import games, incarnations, keys_of_match, matches, populations
 from arena.league.stored_snapshots import named_snapshots
@@ -117,15 +118,15 @@ def _of_population(league: League, population: str, number: int) -> NamedGame:
 
 
 def _of_match(league: League, match_id: int, number: int | None) -> NamedGame:
-    mine = games.c.id.between(*keys_of_match(match_id))
     with league.read() as connection:
-        match = connection.execute(select(matches).where(matches.c.id == match_id)).first()
+        match = match_row(connection, match_id)
+        if match is None:
+            raise PlayerError(f"match {match_id}: the league has no such match")
+        mine = games.c.id.between(*keys_of_match(match_id))
         first, last = connection.execute(
             select(func.min(games.c.number), func.max(games.c.number)).where(mine)
         ).one()
         found = read_games(connection, select(games).where(mine, games.c.number == number))
-    if match is None:
-        raise PlayerError(f"match {match_id}: the league has no such match")
     name = f"match:{match_id}" if number is None else f"match:{match_id}:{number}"
     if not found:
         range_of_games = (

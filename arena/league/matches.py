@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Row, select, update
 
 from arena.league.chain import append, chain_of_match, said
 from arena.league.chain_matches import MatchPlayed, record_begun, record_ended
@@ -15,7 +15,7 @@ from arena.league.database import League, insert_row
 from arena.league.game_rows import games_between
 from arena.league.match_locks import is_held
 from arena.league.rows import from_row, to_json
-from arena.league.schema import games, keys_of_match, matches
+from arena.league.schema import LARGEST_MATCH, games, keys_of_match, matches
 from pbt.errors import PbtError
 from pbt.objective import ObjectiveKind, as_objective
 from pbt.records import GameRecord, PlayerRef
@@ -209,10 +209,17 @@ def _change_match(
     )
 
 
+def match_row(connection: Connection, match_id: int) -> Row[Any] | None:
+    """The row of this match, None where there is none. A typed number may be of any size."""
+    if match_id > LARGEST_MATCH:  # SQLite takes no larger number
+        return None
+    return connection.execute(select(matches).where(matches.c.id == match_id)).one_or_none()
+
+
 def find_match(league: League, match_id: int) -> Match:
     """The match with this number. Raises: MatchError when there is none."""
     with league.read() as connection:
-        row = connection.execute(select(matches).where(matches.c.id == match_id)).one_or_none()
+        row = match_row(connection, match_id)
     if row is None:
         raise MatchError(
             f"match {match_id}: none of this number in {league.path}; `arena match` prints "

@@ -1,11 +1,10 @@
 """The matrix of the members of a population at a moment, and how it changed between two moments.
 
 A moment is a number of frames: each member is there as its newest snapshots of at most as many
-frames. Players that do not learn, such as `random`, are the same at every moment.
+frames that have played. Players that do not learn, such as `random`, are the same at every moment.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,8 +12,6 @@ import numpy as np
 
 from arena.league.database import League
 from arena.league.known_results import KnownResults, known_results
-from arena.league.ratings import population_table
-from arena.league.returns import return_table
 from arena.league.stored_snapshots import StoredSnapshot
 from arena.stats.cycles import Cycle, significant_cycles
 from arena.stats.differences import ResultChange, changes
@@ -27,22 +24,9 @@ from arena.stats.group_results import (
     grouped,
 )
 from arena.stats.margin_cycles import margin_cycles
+from arena.stats.strengths import strengths_of
 from arena.stats.win_matrix import WinMatrix
 from pbt.objective import ObjectiveKind
-
-
-@dataclass(frozen=True, slots=True)
-class SideRating:
-    """The rating of a snapshot or of another player, in the unit of its population's table.
-
-    value  the rating, or the mean return of a game
-    low    lower end of its 95 % interval, None where it has no bound
-    high   upper end of its 95 % interval, None where it has no bound
-    """
-
-    value: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +37,12 @@ class MatrixSide:
     kind       "member", "scripted" or "guest"
     role       that it plays, None where it plays any
     snapshots  those that stand for a member, least trained first; none of another player
-    rating     of the newest of them, or of the other player; None without one
     """
 
     name: str
     kind: Literal["member", "scripted", "guest"]
     role: str | None
     snapshots: Sequence[StoredSnapshot]
-    rating: SideRating | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +51,9 @@ class MemberMatrix:
 
     objective  what it counts
     frames     of the moment
-    recent     newest snapshots that stand for a member; 0: all up to the moment
+    recent     newest snapshots that played stand for a member; 0: all up to the moment
     sides      rows and columns, strongest first
+    strengths  of the sides, by `arena.stats.strengths`
     results    of every two sides that met, by their numbers: each two once, the stronger as the
                row, but where returns count, once for each of the two and for a side with itself
     cycles     every three sides of which each beats the next, the most certain first
@@ -80,6 +63,7 @@ class MemberMatrix:
     frames: int
     recent: int
     sides: Sequence[MatrixSide]
+    strengths: Sequence[float]
     results: Sequence[GroupResult]
     cycles: Sequence[Cycle[str]]
 
@@ -90,8 +74,8 @@ class MatrixChange:
 
     before   the earlier matrix
     after    the later one
-    changes  of every two sides that met at both moments, by their numbers in `after.sides`, as
-             `MemberMatrix.results`
+    changes  of every two sides that met at both moments and of which one has other snapshots at
+             the later one, by their numbers in `after.sides`, as `MemberMatrix.results`
     """
 
     before: MemberMatrix
@@ -110,9 +94,7 @@ def member_matrix(
     """
     known = known_results(league, population)
     newest = known.newest_frames
-    frames = newest if frames is None else frames
-    sides = _sides(known, _ratings(league, population, known), frames, recent)
-    return newest, _matrix(known, sides, frames, recent)
+    return newest, _matrix(known, newest if frames is None else frames, recent)
 
 
 def matrix_change(
@@ -126,64 +108,63 @@ def matrix_change(
     Raises: PlayerError.
     """
     known = known_results(league, population)
-    last = known.newest_frames if last is None else last
-    ratings = _ratings(league, population, known)
-    sides = _sides(known, ratings, last, recent)
-    # In the order of the later moment, so that the numbers of both are the same.
-    place = {side.name: number for number, side in enumerate(sides)}
-    early = sorted(
-        _sides(known, ratings, first, recent), key=lambda side: place.get(side.name, len(place))
-    )
-    before, after = _matrix(known, early, first, recent), _matrix(known, sides, last, recent)
-    earlier = {(early[one.row].name, early[one.column].name): one for one in before.results}
+    after = _matrix(known, known.newest_frames if last is None else last, recent)
+    sides = after.sides
+    # In the order of the later moment, so that the rows of both are the same sides.
+    before = _matrix(known, first, recent, [side.name for side in sides])
+    early = {side.name: side for side in before.sides}
+    earlier = {
+        (before.sides[one.row].name, before.sides[one.column].name): one for one in before.results
+    }
+    same = {
+        side.name
+        for side in sides
+        if side.name in early and early[side.name].snapshots == side.snapshots
+    }
     pairs = [
         (earlier[names], one)
         for one in after.results
         if (names := (sides[one.row].name, sides[one.column].name)) in earlier
+        and not same.issuperset(names)
     ]
     return known.newest_frames, MatrixChange(before, after, changes(pairs))
 
 
-def _sides(
-    known: KnownResults, ratings: Mapping[str, SideRating], frames: int, recent: int
-) -> list[MatrixSide]:
-    """The sides at a moment, strongest first; a member without a snapshot then is left out."""
-    found = []
-    for member in known.members:
-        there = [stored for stored in member.snapshots if stored.record.frames <= frames]
-        if there:
-            newest = ratings.get(there[-1].record.snapshot_id)
-            kept = there[-recent:] if recent else there
-            found.append(MatrixSide(member.name, "member", member.role, kept, newest))
-    found += [
-        MatrixSide(name, known.kind_of(name), None, [], ratings.get(name)) for name in known.others
-    ]
-    return sorted(
-        found, key=lambda side: -side.rating.value if side.rating is not None else math.inf
+def _matrix(
+    known: KnownResults, frames: int, recent: int, order: Sequence[str] | None = None
+) -> MemberMatrix:
+    """The matrix of a moment. order: names of the sides; None: strongest first."""
+    sides = _sides(known, frames, recent)
+    groups = _groups(known, sides)
+    strengths = strengths_of(groups, len(sides), known.objective)
+    if order is None:
+        ranks = sorted(range(len(sides)), key=lambda at: -strengths[at])
+    else:
+        ranks = sorted(range(len(sides)), key=lambda at: order.index(sides[at].name))
+    sides = [sides[at] for at in ranks]
+    groups = _groups(known, sides)
+    return MemberMatrix(
+        known.objective,
+        frames,
+        recent,
+        sides,
+        [float(strengths[at]) for at in ranks],
+        group_results(groups, known.objective),
+        _cycles(known.objective, [side.name for side in sides], groups),
     )
 
 
-def _ratings(league: League, population: str, known: KnownResults) -> dict[str, SideRating]:
-    """Id of a snapshot, or name of another player -> its rating in the table of the population."""
-    if known.objective == "return":
-        return {
-            row.snapshot.record.snapshot_id: SideRating(row.mean, row.low, row.high)
-            for row in return_table(league, population).rows
-        }
-    return {
-        row.player.name: SideRating(row.rating, row.low, row.high)
-        for row in population_table(league, population).rows
-        if row.rating is not None
-    }
-
-
-def _matrix(
-    known: KnownResults, sides: Sequence[MatrixSide], frames: int, recent: int
-) -> MemberMatrix:
-    groups = _groups(known, sides)
-    found = group_results(groups, known.objective)
-    cycles = _cycles(known.objective, [side.name for side in sides], groups)
-    return MemberMatrix(known.objective, frames, recent, sides, found, cycles)
+def _sides(known: KnownResults, frames: int, recent: int) -> list[MatrixSide]:
+    """The sides at a moment; a member without a snapshot then is left out."""
+    found, played = [], {player.name for player in known.players}
+    for member in known.members:
+        there = [stored for stored in member.snapshots if stored.record.frames <= frames]
+        # A snapshot that was just taken has no games yet, so its row would be empty.
+        there = [one for one in there if one.record.snapshot_id in played] or there[-1:]
+        if there:
+            kept = there[-recent:] if recent else there
+            found.append(MatrixSide(member.name, "member", member.role, kept))
+    return found + [MatrixSide(name, known.kind_of(name), None, []) for name in known.others]
 
 
 def _groups(known: KnownResults, sides: Sequence[MatrixSide]) -> PairResults:

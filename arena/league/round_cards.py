@@ -6,15 +6,15 @@ therefore made at about the same frames, but not at the same moment.
 
 import json
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.rows import to_directive
-from arena.league.schema import incarnations, rounds
-from arena.league.stored_snapshots import named_snapshots
+from arena.league.schema import incarnations, members, rounds
+from arena.league.stored_snapshots import StoredSnapshot, named_snapshots
 from pbt.objective import ObjectiveKind, as_objective
 from pbt.population.told_verdict import ToldVerdict, read_verdict
 from pbt.records import Directive
@@ -51,6 +51,7 @@ class MemberRound:
     """A member's round.
 
     member        whose round it is
+    role          that it plays; ranks are of one role
     counts        what its rules ranked
     frames        of its clock
     created_at    seconds since the epoch
@@ -63,6 +64,7 @@ class MemberRound:
     """
 
     member: str
+    role: str
     counts: ObjectiveKind
     frames: int
     created_at: float
@@ -75,46 +77,64 @@ class MemberRound:
 
 
 def rounds_of_number(league: League, population: str, number: int) -> list[MemberRound]:
-    """The rounds of one number that are not superseded: the ranked by rank, then the others.
+    """The rounds of one number that are not superseded: by role, of each by rank, then the others.
 
     It reads no scores, which are most of a round. Raises: PlayerError.
     """
-    columns = (rounds.c.frames, rounds.c.hyperparams, rounds.c.rules, rounds.c.verdict)
     with league.read() as connection:
         of = find_population(connection, population).id
-        query = (
-            select(rounds.c.directive, rounds.c.created_at, *columns)
-            .join(incarnations, incarnations.c.id == rounds.c.incarnation_id)
-            .where(
-                incarnations.c.population_id == of,
-                rounds.c.round == number,
-                rounds.c.superseded == 0,
-            )
-            .order_by(rounds.c.id)
-        )
-        rows = list(connection.execute(query))
+        rows = list(connection.execute(_ROUNDS, {"population_id": of, "number": number}))
     directives = [to_directive(row.directive) for row in rows]
     copied = sorted({one.copy_snapshot for one in directives if one.copy_snapshot})
     taken = named_snapshots(league, copied, population)
-    found = []
-    for row, directive in zip(rows, directives, strict=True):
-        snapshot = taken.get(directive.copy_snapshot or "")
-        told = read_verdict(row.verdict)
-        found.append(
-            MemberRound(
-                directive.member,
-                as_objective(json.loads(row.rules)["objective"]),
-                row.frames,
-                row.created_at,
-                _did(directive, told),
-                told,
-                row.verdict,
-                directive.copy_from,
-                None if snapshot is None else snapshot.record.frames,
-                _changes(directive, json.loads(row.hyperparams)),
-            )
-        )
-    return sorted(found, key=lambda one: (one.told.rank is None, one.told.rank or 0))
+    found = [
+        _member_round(row, directive, taken.get(directive.copy_snapshot or ""))
+        for row, directive in zip(rows, directives, strict=True)
+    ]
+    return sorted(found, key=lambda one: (one.role, one.told.rank is None, one.told.rank or 0))
+
+
+_ROUNDS = (
+    select(
+        members.c.role,
+        rounds.c.directive,
+        rounds.c.frames,
+        rounds.c.hyperparams,
+        rounds.c.rules,
+        rounds.c.verdict,
+        rounds.c.created_at,
+    )
+    .join(incarnations, incarnations.c.id == rounds.c.incarnation_id)
+    .join(
+        members,
+        (members.c.population_id == incarnations.c.population_id)
+        & (members.c.name == rounds.c.member),
+    )
+    .where(
+        incarnations.c.population_id == bindparam("population_id"),
+        rounds.c.round == bindparam("number"),
+        rounds.c.superseded == 0,
+    )
+    .order_by(rounds.c.id)
+)
+
+
+def _member_round(row: Any, directive: Directive, donor: StoredSnapshot | None) -> MemberRound:
+    """row: of `_ROUNDS`; donor: the snapshot that was copied"""
+    told = read_verdict(row.verdict)
+    return MemberRound(
+        directive.member,
+        row.role,
+        as_objective(json.loads(row.rules)["objective"]),
+        row.frames,
+        row.created_at,
+        _did(directive, told),
+        told,
+        row.verdict,
+        directive.copy_from,
+        None if donor is None else donor.record.frames,
+        _changes(directive, json.loads(row.hyperparams)),
+    )
 
 
 def _did(directive: Directive, told: ToldVerdict) -> Did:

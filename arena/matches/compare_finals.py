@@ -28,6 +28,7 @@ from arena.matches.game_list import Progress
 from arena.matches.play import play_match, resume_match
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from arena.stats.seed_scores import SeedMean, seed_lead, seed_score
+from arena.words import number_of
 from pbt.envs.contract import EnvSpec
 from pbt.objective import ObjectiveKind
 from pbt.seeding import integer
@@ -78,7 +79,7 @@ def play_finals(
     unplayed = [pair for pair in pairs if VALUE_KEY[objective] not in meetings.get(_key(pair), {})]
     if unplayed:
         matches = f"{len(unplayed)} match{'es' * (len(unplayed) != 1)}"
-        say(f"playing the finals: {matches} of {games} games")
+        say(f"playing the finals: {matches} of {number_of(games, 'game')}")
     with open_league(league_path(comparison.data)) as league:
         for number, pair in enumerate(unplayed, start=len(pairs) - len(unplayed) + 1):
             _play(comparison, spec, league, kept, pair, games, objective)

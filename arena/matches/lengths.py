@@ -8,3 +8,9 @@ TOURNAMENT_GAMES = 100
 EPISODES = 100
 MOST_SEEDS = 1000
 """Of a comparison."""
+MOST_GAMES = 1_000_000
+"""Of a match, also episodes. All are planned before the first begins, which takes memory."""
+MOST_ROUNDS = 1000
+"""Of a tournament."""
+MOST_PROCESSES = 1024
+LONGEST_MOVE_S = 86_400.0

@@ -72,6 +72,8 @@ def export_snapshot(
     Raises: PlayerError for a player without weights, SnapshotError when they are gone or damaged,
     ExchangeError when the files cannot be written.
     """
+    if not out.name:
+        raise ExchangeError(f"--out {out}: names no file; expected one, such as best.safetensors")
     if player.config is None or player.snapshots is None:
         raise PlayerError(f"{player.label} has no weights; expected a snapshot, such as demo@best")
     store = FileSnapshotStore(player.snapshots)
@@ -198,8 +200,9 @@ def _card_of(weights: Path) -> SnapshotCard:
     """Raises: ExchangeError where the weights or their card are missing, SnapshotError."""
     for path in (weights, card_beside(weights)):
         if not path.is_file():
+            found = "not a file" if path.exists() else "no such file"
             raise ExchangeError(
-                f"{path}: no such file; expected the weights that `arena export` wrote, and "
+                f"{path}: {found}; expected the weights that `arena export` wrote, and "
                 f"their card {card_beside(weights).name} beside"
             )
     return read_card(card_beside(weights))

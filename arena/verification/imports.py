@@ -11,6 +11,7 @@ from arena.league.chain_state import Difference
 from arena.league.database import open_league
 from arena.verification.files import SUFFIX, file_difference
 from arena.verification.report import Observer, VerifyReport, VerifyRequest, head_difference
+from arena.words import number_of
 from pbt.errors import SnapshotError
 
 
@@ -28,9 +29,10 @@ def verify_imports(data: Path, request: VerifyRequest, observe: Observer) -> Ver
     for name in sorted(recorded.keys() - cards.keys()):
         differences.append(Difference(f"{IMPORTED}/{name}", "no card", "the card of its import"))
     unknown, before = len(cards.keys() - recorded.keys()), chain.unknown.get("imports", 0)
-    notes = (f"{unknown} imports have no record: they came before the chain began",) * bool(unknown)
+    have = number_of(unknown, "import has", "imports have")
+    notes = (f"{have} no record: the chain began later",) * bool(unknown)
     if unknown > before:
-        found = f"{unknown} cards without a record"
+        found = f"{number_of(unknown, 'card')} without a record"
         differences.append(Difference(IMPORTED, found, f"{before}, those before the chain began"))
     counts = {"imports": len(cards)}
     return VerifyReport("imports", IMPORTED, chain, tuple(differences), counts, notes=notes)

@@ -45,7 +45,8 @@ from arena.verification.report import (
     shared_sample,
     text_differences,
 )
-from pbt.config.load import config_from_table
+from arena.words import number_of
+from pbt.config.stored import config_as_stored
 from pbt.errors import PbtError, PlayerError
 from pbt.records import GameRecord
 from pbt.seeding import integer
@@ -63,6 +64,7 @@ _COUNTS = (
     "matches",
     "match_games",
 )
+_FILES = ("file with the SHA-256 of its id", "files with the SHA-256 of their ids")
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, msgspec.MsgspecError)
 
 
@@ -235,7 +237,7 @@ class _PopulationCheck:
 
     def _play_again(self, share: int | None) -> ReplayReport:
         table = stored_config(self._league, self._name)
-        config = config_from_table(table, f"stored config of {self._name!r}")
+        config = config_as_stored(table, f"stored config of {self._name!r}")
         self._differences += self._wrong_seeds(config.seed)
         replays, differences = play_games(
             config.env.name,
@@ -278,21 +280,24 @@ class _PopulationCheck:
         counts = self._counts
         folded = ""
         if lost := counts["scores_folded"]:
-            folded = f"; {lost} scores cannot be recomputed, their games were folded into counts"
+            scores = number_of(lost, "score")
+            folded = f"; {scores} cannot be recomputed, their games were folded into counts"
         attested = chain.rows.get(TRAINING_GAMES, 0) - chain.folded
         evaluations = sum(rows.get(EVALUATION_GAMES, 0) for rows in (chain.rows, chain.unknown))
         before = len(set(self._matches) - chain.matches.keys())
         unknown = f", {before} of them from before matches were recorded" if before else ""
         rated = f"; from what the ratings count of them, {' and '.join(best)}" if best else ""
         return (
-            f"rounds: {counts['rounds']} ({counts['copies']} with copies), {counts['scores']} "
-            f"scores from {counts['games_read']} training games{folded}",
+            f"rounds: {counts['rounds']} ({counts['copies']} with copies), "
+            f"{number_of(counts['scores'], 'score')} from "
+            f"{number_of(counts['games_read'], 'training game')}{folded}",
             f"training games: {max(attested, 0)} attested by their digests only, since they store "
             "no actions",
-            f"evaluation games: {evaluations}; {counts['match_games']} games of "
-            f"{counts['matches']} matches among its players{unknown}{rated}",
-            f"wiring: {counts['certificates']} certificate{'s' * (counts['certificates'] != 1)} "
+            f"evaluation games: {evaluations}; {number_of(counts['match_games'], 'game')} of "
+            f"{number_of(counts['matches'], 'match', 'matches')} among its "
+            f"players{unknown}{rated}",
+            f"wiring: {number_of(counts['certificates'], 'certificate')} "
             "of what the parts of the training worked with",
-            f"snapshots: {counts['snapshot_files']} files with the SHA-256 of their ids; "
+            f"snapshots: {number_of(counts['snapshot_files'], *_FILES)}; "
             f"{counts['snapshots_removed']} without weights, which retention or a person removed",
         )

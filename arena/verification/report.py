@@ -10,6 +10,7 @@ from typing import Any, Literal
 from arena.league.chain import SHORTEST_HEAD
 from arena.league.chain_check import ChainReport
 from arena.league.chain_state import Difference
+from arena.words import number_of
 from pbt.errors import PbtError
 
 Observer = Callable[[str, int, int | None], object]
@@ -156,29 +157,37 @@ def report_lines(report: VerifyReport) -> list[str]:
     """One line per difference, then what was verified, and a last line that sums up."""
     lines = [difference.text for difference in report.differences]
     chain = report.chain
-    rows = ", ".join(f"{count} {kind}" for kind, count in chain.rows.items() if count)
-    lines.append(f"chain: {chain.records} records of {rows or 'no rows'}; head {chain.head}")
+    records = number_of(chain.records, "record")
+    lines.append(f"chain: {records} of {_rows_text(chain.rows)}; head {chain.head}")
     if chain.folded:
         lines.append(f"  {chain.folded} of these games were folded into counts")
     if chain.begun_at is not None:
         begun = datetime.fromtimestamp(chain.begun_at, UTC)
-        before = ", ".join(f"{count} {kind}" for kind, count in chain.unknown.items() if count)
         lines.append(
             f"  unknown before {begun:%Y-%m-%d %H:%M} UTC, when the chain began: "
-            f"{before or 'no rows'}"
+            f"{_rows_text(chain.unknown)}"
         )
     lines += report.notes
     if report.replays is not None:
         lines.append(_replay_line(report.replays))
     found = len(report.differences)
-    verdict = f"{found} difference{'s' * (found != 1)}: rows or files were altered or lost"
+    verdict = f"{number_of(found, 'difference')}: rows or files were altered or lost"
     name = f"population {report.name}" if report.kind == "population" else report.name
     lines.append(f"{name}: {verdict if found else 'all agree'}")
     return lines
 
 
+def _rows_text(rows: Mapping[str, int]) -> str:
+    """{"members": 2, "starts": 1} -> "2 members, 1 start". The names of most kinds are plurals."""
+    counts = [
+        number_of(count, kind.removesuffix("s"), kind) for kind, count in rows.items() if count
+    ]
+    return ", ".join(counts) or "no rows"
+
+
 def _replay_line(replays: ReplayReport) -> str:
-    line = f"played again: {replays.played} of {replays.stored} games that store their actions"
+    stored = number_of(replays.stored, "game that stores its", "games that store their")
+    line = f"played again: {replays.played} of {stored} actions"
     if replays.why:
         line += f" ({replays.why})"
     if 0 < replays.played < replays.stored:

@@ -122,6 +122,8 @@ def find_config(source: str | Path) -> Path:
             text,
             [f"{text}: a folder; expected a {SUFFIX} file or a shipped config's name ({names})"],
         )
+    if path.exists():
+        raise ConfigError(text, [f"{text}: a device or a pipe; expected a {SUFFIX} file"])
     guess = did_you_mean(path.name.removesuffix(SUFFIX), shipped)
     advice = f"did you mean {guess}?" if guess else "check the path, or take a shipped one"
     raise ConfigError(

@@ -124,7 +124,7 @@ class PbtConfig(Section):
                                  rounds, ever less
     equals_sd                    standard deviation of the distance between members that learn
                                  alike, however many games they play; a significant distance is
-                                 more. None: 0.045 where wins are the objective, else 0
+                                 more. None: 0.05 where wins are the objective, else 0
     mutation_probability         of each value of a member outside the top, in each round
     mutation_factor              a mutated value is multiplied or divided by this
     learning_rate_bounds         smallest and largest value that the start or a mutation may draw;

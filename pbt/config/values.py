@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 # JSON keeps every whole number exactly up to this one.
-_LARGEST = 2**53
-PositiveInt = Annotated[int, Field(ge=1, le=_LARGEST)]
-Count = Annotated[int, Field(ge=0, le=_LARGEST)]
+LARGEST = 2**53
+PositiveInt = Annotated[int, Field(ge=1, le=LARGEST)]
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
 PositiveFloat = Annotated[float, Field(gt=0.0)]
 # What is larger is a typing error: with Adam a step is about as long as its rate, and the losses
 # that coefficients weigh are around 1.

@@ -12,7 +12,7 @@ from pbt.population.scores import Detail
 
 # Standard deviation of the gap in win rate between members that learn alike, beyond what their
 # games make of it (DECISIONS 52, bench/pbt_gaps.py).
-EQUALS_SD = 0.045
+EQUALS_SD = 0.05
 # The win rate by which a donor had to be ahead before copies were judged by significance: that of
 # Petrenko et al. 2020, section A.3.1.
 EARLIER_COPY_GAP = 0.35

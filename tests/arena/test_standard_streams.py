@@ -1,5 +1,6 @@
 """A missing standard stream, or one without a reader, changes neither a command nor its code."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ BROKEN = {
     "no output": ">&-",
     "no input": "<&-",
     "no stream": "<&- >&- 2>&-",
+    "no room for messages": "2> /dev/full",
 }
 MATCH = "match random random --env tictactoe --games 4 --data DATA"
 
@@ -48,10 +50,35 @@ def test_an_error_keeps_its_code(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
+def test_an_error_that_cannot_be_said_keeps_its_code(tmp_path: Path) -> None:
+    for command in ("no_such_command", "match random nothing --env tictactoe --data DATA"):
+        assert arena(command, "2> /dev/full", tmp_path).returncode == 2
+
+
 def test_a_full_disk_is_an_error(tmp_path: Path) -> None:
     done = arena("--version", "> /dev/full", tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "No space left on device" in done.stderr
+
+
+def test_letters_that_the_terminal_does_not_know_cost_no_result() -> None:
+    program = (
+        "from arena.standard_streams import secure_streams\n"
+        "from arena.cli.output import print_json\n"
+        "secure_streams()\n"
+        "print('0.5 \u00b1 0.1')\n"
+        "print_json({'name': 'Zo\u00eb'})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    measured, name = done.stdout.decode("ascii").splitlines()
+    assert measured == "0.5 \\xb1 0.1"
+    assert json.loads(name) == {"name": "Zo\u00eb"}
 
 
 def test_a_watch_ends_when_its_reader_has_gone() -> None:

@@ -226,6 +226,7 @@ def test_the_command_line_as_its_client(served: Training, tmp_path: Path) -> Non
     ) == (1, True)
     served.arena("population", "delete", "first", "--yes")
     assert served.call("GET", "/v1/populations")["items"] == []
+    assert served.arena("population", "list").stdout.startswith("no population; ")
     assert served.stop() == 0
     assert served.arena("population", "list", expect=5).stderr.startswith("error: no service runs")
 

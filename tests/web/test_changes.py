@@ -22,7 +22,7 @@ def test_a_population_that_failed_says_why(trained: Served, visit: Visit) -> Non
     visitor = visit(trained)
     page = visitor.see("populations/broken")
     page.get_by_role("button", name="Start broken").click()
-    expect(page.locator(".chip")).to_have_text("failed", timeout=2 * WAIT_MS)
+    expect(page.locator(".heading .chip")).to_have_text("failed", timeout=2 * WAIT_MS)
     expect(page.get_by_role("alert")).to_contain_text("stored config of 'broken' has 1 problem")
     expect(page.locator("pre")).to_contain_text(
         "learning.batch_steps = -1: must be a whole number", timeout=WAIT_MS
@@ -50,9 +50,9 @@ def test_a_population_from_its_template_to_its_deletion(served: Served, visit: V
     visitor.keep("new-wrong")
     page.get_by_label("Members").fill("2")
     page.get_by_role("button", name="Create").click()
-    expect(page.locator(".chip")).to_have_text("running", timeout=WAIT_MS)
+    expect(page.locator(".heading .chip")).to_have_text("running", timeout=WAIT_MS)
     page.get_by_role("button", name="Stop second").click()
-    expect(page.locator(".chip")).to_have_text("stopped", timeout=2 * WAIT_MS)
+    expect(page.locator(".heading .chip")).to_have_text("stopped", timeout=2 * WAIT_MS)
     page.get_by_role("link", name="pbt-arena").click()
     page.get_by_role("button", name="Delete second").click()
     expect(page.get_by_role("dialog")).to_be_visible()

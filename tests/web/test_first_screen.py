@@ -30,8 +30,7 @@ def several(trained: Served) -> Iterator[Served]:
     """
     trained.train("alone", **{**SHORT, "env": {"name": "cartpole"}})
     trained.train("hurt", **SHORT)
-    for name in ("alone", "hurt"):
-        trained.wait(lambda name=name: trained.state(name) == "finished")
+    trained.wait(lambda: all(trained.state(name) == "finished" for name in ("alone", "hurt")))
     path = population_paths(trained.data, "hurt").status
     status = read_status(path)
     assert status is not None

@@ -244,9 +244,9 @@ def test_live_on_a_phone(live: Served, visit: Visit) -> None:
 def test_paused_and_resumed_from_the_page(live: Served, visit: Visit) -> None:
     page = visit(live).see("populations/live")
     page.get_by_role("button", name="Pause live").click()
-    expect(page.locator(".chip")).to_have_text("paused", timeout=2 * WAIT_MS)
+    expect(page.locator(".heading .chip")).to_have_text("paused", timeout=2 * WAIT_MS)
     page.get_by_role("button", name="Resume live").click()
-    expect(page.locator(".chip")).to_have_text("running", timeout=2 * WAIT_MS)
+    expect(page.locator(".heading .chip")).to_have_text("running", timeout=2 * WAIT_MS)
     grows(page, ".facts dd >> nth=0")
 
 

@@ -139,9 +139,9 @@ def test_the_matrix_and_the_chart_against_random_are_margins(chips: Served, visi
     pairs = chips.call("GET", "/v1/win-matrix?population=chips")["pairs"]
     assert [pair["opponent"] for pair in pairs] == ["random", "random"]
     told = {pair["player"]: f"{pair['margin']:+.3g}" for pair in pairs}
-    page = visit(chips).see("populations/chips/matrix")
+    page = visit(chips).see("populations/chips/matrix?by=snapshots")
     shows(page, "Mean margin a game of the row against the column: blue above 0")
-    page.locator("canvas").focus()
+    page.locator("canvas.matrix").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     best = pairs[0]["player"]
@@ -166,5 +166,5 @@ def test_each_role_has_a_table_and_ranks_of_its_own(chips: Served, visit: Visit)
         assert [name.removeprefix("tag/") for name in names] == [
             name.removeprefix("tag/") for name in players
         ]
-    page = visit(chips).see("populations/tag/matrix")
+    page = visit(chips).see("populations/tag/matrix?by=snapshots")
     shows(page, "Returns count here")

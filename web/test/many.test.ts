@@ -56,6 +56,11 @@ describe("the median of many lines", () => {
     expect(summaryOf(lines)).toMatchObject({ least: [5], greatest: [6] });
     expect(summaryOf(lines, new Set(["a"]))).toMatchObject({ least: [1], greatest: [8] });
   });
+  it("does not jump where clocks differ a little", async () => {
+    const { summaryOf } = await import("../src/ui/summary");
+    const lines = Array.from({ length: 9 }, (_, n) => line(`m${n}`, [n, 1000 + n], [n, n]));
+    expect(new Set(summaryOf(lines).median)).toEqual(new Set([4]));
+  });
   it("of no lines is empty", async () => {
     const { summaryOf } = await import("../src/ui/summary");
     expect(summaryOf([line("a", [], [])])).toMatchObject({ x: [], median: [] });
@@ -91,8 +96,7 @@ describe("the ends of many lines", () => {
 });
 
 describe("equal steps", () => {
-  const steps = (name: string, y: number[]) =>
-    line(name, [0, 10, 20], y, { steps: true });
+  const steps = (name: string, y: number[]) => line(name, [0, 10, 20], y, { steps: true });
   it("lie beside each other, and other lines where they are", async () => {
     const { offsetsOf } = await import("../src/ui/summary");
     const found = offsetsOf([steps("a", [1, 2, 2]), steps("b", [1, 3, 3]), steps("c", [9, 8, 8])]);
@@ -199,9 +203,8 @@ describe("ancestry", () => {
     expect(copies.map((copy) => isStep(early, copy))).toEqual([false, false, false]);
   });
   it("has a colour for each of few members, and for the largest families of many", async () => {
-    const { ancestryOf, byFamily, familyColours } = await import(
-      "../src/pages/population/ancestry"
-    );
+    const { ancestryOf, byFamily, familyColours } =
+      await import("../src/pages/population/ancestry");
     const few = ancestryOf(HISTORY, NOW);
     expect([...familyColours(few)]).toEqual([
       ["a", 0],
@@ -227,9 +230,7 @@ describe("ancestry", () => {
 
 describe("the picture of a lineage", () => {
   const drawn = async (width = 500) => {
-    const { ancestryOf, familyColours, pathTo } = await import(
-      "../src/pages/population/ancestry"
-    );
+    const { ancestryOf, familyColours, pathTo } = await import("../src/pages/population/ancestry");
     const { pictureOf } = await import("../src/pages/population/lineagePicture");
     const of = ancestryOf(HISTORY, NOW);
     const path = pathTo(HISTORY, of.copies, { member: "c", frames: 350 });
@@ -265,9 +266,7 @@ describe("the picture of a lineage", () => {
   });
   it("fits on a screen or two, however many members there are", async () => {
     const { laneHeight } = await import("../src/pages/population/ancestry");
-    expect([1, 4, 32, 64, 128].map((members) => laneHeight(members))).toEqual([
-      34, 34, 28, 14, 13,
-    ]);
+    expect([1, 4, 32, 64, 128].map((members) => laneHeight(members))).toEqual([34, 34, 28, 14, 13]);
   });
 });
 

@@ -410,7 +410,7 @@ def test_strength_is_as_its_models_say(told: Service) -> None:
 def test_win_rates_refuse_what_is_not_there(told: Service) -> None:
     path = "/v1/populations/demo/win-rates"
     get(told, "/v1/populations/unknown/win-rates", 404)
-    assert "others, itself, m0, m1" in get(told, f"{path}?against=nobody", 404)["detail"]
+    assert "others, itself, m0, m1" in get(told, f"{path}?against=missing", 404)["detail"]
     get(told, f"{path}?against=demo/m0@1", 404)
     get(told, f"{path}?block_frames=0", 422)
     assert get(told, f"{path}/changes?first=9&last=9", 422)["errors"] == [

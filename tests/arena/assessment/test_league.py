@@ -13,7 +13,7 @@ from arena.assessment.pbt_actions import action_text, read_actions
 from arena.data.lock import PopulationLock
 from arena.data.metrics import MetricsWriter
 from arena.data.paths import population_paths
-from arena.data.status import MemberRow, write_status
+from arena.data.status import MemberRow, Moment, write_status
 from arena.league.database import League
 from arena.league.populations import find_population, open_incarnation, set_state
 from arena.league.writer import LeagueWriter
@@ -177,3 +177,18 @@ def test_speed_and_entropy_come_from_the_ends_of_the_curves(tmp_path: Path) -> N
     assert made.state == "running" and made.seconds_left == pytest.approx(800.0)
     assert [one.member for one in made.findings if one.kind == "entropy"] == ["m0"]
     assert "13 min left" in made.sentence
+
+
+@pytest.mark.parametrize(("silent_s", "kind"), [(30.0, "warning"), (90.0, "fault")])
+def test_a_trainer_that_reports_nothing_is_a_fault_after_a_minute(
+    tmp_path: Path, silent_s: float, kind: str
+) -> None:
+    with league_of(tmp_path, grows, games=60) as league:
+        now, paths = Moment.now(), population_paths(tmp_path, "demo")
+        told = replace(STATUS, population="demo", members=ROWS, ended="", wiring=None, trouble=None)
+        steady_s = now.steady_s - silent_s
+        write_status(paths.status, replace(told, written_at=0.0, steady_s=steady_s))
+        with PopulationLock(paths.lock, "demo"):
+            made = Assessor(league, tmp_path).assess("demo")
+    (found,) = (one for one in made.findings if "has reported nothing for" in one.text)
+    assert found.kind == kind and (made.conclusion == "broken") == (kind == "fault")

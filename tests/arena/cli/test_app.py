@@ -6,9 +6,10 @@ import resource
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,6 +111,31 @@ def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
 def test_every_row_of_the_table_names_a_command_that_exists(command: Command) -> None:
     assert find_spec(command.target.partition(":")[0]) is not None
     assert cli.load_command(command).name == command.name
+
+
+def commands_of(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """(what is typed, command) of a command and of all below it."""
+    if not hasattr(command, "commands"):
+        yield name, command
+        return
+    for part in command.commands.values():
+        yield from commands_of(part, f"{name} {part.name}")
+
+
+EVERY = [
+    found
+    for command in COMMANDS
+    for found in commands_of(cli.load_command(command), f"arena {command.name}")
+]
+
+
+@pytest.mark.parametrize(("name", "command"), EVERY, ids=[name for name, _ in EVERY])
+def test_every_parameter_has_a_help_and_every_number_two_ends(name: str, command: Any) -> None:
+    """A number without a largest value ends in an overflow, or in memory that runs out."""
+    for parameter in command.params:
+        assert parameter.help, parameter.name
+        if parameter.type_descriptor.annotation in (int, float):
+            assert None not in (parameter.min, parameter.max), parameter.name
 
 
 def test_no_arguments_show_help(tmp_path: Path) -> None:

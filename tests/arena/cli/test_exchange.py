@@ -228,6 +228,8 @@ def test_names_and_files_that_are_taken(
     assert "expected 1 to 64" in refused(away, capsys, "--name", "../up", code=2)
     assert run(["export", "home/m1", "--out", str(weights), "--data", str(home)]) == 2
     assert "exists already" in capsys.readouterr().err
+    assert run(["export", "home/m1", "--out", "", "--data", str(home)]) == 2
+    assert "names no file" in capsys.readouterr().err
     assert run(["export", "random", "--out", str(tmp_path / "r"), "--data", str(home)]) == 2
     other = tmp_path / "other.safetensors"
     assert run(["export", "home/m0", "--out", str(other), "--data", str(home)]) == 0

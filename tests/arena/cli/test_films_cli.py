@@ -84,5 +84,7 @@ def test_a_population_without_films_and_one_that_is_not_there(data: Path, capsys
         path.unlink()
     assert run(["films", "duel", "--data", str(data), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"films": [], "problem": None}
+    assert run(["films", "duel", "--data", str(data)]) == 0
+    assert capsys.readouterr().out.startswith("population duel: no film; ")
     assert run(["films", "duet", "--data", str(data)]) == 2
     assert "did you mean 'duel'" in capsys.readouterr().err

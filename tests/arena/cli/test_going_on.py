@@ -59,6 +59,17 @@ def test_a_check_says_which_game_it_plays(
     assert "game.py:make: game 2 of 2" in capsys.readouterr().err
 
 
+def test_a_verification_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = ["--data", str(tmp_path)]
+    assert run(["match", "random", "random", "--env", "tictactoe", "--games", "100", *data]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(going_on, "FIRST_S", 0.001)
+    assert run(["verify", "match:1", *data, "--json"]) == 0
+    assert "verifying match:1: " in capsys.readouterr().err
+
+
 def test_a_start_that_is_interrupted_waits_for_no_process(tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_text(CONFIG)
     command = [sys.executable, "-P", "-m", "arena", "train", "my.toml"]

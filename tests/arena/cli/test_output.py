@@ -2,7 +2,8 @@
 
 import pytest
 
-from arena.cli.output import number_of, print_table
+from arena.cli.output import print_table
+from arena.words import number_of
 
 COLUMNS = (">rank", "player", ">Elo [95 %]", ">score", ">vs best", ">met")
 ROWS = [

@@ -39,6 +39,7 @@ def test_a_token_is_printed_once_and_never_again(tmp_path: Path, capsys: Capture
 
 
 def test_the_list_has_every_token_with_its_state(tmp_path: Path, capsys: Captured) -> None:
+    assert arena(tmp_path, capsys, "list")[1].startswith("no token; ")
     make_secret(tmp_path / "service/admin.token")
     arena(tmp_path, capsys, "create", "ada", "--level", "admin")
     _, out, _ = arena(tmp_path, capsys, "list", "--json")

@@ -140,7 +140,7 @@ def test_a_player_that_is_named_twice_plays_once(tmp_path: Path, capsys: Output)
     assert run([*named, "--games", "2", "--data", str(tmp_path), "--json"]) == 0
     said = capsys.readouterr()
     assert len(json.loads(said.out)["matches"]) == 1
-    assert "1 of the 3 names are of a player named before; each plays once" in said.err
+    assert "the 3 names are of 2 players; each plays once" in said.err
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ NOWHERE = (
     "stop first",
     "train --resume first",
 )
+WITHOUT_DATA = ("config", "env")
 # In a league that holds nothing of the name, or for what makes no sense anywhere.
 NAMELESS = (
     "league first",
@@ -71,6 +72,23 @@ NAMELESS = (
     "match --resume 7",
     "match --resume last",
     "match --resume x",
+    "match --resume ²",
+    "match --resume 99999999999999999999",
+    "verify match:999999999999999999",
+    "verify first --replay ²",
+    "replay match:999999999999999999:0",
+    "replay first:9999999999",
+    "lineage first/m0@999999999999999999999999M",
+    "metrics first --csv --out EMPTY",
+    "export first@best --out EMPTY",
+    "backup EMPTY",
+    "restore EMPTY",
+    "import EMPTY",
+    "env replay EMPTY",
+    "config show EMPTY",
+    "train EMPTY",
+    "lineage first@best --export-schedule EMPTY",
+    "watch random --env doom --out EMPTY",
     "tournament random --env connect_four",
     "tournament random random --env connect_four",
     "tournament random oneply --env connect_four --set stepps=3",
@@ -90,9 +108,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def refused(line: str, data: Path, capsys: Output) -> str:
     """The message."""
     out = str(data.parent / "out")
-    assert (
-        run([*(out if word == "OUT" else word for word in line.split()), "--data", str(data)]) == 2
-    )
+    words = [{"OUT": out, "EMPTY": ""}.get(word, word) for word in line.split()]
+    assert run([*words, *(() if words[0] in WITHOUT_DATA else ("--data", str(data)))]) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("error: ")
@@ -121,6 +138,21 @@ def test_in_a_league(line: str, data: Path, capsys: Output) -> None:
         "identity",
         "matches.lock",
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("train /dev/null", "/dev/null: a device or a pipe; expected a .toml file"),
+        ("config show /dev/null", "/dev/null: a device or a pipe; expected a .toml file"),
+        ("import /dev", "/dev: not a file; expected the weights"),
+        ("league first --env connect_four", "--env has 1 problem\n  connect_four with first: "),
+    ],
+)
+def test_what_is_there_is_not_called_missing(
+    line: str, found: str, data: Path, capsys: Output
+) -> None:
+    assert found in refused(line, data, capsys)
 
 
 @pytest.mark.parametrize("command", ["lineage", "export --out OUT", "anchor"])

@@ -40,7 +40,7 @@ def test_what_each_member_did_and_why(tmp_path: Path) -> None:
         if value != before["m3"][name]
     )
     assert last.told.lead is not None and last.told.lead.member == donor
-    assert {one.counts for one in found} == {"win"}
+    assert {(one.counts, one.role) for one in found} == {("win", "player")}
     assert found[0].changes == () and found[0].donor_frames is None
     assert [one.member for one in rounds_of_number(league, "demo", 3)] == ["m0"]
     assert rounds_of_number(league, "demo", 4) == []

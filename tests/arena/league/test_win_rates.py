@@ -148,8 +148,8 @@ def test_the_opponents_are_those_that_were_met(filled: tuple[League, ObjectiveKi
     names = [one.name for one in found.opponents]
     assert names == ["random", "oneply", "others", "itself", *MEMBERS]
     assert found.against == found.opponents[0]
-    with pytest.raises(PlayerError, match="no opponent 'nobody' in demo"):
-        win_rates(league, "demo", "nobody")
+    with pytest.raises(PlayerError, match="no opponent 'missing' in demo"):
+        win_rates(league, "demo", "missing")
     with pytest.raises(PlayerError, match="no snapshot at or below"):
         win_rates(league, "demo", "m0@1")
     with pytest.raises(PlayerError, match="no population"):
@@ -174,8 +174,7 @@ def test_the_matrix_has_the_games_of_the_moment(
         ends = stands.get(one.player), stands.get(one.opponent)
         if ends[0] is not None and ends[1] is not None:
             games.setdefault((ends[0], ends[1]), []).append(one)
-    ratings = [side.rating.value for side in found.sides if side.rating is not None]
-    assert ratings == sorted(ratings, reverse=True)
+    assert list(found.strengths) == sorted(found.strengths, reverse=True)
     names = [side.name for side in found.sides]
     assert sorted(names) == sorted({*MEMBERS, "random", "oneply"})
     told = {(names[one.row], names[one.column]): one for one in found.results}
@@ -202,6 +201,7 @@ def test_changes_are_those_of_the_two_matrices(filled: tuple[League, ObjectiveKi
         for one in (early, late)
     ]
     assert found.changes and newest == max(FRAMES) + 5
+    assert matrix_change(league, "demo", 60_000)[1].changes == []
     for change in found.changes:
         ends = tuple(found.after.sides[at].name for at in (change.after.row, change.after.column))
         row, column = ends
@@ -231,6 +231,18 @@ def test_a_member_without_a_snapshot_yet_is_left_out(tmp_path: Path) -> None:
         assert found.against is None and found.opponents == []
         assert all(blocks == [] for _, blocks in found.members)
         assert matrix_change(league, "demo", 0)[1].changes == []
+
+
+def test_a_snapshot_without_games_does_not_stand_for_its_member_yet(tmp_path: Path) -> None:
+    with open_league(tmp_path / "league.db") as league:
+        write(league, "win")
+        incarnation = open_incarnation(league, 1, os.getpid(), last_game=599)
+        with LeagueWriter(league, incarnation) as writer:
+            writer.snapshot(snapshot("0", "m0", 90_000))
+        newest, found = member_matrix(league, "demo")
+        (own,) = (side for side in found.sides if side.name == "m0")
+        assert newest == 90_000
+        assert [stored.record.snapshot_id for stored in own.snapshots] == ["b" * 64]
 
 
 def test_a_circle_of_members_is_found(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ import { PairPanel, type Side } from "./PairPanel";
 const TITLES: Record<Objective, string> = {
   win: "Who beats whom",
   margin: "Who wins how much of whom",
-  return: "Who returns how much beside whom",
+  return: "Return of each beside the others",
 };
 const NOTES: Record<Objective, string> = {
   win: "Score of the row against the column: blue above a half, orange below.",

@@ -131,7 +131,6 @@ function GamesOfPair({
               columns={columnsOf(objective)}
               rows={list.items}
               id={(game) => game.id}
-              cards
             />
           </>
         ) : (

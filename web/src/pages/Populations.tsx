@@ -27,11 +27,16 @@ export function Populations() {
     <>
       <div class="heading">
         <h1>Populations</h1>
-        {session.value === "admin" && (
-          <a class="button primary" href={to(["populations", "new", "population"])}>
-            New population
+        <div>
+          <a class="button" href={to(["populations", "new", "import"])}>
+            Import
           </a>
-        )}
+          {session.value === "admin" && (
+            <a class="button primary" href={to(["populations", "new", "population"])}>
+              New population
+            </a>
+          )}
+        </div>
       </div>
       <Shown query={found} what="populations">
         {(list) =>

@@ -8,12 +8,15 @@ import { decimal, margin, percent } from "../format";
 import { roleTables } from "../strength";
 import { Downloads } from "../ui/Downloads";
 import { Empty } from "../ui/state";
-import { LongTable } from "../ui/LongTable";
+import { FoldedTable } from "../ui/FoldedTable";
 import type { Column } from "../ui/table";
 import { Hint, Value } from "../ui/value";
 import { bestTexts } from "./bestTexts";
 import { PlayerLink } from "./PlayerLink";
 import { strengthColumns } from "./Strength";
+
+/** Rows that are always shown: a page has at most three screens without a fold. */
+const FIRST = 20;
 
 const PLAYER: readonly Column<RatedPlayer>[] = [
   {
@@ -179,7 +182,14 @@ function Rows<Row extends { id: string; role: string | null }>({
         return (
           <section key={role}>
             {role !== null && <h3>{role}</h3>}
-            <LongTable label={label} columns={columns} rows={own} id={(row) => row.id} />
+            <FoldedTable
+              label={label}
+              what="players"
+              first={FIRST}
+              columns={columns}
+              rows={own}
+              id={(row) => row.id}
+            />
             <Downloads name={name} columns={columns} rows={own} />
           </section>
         );

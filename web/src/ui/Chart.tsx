@@ -76,13 +76,20 @@ export function Chart({
     () => (summary ? summed(summary) : seen ? join(kept.current) : [[]]),
     [kept.current, seen, summary],
   );
-  const offsets = useMemo(() => (together ? [] : offsetsOf(kept.current)), [kept.current, together]);
-  const ends = useMemo(() => endsOf(kept.current, together ? alike : undefined), [
-    kept.current,
-    together,
-  ]);
+  const offsets = useMemo(
+    () => (together ? [] : offsetsOf(kept.current)),
+    [kept.current, together],
+  );
+  const ends = useMemo(
+    () => endsOf(kept.current, together ? alike : undefined),
+    [kept.current, together],
+  );
   const shownAs = together
-    ? frontColours(kept.current, ends.map(([, line]) => line), [...chosen])
+    ? frontColours(
+        kept.current,
+        ends.map(([, line]) => line),
+        [...chosen],
+      )
     : kept.current;
   const named = shownAs.filter(
     ({ name }) => chosen.has(name) || ends.some(([, line]) => line.name === name),
@@ -218,11 +225,14 @@ export function Chart({
 
 /** Returns the parts of both axes that are shown. */
 function ranges({ scales }: uPlot): { x: [number, number]; y: [number, number] } {
-  const of = (scale: uPlot.Scale | undefined): [number, number] => [scale?.min ?? 0, scale?.max ?? 1];
+  const of = (scale: uPlot.Scale | undefined): [number, number] => [
+    scale?.min ?? 0,
+    scale?.max ?? 1,
+  ];
   return { x: of(scales["x"]), y: of(scales["y"]) };
 }
 
-/** Returns the highest and the lowest line with what they are called; none where that is not asked. */
+/** Returns the highest and the lowest line with what they are called; none where none is asked. */
 function endsOf(
   lines: readonly Line[],
   called: readonly [string, string] | undefined,

@@ -84,9 +84,14 @@ export function LegendOfMany({
           median, middle half of {lines.length} <span class="number">{middle}</span>
         </li>
         {ends.map(([what, line]) => of(line, what))}
-        {lines.filter(({ name }) => chosen.has(name) && !named.includes(name)).map((line) => of(line))}
+        {lines
+          .filter(({ name }) => chosen.has(name) && !named.includes(name))
+          .map((line) => of(line))}
       </ul>
-      <Folded title={`Choose of ${lines.length} lines`} names={() => lines.map((line) => of(line))} />
+      <Folded
+        title={`Choose of ${lines.length} lines`}
+        names={() => lines.map((line) => of(line))}
+      />
     </>
   );
 }
@@ -101,7 +106,7 @@ function Folded({ title, names }: { title: string; names: () => ComponentChildre
   );
 }
 
-/** Shows a line and its name. A line whose name has the focus, or the pointer, comes to the front. */
+/** Shows a line and its name. A line whose name has the focus or the pointer is in front. */
 function Name({ line, what, pressed, press, text }: Named) {
   const point = () => {
     pointedName.value = line.name;

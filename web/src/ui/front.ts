@@ -94,7 +94,11 @@ export function labelEnds(plot: uPlot, lines: readonly Line[]): void {
   pen.textBaseline = "middle";
   ends.forEach(({ line }, index) => {
     pen.fillStyle = hue(line.colour);
-    pen.fillText(fitted(pen, line.name, (LABEL_PX - 6) * scale), left + width + 5 * scale, places[index]!);
+    pen.fillText(
+      fitted(pen, line.name, (LABEL_PX - 6) * scale),
+      left + width + 5 * scale,
+      places[index]!,
+    );
   });
   pen.restore();
 }
@@ -123,7 +127,12 @@ export function apart(places: readonly number[], gap: number): number[] {
 }
 
 /** Returns the line that is nearest to a place in the plot, in pixels; null where none is near. */
-export function nearest(plot: uPlot, lines: readonly Line[], left: number, top: number): Line | null {
+export function nearest(
+  plot: uPlot,
+  lines: readonly Line[],
+  left: number,
+  top: number,
+): Line | null {
   const x = plot.posToVal(left, "x");
   let [found, least]: [Line | null, number] = [null, NEAR_PX];
   for (const line of lines) {

@@ -3,7 +3,15 @@
  */
 import uPlot from "uplot";
 import { dash, hue, token } from "./colours";
-import { drawRings, LABEL_PX, labelEnds, type Look, nearest, strokeFaintly, strokeLine } from "./front";
+import {
+  drawRings,
+  LABEL_PX,
+  labelEnds,
+  type Look,
+  nearest,
+  strokeFaintly,
+  strokeLine,
+} from "./front";
 import type { Line } from "./lines";
 import { type Summary } from "./summary";
 
@@ -148,13 +156,24 @@ export function optionsOf(drawing: Drawing): uPlot.Options {
     legend: { show: false },
     scales: {
       x: { time: false },
-      y: { ...(log && { distr: 3 }), range: range ?? ((_, least, most) => padded(least, most, log)) },
+      y: {
+        ...(log && { distr: 3 }),
+        range: range ?? ((_, least, most) => padded(least, most, log)),
+      },
     },
     axes: [
       { ...axis, size: 34, values: ticksBy(formatX) },
-      { ...axis, size: 64, values: ticksBy((value) => (log && !isRound(value) ? "" : format(value))) },
+      {
+        ...axis,
+        size: 64,
+        values: ticksBy((value) => (log && !isRound(value) ? "" : format(value))),
+      },
     ],
-    cursor: { y: false, points: quiet ? { show: false } : { size: 7 }, drag: { x: true, y: false } },
+    cursor: {
+      y: false,
+      points: quiet ? { show: false } : { size: 7 },
+      drag: { x: true, y: false },
+    },
     hooks: {
       drawAxes: [(plot) => together && strokeFaintly(plot, front().lines)],
       draw: [(plot) => drawFront(plot, together, front())],
@@ -164,7 +183,7 @@ export function optionsOf(drawing: Drawing): uPlot.Options {
   };
 }
 
-/** Tells whether a number is 1, 2 or 5 times a power of ten: only these stand at an axis by ratios. */
+/** Tells whether a number is 1, 2 or 5 times a power of ten: these stand at an axis by ratios. */
 function isRound(value: number): boolean {
   const first = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
   return [1, 2, 5].some((one) => Math.abs(first - one) < 1e-6);
@@ -176,7 +195,8 @@ const PADDING = 0.1;
 /** Returns the range of an axis with some room at both ends. */
 function padded(least: number | null, most: number | null, log: boolean): uPlot.Range.MinMax {
   if (least === null || most === null) return [null, null];
-  if (least === most) return log ? [least / 2, most * 2] : uPlot.rangeNum(least, most, PADDING, true);
+  if (least === most)
+    return log ? [least / 2, most * 2] : uPlot.rangeNum(least, most, PADDING, true);
   if (!log) return [least - PADDING * (most - least), most + PADDING * (most - least)];
   const factor = (most / least) ** PADDING;
   return [least / factor, most * factor];

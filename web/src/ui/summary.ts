@@ -8,6 +8,11 @@ import type { Line } from "./lines";
 export const MANY_LINES = 8;
 
 const PLACES = 160;
+/**
+ * Clocks of members differ a little. Up to this part of all x beyond its ends a line counts with
+ * its end, so that the median does not jump where the first lines end.
+ */
+const SLACK = 0.05;
 
 /** What many lines have in common, at some places of x. */
 export interface Summary {
@@ -54,14 +59,23 @@ export function summaryOf(
 ): Summary {
   const x = evenPlaces(lines, PLACES);
   const found: Summary = { x, low: [], median: [], high: [], ...bounds(lines, x, chosen) };
+  const slack = x.length ? SLACK * (x.at(-1)! - x[0]!) : 0;
   for (const at of x) {
-    const values = lines.flatMap((line) => between(line, at) ?? []).sort((a, b) => a - b);
+    const values = lines.flatMap((line) => near(line, at, slack) ?? []).sort((a, b) => a - b);
     const enough = 2 * values.length >= lines.length && values.length > 0;
     found.low.push(enough ? quantile(values, 0.25) : null);
     found.median.push(enough ? quantile(values, 0.5) : null);
     found.high.push(enough ? quantile(values, 0.75) : null);
   }
   return found;
+}
+
+/** Returns the value of a line at x, or of its end where that is no further away than `slack`. */
+function near(line: Line, at: number, slack: number): number | null {
+  const [first, last] = [line.x[0], line.x.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  if (at < first - slack || at > last + slack) return null;
+  return between(line, Math.max(first, Math.min(last, at)));
 }
 
 /** Returns all x of lines, or where these are more, as many places that are evenly apart. */
@@ -95,7 +109,7 @@ function bounds(
   return { least, greatest };
 }
 
-/** Returns the names of the lines that are highest and lowest at their ends; null of fewer than 2. */
+/** Returns the names of the lines that are highest and lowest at their ends; null of one. */
 export function extremes(lines: readonly Line[]): { highest: string; lowest: string } | null {
   const ends = lines.flatMap((line) => {
     const value = line.y.findLast((one) => one !== null);
@@ -104,9 +118,7 @@ export function extremes(lines: readonly Line[]): { highest: string; lowest: str
   if (ends.length < 2) return null;
   const highest = ends.reduce((a, b) => (b.value > a.value ? b : a));
   const lowest = ends.reduce((a, b) => (b.value < a.value ? b : a));
-  return highest.name === lowest.name
-    ? null
-    : { highest: highest.name, lowest: lowest.name };
+  return highest.name === lowest.name ? null : { highest: highest.name, lowest: lowest.name };
 }
 
 /** The colour of a line that is only pointed at. */

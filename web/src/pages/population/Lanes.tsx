@@ -5,7 +5,8 @@ import type { Ancestry, Stretch } from "./ancestry";
 import type { Copy } from "./history";
 import { type Arc, copyAt, type Picture, pictureOf } from "./lineagePicture";
 
-const KEYS = "Point at a ring, or move with the arrow keys; a click or Enter says why it was copied.";
+const KEYS =
+  "Point at a ring, or move with the arrow keys; a click or Enter says why it was copied.";
 
 const ARROWS =
   "arrow keys go from copy to copy, Enter says why it was made; the numbers stand below";

@@ -93,7 +93,9 @@ function Tree({
         <label>
           Path in bold to
           <select value={asked} onChange={(event) => setQuery({ path: event.currentTarget.value })}>
-            {best.size === 0 && <option value="">none: {whyNot(ratings, "no best policy yet")}</option>}
+            {best.size === 0 && (
+              <option value="">none: {whyNot(ratings, "no best policy yet")}</option>
+            )}
             {[...best.keys()].map((one) => (
               <option key={one}>{one}</option>
             ))}

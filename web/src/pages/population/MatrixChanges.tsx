@@ -1,5 +1,5 @@
-/** `Changes` shows who improved against whom between two moments, and what of it is sure. */
-import { useMemo } from "preact/hooks";
+/** `Changes` shows which members improved between two moments, against whom, and what of it is sure. */
+import { useMemo, useState } from "preact/hooks";
 import { query, setQuery } from "../../address";
 import type { Got } from "../../api/client";
 import { useGet } from "../../api/useGet";
@@ -23,6 +23,7 @@ import { Frames, recentOf } from "./Moments";
 
 type Report = Got<"/v1/populations/{name}/win-rates/changes">;
 
+const TITLE = "Which members improved";
 const MOST_TOLD = 5;
 /** Games that give a square its full colour. */
 const FULL = 100;
@@ -52,21 +53,43 @@ function columnsOf(objective: Report["objective"]): readonly Column<Changed>[] {
   ];
 }
 
-export function Changes({ name, everyMs }: { name: string; everyMs: number }) {
+/** With more members than this the changes are folded, so that the page stays short. */
+const MANY = 24;
+
+interface ChangesOf {
+  name: string;
+  everyMs: number;
+}
+
+export function Changes({ name, everyMs }: ChangesOf) {
   const matrix = useGet(
     "/v1/populations/{name}/win-rates/matrix",
     { path: { name }, query: { recent: recentOf() } },
     { everyMs, population: name, keep: true },
   );
-  const newest = matrix.value?.newest_frames ?? 0;
-  const [from, to] = [numberOf("from"), numberOf("to")];
-  const first = from ?? Math.floor(newest / 2);
+  const asked = numberOf("from") !== null || numberOf("to") !== null;
+  const [open, setOpen] = useState(asked);
+  if (!matrix.value || matrix.value.newest_frames === 0) return null;
+  const between = <Between name={name} everyMs={everyMs} newest={matrix.value.newest_frames} />;
+  if (matrix.value.sides.length <= MANY) return between;
+  return (
+    <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{TITLE}</summary>
+      {open && between}
+    </details>
+  );
+}
+
+/** Shows the changes between two moments, which the address holds; else of the newer half. */
+function Between({ name, everyMs, newest }: ChangesOf & { newest: number }) {
+  const to = numberOf("to");
+  const last = Math.min(to ?? newest, newest);
+  const first = Math.max(0, Math.min(numberOf("from") ?? Math.floor(newest / 2), last - 1));
   const found = useGet(
-    newest === 0 ? null : "/v1/populations/{name}/win-rates/changes",
-    { path: { name }, query: { first, last: to ?? undefined, recent: recentOf() } },
+    "/v1/populations/{name}/win-rates/changes",
+    { path: { name }, query: { first, last: to === null ? undefined : last, recent: recentOf() } },
     { everyMs, population: name, keep: true },
   );
-  if (newest === 0) return null;
   return (
     <>
       <div class="choices">
@@ -74,16 +97,16 @@ export function Changes({ name, everyMs }: { name: string; everyMs: number }) {
           title="From"
           value={first}
           newest={newest}
-          change={(frames) => setQuery({ from: String(Math.min(frames, (to ?? newest) - 1)) })}
+          change={(frames) => setQuery({ from: String(Math.min(frames, last - 1)) })}
         />
         <Frames
           title="to"
-          value={to ?? newest}
+          value={last}
           newest={newest}
           change={(frames) =>
             setQuery({ to: frames >= newest ? undefined : String(Math.max(frames, first + 1)) })
           }
-          text={to === null ? `now, ${count(newest)}` : count(to)}
+          text={to === null ? `now, ${count(newest)}` : count(last)}
         />
       </div>
       <Shown query={found} what="changes">
@@ -122,11 +145,10 @@ function ChangeFigure({ report }: { report: Report }) {
       };
     };
   }, [report]);
-  const title = "Who improved against whom";
   const span = `from ${count(report.first)} to ${count(report.last)} frames`;
   if (pairs.length === 0)
     return (
-      <Empty title={`${title}: no two had met at both moments`}>
+      <Empty title={`${TITLE}: no two had met at both moments`}>
         <p>Choose other moments, or more newest snapshots of each member.</p>
       </Empty>
     );
@@ -134,7 +156,7 @@ function ChangeFigure({ report }: { report: Report }) {
   const [, most] = scaleOf("margin", pairs.map((one) => one.difference));
   return (
     <Figure
-      title={title}
+      title={TITLE}
       note={`How much more the row gets of the column, ${span}: blue for more, orange for less. Both are as they were; players that do not learn show what a member gained by itself.`}
       columns={columnsOf(objective)}
       rows={pairs}

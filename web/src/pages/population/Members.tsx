@@ -7,7 +7,7 @@ import { query, setQuery, to } from "../../address";
 import { countedBy, MEMBER_ORDERS, type MemberOrder, ordered, rangedText } from "../../assessment";
 import { ago, count, percent, short } from "../../format";
 import { Downloads } from "../../ui/Downloads";
-import { LongTable } from "../../ui/LongTable";
+import { FoldedTable } from "../../ui/FoldedTable";
 import { Spark } from "../../ui/Spark";
 import { Empty } from "../../ui/state";
 import type { Column } from "../../ui/table";
@@ -126,8 +126,9 @@ function lastPbt({ last_pbt: last }: MemberRow) {
   return (
     <div>
       {last.text} <small>{ago(last.time)}</small>
-      <br />
-      <small>{last.why}</small>
+      <p class="why" tabIndex={0}>
+        {last.why}
+      </p>
     </div>
   );
 }
@@ -168,8 +169,9 @@ function MembersTable({ of }: { of: Assessment }) {
         )}
         <Downloads name={`members of ${of.population}`} columns={columns} rows={rows} />
       </div>
-      <LongTable
+      <FoldedTable
         label="Members"
+        what="members"
         first={FIRST}
         columns={columns}
         rows={rows}

@@ -4,7 +4,7 @@
  */
 import type { Schemas } from "../../api/client";
 import { count, decimal } from "../../format";
-import { LongTable } from "../../ui/LongTable";
+import { FoldedTable } from "../../ui/FoldedTable";
 import type { Column } from "../../ui/table";
 import { Value } from "../../ui/value";
 
@@ -54,8 +54,9 @@ const COLUMNS: readonly Column<MemberStatus>[] = [
 export function MembersHealth({ of }: { of: readonly MemberStatus[] }) {
   const rows = [...of].sort((a, b) => b.refused_updates - a.refused_updates);
   return (
-    <LongTable
+    <FoldedTable
       label="Members"
+      what="members"
       first={FIRST}
       columns={COLUMNS}
       rows={rows}

@@ -50,7 +50,9 @@ function Happened({ event }: { event: Event }) {
       <small title={when(event.created_at)}>
         {`${ago(event.created_at)}, at ${count(event.frames)} frames`}
       </small>
-      <p>{event.text}</p>
+      <p class="why" tabIndex={0}>
+        {event.text}
+      </p>
     </li>
   );
 }

@@ -10,6 +10,7 @@ import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
 import type { Line } from "../../ui/lines";
 import { type Cell, cells } from "../../ui/Matrix";
+import { MANY_LINES } from "../../ui/summary";
 import type { Column } from "../../ui/table";
 import { decidedColumns } from "../pairColumns";
 import { strengthColumns } from "../Strength";
@@ -61,7 +62,11 @@ export function RatingChart({
     <div class="figures">
       <Figure
         title={title}
-        note={`${name} of each snapshot with its 95 % interval`}
+        note={`${name} of each snapshot ${
+          rating.length > MANY_LINES
+            ? "and, of lines that you point at or choose, its 95 % interval"
+            : "with its 95 % interval"
+        }`}
         columns={ratingColumns(report.objective)}
         rows={rated}
       >

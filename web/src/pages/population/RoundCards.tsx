@@ -1,6 +1,6 @@
 /**
- * `RoundCards` shows what PBT did, a card for each round: who was compared, who copied whom and
- * why, what mutated, and who stayed.
+ * `RoundCards` shows what PBT did, a card for each round: how members were compared, which copied
+ * which and why, what mutated, and which members stayed.
  */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -65,16 +65,12 @@ function RoundCard({
 }) {
   const [open, setOpen] = useState(begin);
   const still = of.members - of.copies - of.mutated;
-  const at = of.first === of.last ? count(of.first) : `${count(of.first)} to ${count(of.last)}`;
+  const ends = new Set([count(of.first), count(of.last)]);
   return (
-    <details
-      class="round"
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
+    <details class="round" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <b>Round {of.round}</b> at {at} frames: {of.copies} copied, {of.mutated} mutated, {still}{" "}
-        stayed as they were
+        <b>Round {of.round}</b> at {[...ends].join(" to ")} frames: {of.copies} copied, {of.mutated}{" "}
+        mutated, {still} stayed as they were
       </summary>
       {open && <Content population={population} round={of} />}
     </details>
@@ -189,28 +185,39 @@ function Names({ of, why }: { of: readonly MemberRound[]; why: string }) {
   ) : null;
 }
 
-/** Says of the members that might have copied which was nearest to it. */
+/** Says why none copied: which member was nearest to it, or what kept one from it. */
 function nearest({ members, counts }: RoundCardBody): string {
   const judged = members.filter((one) => one.lead !== null && one.lead.p !== null);
   const [first] = judged.sort(
     (a, b) => a.lead!.p! / (a.lead!.level || 1) - b.lead!.p! / (b.lead!.level || 1),
   );
-  return first ? `Nearest to it was ${first.member}: ${whyText(first, counts)}.` : "";
+  if (first) return `Nearest to it was ${first.member}: ${whyText(first, counts)}.`;
+  const other = members.find(({ did }) => did === "unchanged" || did === "mutated");
+  return other ? `${other.member}: ${other.reason}.` : "";
 }
 
-function compared({ counts }: RoundCardBody): readonly Column<MemberRound>[] {
+function compared({ counts, members }: RoundCardBody): readonly Column<MemberRound>[] {
+  const roles = new Set(members.map(({ role }) => role)).size > 1;
+  const role: Column<MemberRound> = { name: "role", value: (row) => row.role };
   return [
+    ...(roles ? [role] : []),
     { name: "rank", value: (row) => row.rank, numeric: true, why: "too few games" },
     { name: "member", value: (row) => row.member },
     {
       name: RANKED_BY[counts],
       value: (row) => row.objective,
-      ...numbers((row) => row.objective, (value) => worthText(value, counts)),
+      ...numbers(
+        (row) => row.objective,
+        (value) => worthText(value, counts),
+      ),
     },
     {
       name: "ahead of the others",
       value: (row) => row.on_common,
-      ...numbers((row) => row.on_common, (value) => leadText(value, counts)),
+      ...numbers(
+        (row) => row.on_common,
+        (value) => leadText(value, counts),
+      ),
     },
     { name: "games", value: (row) => row.games, numeric: true, why: "its verdict does not say" },
     { name: "did", value: (row) => row.did },

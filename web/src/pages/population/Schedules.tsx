@@ -1,6 +1,6 @@
 /**
- * `Schedules` is the tab that shows how PBT changed every hyperparameter: which values the strongest
- * members share, one chart each, with rings where a member copied another, and a card for each
+ * `Schedules` is the tab that shows how PBT changed every hyperparameter: one chart each, with rings
+ * where a member copied another, which values the strongest members share, and a card for each
  * round.
  */
 import { useMemo } from "preact/hooks";

@@ -127,10 +127,15 @@ function Roles({ report }: { report: Report | undefined }) {
   );
 }
 
-/** Returns what the rows and columns of a matrix of members stand for. */
-export function sidesOf(sides: Report["sides"], role: string | null): Side[] {
+/** Returns what the rows and columns of a matrix of members stand for, role by role. */
+function sidesOf(sides: Report["sides"], role: string | null): Side[] {
+  const roles = [...new Set(sides.flatMap((side) => side.role ?? []))].sort();
+  // Players of any role stand last; within a role the strongest stand first.
+  const order = (side: Report["sides"][number]) =>
+    side.role === null ? roles.length : roles.indexOf(side.role);
   return sides
     .filter((side) => !role || side.role === null || side.role === role)
+    .sort((a, b) => (roles.length > 1 ? order(a) - order(b) : 0))
     .map(({ name, kind, label, snapshots }) => ({
       name,
       kind,

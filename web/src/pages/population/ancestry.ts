@@ -103,7 +103,7 @@ function cameFrom(copies: readonly Copy[], history: History, at: Moment): Moment
  */
 export function pathTo(history: History, copies: readonly Copy[], end: Moment): Stretch[] {
   const found: Stretch[] = [];
-  for (let at: Moment | null = end; at && found.length <= copies.length + 1; ) {
+  for (let at: Moment | null = end; at && found.length <= copies.length + 1;) {
     const { member, frames }: Moment = at;
     const own = copies.filter((copy) => copy.to === member);
     const start = own.findLast((copy) => copy.frames <= frames)?.frames ?? 0;
@@ -143,7 +143,9 @@ export const SHARED_COLOUR = HUES - 1;
 export function familyColours({ members, families }: Ancestry): ReadonlyMap<string, number> {
   if (members.length <= HUES) return new Map(members.map((member, index) => [member, index]));
   return new Map(
-    families.slice(0, SHARED_COLOUR).map(({ founder }, index): [string, number] => [founder, index]),
+    families
+      .slice(0, SHARED_COLOUR)
+      .map(({ founder }, index): [string, number] => [founder, index]),
   );
 }
 

@@ -24,7 +24,7 @@ export function leadText(value: number, counts: Counts): string {
   return `${margin(Number((100 * value).toFixed(1)))} points`;
 }
 
-/** Says who was ahead of whom by how much: "ahead by 6.5 points", "behind by 0.3". */
+/** Says by how much a member was ahead: "ahead by 6.5 points", "behind by 0.3". */
 export function aheadText(value: number, counts: Counts): string {
   return `${value < 0 ? "behind" : "ahead"} by ${leadText(Math.abs(value), counts).replace("+", "")}`;
 }
