@@ -63,7 +63,9 @@ VIEWS = {
         "Compare", "compare?population={population}&metric=entropy", "entropy (nats) over frames"
     ),
     "compare-time": View(
-        "Compare", "compare?population={population}&metric=entropy&x=time", "entropy (nats) over time"
+        "Compare",
+        "compare?population={population}&metric=entropy&x=time",
+        "entropy (nats) over time",
     ),
     "system": View("System", "system", "The service is ready"),
 }
