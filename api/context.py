@@ -31,6 +31,7 @@ from arena.data.curves import CurveStore
 from arena.data.paths import PopulationPaths, population_paths
 from arena.league.database import League
 from arena.league.idempotency import Answer, Keyed, stored_answer
+from arena.league.match_standings import MatchStandings
 
 KeyHeader = Annotated[
     str | None,
@@ -90,6 +91,7 @@ class Context:
     supervisor  the loop that starts and stops trainings and matches
     cache       answers that stay valid for one revision of the league
     curves      training curves, kept in memory
+    standings   of finished matches, kept in memory
     started_at  seconds since 1970
     in_flight   idempotency keys of requests that are being processed for the first time
     streams     the event streams that are open
@@ -109,6 +111,7 @@ class Context:
     supervisor: Supervisor
     cache: RevisionCache
     curves: CurveStore = field(default_factory=CurveStore)
+    standings: MatchStandings = field(default_factory=MatchStandings)
     started_at: float = field(default_factory=time.time)
     in_flight: set[str] = field(default_factory=set)
     streams: OpenStreams = field(init=False)

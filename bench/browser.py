@@ -60,10 +60,12 @@ VIEWS = {
     "sit-down": View("SitDown", "play?population={population}", "Your name"),
     "play": View("Play", "play/{play}", "You begin."),
     "compare": View(
-        "Compare", "compare?population={population}&metric=entropy", "entropy over frames"
+        "Compare", "compare?population={population}&metric=entropy", "entropy (nats) over frames"
     ),
     "compare-time": View(
-        "Compare", "compare?population={population}&metric=entropy&x=time", "entropy over time"
+        "Compare",
+        "compare?population={population}&metric=entropy&x=time",
+        "entropy (nats) over time",
     ),
     "system": View("System", "system", "The service is ready"),
 }

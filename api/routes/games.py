@@ -1,19 +1,20 @@
 """The games of a population, page by page."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from api.context import Context, Here
+from api.context import Here, made_from_request
 from api.http.json_response import written
 from api.routes.bodies import PopulationName
 from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
-from arena.league.game_rows import GameFilter, StoredGame
+from arena.league.game_rows import GameFilter, SeatResult, StoredGame
 from arena.league.paging import GamePage, population_game_page
 from arena.league.snapshot_names import find_snapshot
-from pbt.records import SeatRecord
+from pbt.records import GameKind, SeatRecord
 
 router = APIRouter(prefix="/v1/populations", tags=["games"])
 
@@ -27,7 +28,7 @@ Players = Annotated[
         max_length=7000,
         pattern=r"^[^\x00]*$",
         description="one of these sat in it, with commas between: members, ids or names of "
-        "snapshots (`demo/m0@1.2M`), or other players",
+        "snapshots (`demo/m0@1.2M`), any snapshot of a member (`demo/m0`), or other players",
     ),
 ]
 Opponents = Annotated[
@@ -115,15 +116,68 @@ class GameList(BaseModel):
     next: str | None
 
 
+@dataclass(kw_only=True)
+class GameQuestion:
+    """Which games are asked for, of a population or of a match."""
+
+    here: Here
+    player: Players = None
+    opponent: Opponents = None
+    result: Annotated[
+        SeatResult | None,
+        Query(
+            description="that one of `player` had, or without `player`, any seat: `won` is first "
+            "alone, `drawn` first together with another seat, `lost` behind another"
+        ),
+    ] = None
+    shortest: Annotated[
+        int, Query(ge=0, le=MAX_KEY, description="of at least so many decisions of all seats")
+    ] = 0
+    longest: Annotated[
+        int | None,
+        Query(ge=0, le=MAX_KEY, description="of at most so many decisions of all seats"),
+    ] = None
+
+    def filter(
+        self,
+        kind: GameKind | None = None,
+        *,
+        voided: bool = True,
+        superseded: bool = False,
+    ) -> GameFilter:
+        """Raises: PlayerError for a snapshot that does not exist."""
+        return GameFilter(
+            kind,
+            self._players(self.player),
+            voided=voided,
+            superseded=superseded,
+            opponents=self._players(self.opponent),
+            result=self.result,
+            shortest=self.shortest,
+            longest=self.longest,
+        )
+
+    def _players(self, names: str | None) -> tuple[str, ...]:
+        """The names of players, with ids in place of the names of snapshots."""
+        return tuple(
+            find_snapshot(self.here.league, name, playable=False).record.snapshot_id
+            if "/" in name and "@" in name
+            else name
+            for name in ([] if names is None else names.split(",")[:MOST_NAMES])
+        )
+
+
+Wanted = Annotated[GameQuestion, made_from_request(GameQuestion)]
+
+
 @router.get("/{name}/games", operation_id="listGames", response_model=GameList)
 def list_games(
     here: Here,
     name: PopulationName,
+    wanted: Wanted,
     kind: Annotated[
         Literal["training", "evaluation"] | None, Query(description="only games of this kind")
     ] = None,
-    player: Players = None,
-    opponent: Opponents = None,
     voided: Annotated[bool, Query(description="also games that were voided")] = True,
     superseded: Annotated[
         bool, Query(description="also games that a resume went back behind")
@@ -132,22 +186,9 @@ def list_games(
     cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
-    players, opponents = (_players(here, names) for names in (player, opponent))
-    games_filter = GameFilter(
-        kind, players, voided=voided, superseded=superseded, opponents=opponents
-    )
+    games_filter = wanted.filter(kind, voided=voided, superseded=superseded)
     return written(
         game_list(population_game_page(here.league, name, games_filter, game_place(cursor), limit))
-    )
-
-
-def _players(here: Context, names: str | None) -> tuple[str, ...]:
-    """The names of players, with ids in place of the names of snapshots. Raises: PlayerError."""
-    return tuple(
-        find_snapshot(here.league, name, playable=False).record.snapshot_id
-        if "/" in name and "@" in name
-        else name
-        for name in ([] if names is None else names.split(",")[:MOST_NAMES])
     )
 
 

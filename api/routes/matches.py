@@ -1,5 +1,6 @@
 """Matches over REST, and their games."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ from starlette.responses import Response
 from api.context import Context, Here
 from api.http.json_response import written
 from api.http.problems import Problem
-from api.routes.games import GameList, game_list, game_place
+from api.routes.games import GameList, Wanted, game_list, game_place
 from api.routes.pages import Cursor, Limit, Since, Until, read_cursor, write_cursor
 from api.routes.rating_bodies import PlayerKind
 from arena.league.matches import Match, MatchError, find_match
@@ -44,6 +45,23 @@ class MatchPlayerBody(BaseModel):
     name: str
 
 
+class StandingBody(BaseModel):
+    """What a player has of the games of a match that were played so far.
+
+    games        games that it sat in; voided ones count in nothing
+    wins         games in which it alone was first
+    draws        games in which it was first together with another seat
+    losses       games in which another was before it
+    mean_return  of a game, the mean over its seats
+    """
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    mean_return: float
+
+
 class MatchBody(BaseModel):
     """A match.
 
@@ -51,6 +69,7 @@ class MatchBody(BaseModel):
     env          the game
     env_options  options of the game
     players      kind and name of each
+    standings    what each of `players` has so far, in their order; empty before the first game
     games        games planned
     seed         the seed of everything random
     objective    what decides between the players
@@ -63,6 +82,7 @@ class MatchBody(BaseModel):
     env: str
     env_options: dict[str, Any]
     players: list[MatchPlayerBody]
+    standings: list[StandingBody]
     games: int
     seed: int
     objective: ObjectiveKind
@@ -101,27 +121,30 @@ def list_matches(
     wanted = MatchFilter(env, finished, player, Span(since, until))
     order = ListOrder("created_at", sort == "-created")
     page, place = match_page(here.league, wanted, order, read_cursor(of, cursor, float, int), limit)
-    return written(
-        MatchList(items=[match_body(match) for match in page], next=write_cursor(of, place))
-    )
+    return written(MatchList(items=match_bodies(here, page), next=write_cursor(of, place)))
 
 
 @router.get("/{match_id}", operation_id="getMatch", response_model=MatchBody)
 def get_match(here: Here, match_id: MatchId) -> MatchBody:
     """One match of the league."""
-    return match_body(the_match(here, match_id))
+    (body,) = match_bodies(here, [the_match(here, match_id)])
+    return body
 
 
 @router.get("/{match_id}/games", operation_id="listMatchGames", response_model=GameList)
 def list_match_games(
     here: Here,
     match_id: MatchId,
+    wanted: Wanted,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
     the_match(here, match_id)
-    return written(game_list(match_game_page(here.league, match_id, game_place(cursor), limit)))
+    before = game_place(cursor)
+    return written(
+        game_list(match_game_page(here.league, match_id, wanted.filter(), before, limit))
+    )
 
 
 def the_match(here: Context, match_id: int) -> Match:
@@ -131,12 +154,17 @@ def the_match(here: Context, match_id: int) -> Match:
         raise Problem("not-found", f"there is no match {match_id}") from error
 
 
-def match_body(match: Match) -> MatchBody:
-    return MatchBody(
-        **{
-            **asdict(match),
-            "id": str(match.id),
-            "env": match.env_name,
-            "objective": match.objective,
-        }
-    )
+def match_bodies(here: Context, matches: Sequence[Match]) -> list[MatchBody]:
+    standings = here.standings.of(here.league, matches)
+    return [
+        MatchBody(
+            **{
+                **asdict(match),
+                "id": str(match.id),
+                "env": match.env_name,
+                "objective": match.objective,
+                "standings": [asdict(one) for one in standings[match.id]],
+            }
+        )
+        for match in matches
+    ]

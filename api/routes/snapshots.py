@@ -48,6 +48,7 @@ class SnapshotBody(BaseModel):
     generation   how often the member had copied another one
     version      of the member's weights
     frames       that the member had trained
+    games        that its population had played
     reason       why it was taken
     parent_id    the snapshot that its weights descend from
     size_bytes   of the weights
@@ -64,6 +65,7 @@ class SnapshotBody(BaseModel):
     generation: int
     version: int
     frames: int
+    games: int
     reason: str
     parent_id: str | None
     size_bytes: int
@@ -248,6 +250,7 @@ def snapshot_body(stored: StoredSnapshot) -> SnapshotBody:
         is_anchor=stored.is_anchor,
         has_weights=not stored.weights_removed,
         superseded=stored.superseded,
+        games=stored.after_game + 1,
         created_at=stored.created_at,
         **asdict(stored.record),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import (
     ColumnElement,
@@ -15,7 +15,9 @@ from sqlalchemy import (
     exists,
     func,
     literal_column,
+    or_,
     select,
+    tuple_,
 )
 
 from arena.league.database import League, count_rows
@@ -32,6 +34,8 @@ from arena.league.schema import (
     incarnations,
     keys_of_start,
     players,
+    populations,
+    snapshots,
 )
 from pbt.records import GameKind, GameRecord, SeatRecord
 
@@ -39,9 +43,12 @@ PAGE_GAMES = 2_000
 # The condition is spelled as in the index on evaluation games; SQLite would not use the index for a
 # parameter.
 _EVALUATIONS: ColumnElement[bool] = literal_column("games.kind = 1")
+_OF_GAME: ColumnElement[bool] = game_seats.c.game_id == games.c.id
 _COUNTED = (games.c.voided == 0, games.c.superseded == 0)
 
 Conditions = tuple[ColumnElement[bool], ...]
+SeatResult = Literal["won", "drawn", "lost"]
+"""Whether a seat was first alone, first with others, or not first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +74,16 @@ class GameFilter:
     """A filter of a population's games.
 
     kind        only games of this kind; None: all
-    players     only games in which one of these sat: members, ids of snapshots or names of other
-                players; none: all
+    players     only games in which one of these sat: members, ids of snapshots, any snapshot of a
+                member (`demo/m0`), or names of other players; none: all
     first       only games from this number on
     last        only games up to this number; None: all
     voided      whether voided games are included
     superseded  whether superseded games are included
     opponents   only games in which one of these sat, too, named as `players`; none: all
+    result      only games in which one of the players, or without players any seat, had this result
+    shortest    only games of at least so many decisions
+    longest     only games of at most so many decisions; None: all
     """
 
     kind: GameKind | None = None
@@ -83,6 +93,9 @@ class GameFilter:
     voided: bool = True
     superseded: bool = False
     opponents: tuple[str, ...] = ()
+    result: SeatResult | None = None
+    shortest: int = 0
+    longest: int | None = None
 
 
 def population_games(
@@ -157,18 +170,48 @@ def conditions(connection: Connection, population_id: int, wanted: GameFilter) -
     Without a player they are the same objects every time, so that a statement can be cached.
     """
     where = _plain_conditions(wanted.kind, wanted.voided, wanted.superseded)
-    for names in (wanted.players, wanted.opponents):
+    if wanted.shortest > 0:
+        where = (*where, games.c.steps >= wanted.shortest)
+    if wanted.longest is not None:
+        where = (*where, games.c.steps <= wanted.longest)
+    for names, result in ((wanted.players, wanted.result), (wanted.opponents, None)):
+        had = () if result is None else _had(result)
         if not names:
+            where = (*where, exists().where(_OF_GAME, *had)) if had else where
             continue
-        named = select(players.c.id).where(
-            players.c.name.in_(names), players.c.population_id.in_((0, population_id))
-        )
-        ids = list(connection.execute(named).scalars())
+        ids = _ids_of(connection, population_id, names)
         if not ids:
             return None
-        sat = (game_seats.c.game_id == games.c.id, game_seats.c.player_id.in_(ids))
-        where = (*where, exists().where(*sat))
+        where = (*where, exists().where(_OF_GAME, game_seats.c.player_id.in_(ids), *had))
     return where
+
+
+def _ids_of(connection: Connection, population_id: int, names: Sequence[str]) -> list[int]:
+    """Numbers of the players with these names; of `demo/m0` those of the member's snapshots."""
+    members = [name.partition("/")[::2] for name in names if "/" in name]
+    of_members = (
+        select(snapshots.c.snapshot_id)
+        .join(populations, populations.c.id == snapshots.c.population_id)
+        .where(tuple_(populations.c.name, snapshots.c.member).in_(members))
+    )
+    named: ColumnElement[bool] = players.c.name.in_(names)
+    if members:
+        named = or_(named, players.c.name.in_(of_members))
+    here = players.c.population_id.in_((0, population_id))
+    return list(connection.execute(select(players.c.id).where(named, here)).scalars())
+
+
+def _had(result: SeatResult) -> Conditions:
+    """The conditions that a seat had a result."""
+    place, other = game_seats.c.place, game_seats.alias()
+    if result == "lost":
+        return (place > 0,)
+    beside = exists().where(
+        other.c.game_id == game_seats.c.game_id,
+        other.c.seat != game_seats.c.seat,
+        other.c.place == 0,
+    )
+    return (place == 0, beside if result == "drawn" else ~beside)
 
 
 @cache

@@ -69,10 +69,15 @@ def population_game_page(
     return _page(newest, limit)
 
 
-def match_game_page(league: League, match_id: int, before: int | None, limit: int) -> GamePage:
+def match_game_page(
+    league: League, match_id: int, wanted: GameFilter, before: int | None, limit: int
+) -> GamePage:
     """A page of a match's games, as `population_game_page`; empty where there is no such match."""
     with league.read() as connection:
-        newest = _newest(connection, keys_of_match(match_id), before, limit + 1)
+        where = conditions(connection, 0, wanted)
+        if where is None:
+            return GamePage([], None)
+        newest = _newest(connection, keys_of_match(match_id), before, limit + 1, where)
     return _page(newest, limit)
 
 

@@ -136,9 +136,9 @@ def test_an_address_restores_its_view(trained: Served, visit: Visit) -> None:
 
 def test_curves_over_time_count_minutes_not_frames(trained: Served, visit: Visit) -> None:
     page = visit(trained).see("compare?metric=entropy")
-    shows(page, "entropy over frames")
+    shows(page, "entropy (nats) over frames")
     page.get_by_role("combobox", name="Over").select_option("time of training")
-    shows(page, "entropy over time")
+    shows(page, "entropy (nats) over time")
     assert "x=time" in page.url
     page.get_by_text("Numbers").click()
     seconds = [float(text) for text in page.locator("tbody tr td:nth-child(2)").all_inner_texts()]

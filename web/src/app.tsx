@@ -8,7 +8,7 @@ import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { connected, follow, heardAt } from "./api/events";
 import { logInWith, logOut, refusal, session } from "./api/session";
 import { duration } from "./format";
-import { Compare } from "./pages/Compare";
+import { Compare } from "./pages/compare/Compare";
 import { Game } from "./pages/Game";
 import { Imports } from "./pages/Imports";
 import { League } from "./pages/League";

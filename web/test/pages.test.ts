@@ -202,17 +202,6 @@ describe("the score of a match over its games", () => {
   });
 });
 
-describe("comparing", () => {
-  it("begins with a metric that is there", async () => {
-    const { firstOf } = await import("../src/pages/Compare");
-    expect(
-      [["kl", "win_rate"], ["return", "kl"], ["zeta", "eta"], []].map((keys) =>
-        firstOf(new Set(keys)),
-      ),
-    ).toEqual(["win_rate", "return", "eta", "win_rate"]);
-  });
-});
-
 describe("what is not there", () => {
   it("says whether it was asked for", async () => {
     const { whyNot } = await import("../src/ui/state");

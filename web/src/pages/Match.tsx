@@ -1,19 +1,22 @@
 /** `Match` is the page of a stored match, game by game. */
-import type { Got } from "../api/client";
+import { get } from "../api/client";
 import type { Objective } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
+import type { Game } from "../matchResults";
 import { labelOf } from "../playerLabels";
 import { countedIn, gainsText } from "../strength";
 import { to } from "../address";
-import { Downloads } from "../ui/Downloads";
 import { Pages, usePage } from "../ui/paging";
 import { Empty, Shown } from "../ui/state";
 import { type Column, Table } from "../ui/table";
 import { Fact, Value } from "../ui/value";
+import { ExportGames } from "./ExportGames";
+import { askedGames, type Choosable, GameFilters, gamesAreFiltered } from "./GameFilters";
 import { MatchStatistics, verdictOf } from "./MatchStatistics";
 
-export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
+/** The service gives no more games at once. */
+export const MOST_GAMES = 500;
 
 /** The columns of a table of stored games. */
 export const GAME_COLUMNS: readonly Column<Game>[] = [
@@ -94,7 +97,11 @@ export function Match({ id }: { id: string }) {
               </Fact>
             </dl>
             <Numbers id={id} names={names} />
-            <Games id={id} objective={match.objective} />
+            <Games
+              id={id}
+              objective={match.objective}
+              players={match.players.map(({ name }, index) => ({ name, title: names[index]! }))}
+            />
           </>
         );
       }}
@@ -132,34 +139,57 @@ function Numbers({ id, names }: { id: string; names: readonly string[] }) {
   );
 }
 
-function Games({ id, objective }: { id: string; objective: Objective }) {
+function Games({
+  id,
+  objective,
+  players,
+}: {
+  id: string;
+  objective: Objective;
+  players: readonly Choosable[];
+}) {
   const columns = gameColumns(objective);
   const page = usePage("before");
+  const asked = askedGames();
   const games = useGet(
     "/v1/matches/{match_id}/games",
-    { path: { match_id: id }, query: { limit: 100, cursor: page[0] } },
+    { path: { match_id: id }, query: { ...asked, limit: 100, cursor: page[0] } },
     { keep: true },
   );
+  const all = (cursor: string | undefined) =>
+    get("/v1/matches/{match_id}/games", {
+      path: { match_id: id },
+      query: { ...asked, limit: MOST_GAMES, cursor },
+    });
   return (
-    <Shown query={games} what="games">
-      {(list) =>
-        list.items.length ? (
-          <>
-            <h2>Games</h2>
-            <Downloads name={`games of match ${id}`} columns={columns} rows={list.items} />
-            <Table
-              label="Games, newest first"
-              columns={columns}
-              rows={list.items}
-              id={(row) => row.id}
-              cards
+    <>
+      <h2>Games</h2>
+      <GameFilters
+        players={[...new Map(players.map((one) => [one.name, one])).values()]}
+        opponents={[]}
+        counted={objective !== "return"}
+      />
+      <Shown query={games} what="games">
+        {(list) =>
+          list.items.length ? (
+            <>
+              <ExportGames name={`games of match ${id}`} page={all} />
+              <Table
+                label="Games, newest first"
+                columns={columns}
+                rows={list.items}
+                id={(row) => row.id}
+                cards
+              />
+              <Pages of="games" page={page} next={list.next} />
+            </>
+          ) : (
+            <Empty
+              title={gamesAreFiltered() ? "No game is like that" : "No game was finished yet"}
             />
-            <Pages of="games" page={page} next={list.next} />
-          </>
-        ) : (
-          <Empty title="No game was finished yet" />
-        )
-      }
-    </Shown>
+          )
+        }
+      </Shown>
+    </>
   );
 }

@@ -5,6 +5,7 @@ import type { Got } from "../api/client";
 import { session } from "../api/session";
 import { useGet } from "../api/useGet";
 import { interval, percent, when } from "../format";
+import { resultOf, type StoredMatch } from "../matchResults";
 import { labelOf } from "../playerLabels";
 import { query, setQuery, to } from "../address";
 import { headlineOf } from "../strength";
@@ -15,7 +16,6 @@ import { Value } from "../ui/value";
 import { NewMatch } from "./NewMatch";
 
 type RequestedMatch = Got<"/v1/evaluations">["items"][number];
-type StoredMatch = Got<"/v1/matches">["items"][number];
 
 const MOST = 100;
 
@@ -51,6 +51,20 @@ function score({ statistics }: RequestedMatch) {
   );
 }
 
+function labels({ players }: StoredMatch): string[] {
+  return players.map(({ kind, name }) => labelOf(kind, name));
+}
+
+function result(match: StoredMatch) {
+  const found = resultOf(match, labels(match));
+  if (!found) return <Value of={null} format={percent} why="no game was played yet" />;
+  return (
+    <span class="number">
+      {found.text} <small>{found.detail}</small>
+    </span>
+  );
+}
+
 /** The columns of a table of stored matches. */
 export const MATCH_COLUMNS: readonly Column<StoredMatch>[] = [
   {
@@ -60,12 +74,19 @@ export const MATCH_COLUMNS: readonly Column<StoredMatch>[] = [
     numeric: true,
   },
   { name: "game", value: (row) => row.env },
+  { name: "players", value: (row) => labels(row).join(" – ") },
   {
-    name: "players",
-    value: (row) =>
-      row.players.map((player) => labelOf(player["kind"]!, player["name"]!)).join(" – "),
+    name: "result",
+    value: (row) => resultOf(row, labels(row))?.value,
+    show: result,
   },
-  { name: "games", value: (row) => row.games, numeric: true },
+  {
+    name: "games",
+    value: (row) => row.games,
+    show: ({ standings: [first], games }) =>
+      first && first.games !== games ? `${first.games} of ${games}` : games,
+    numeric: true,
+  },
   { name: "begun", value: (row) => row.created_at, show: (row) => when(row.created_at) },
   {
     name: "finished",

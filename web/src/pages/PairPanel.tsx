@@ -8,11 +8,11 @@ import { session } from "../api/session";
 import { useGet } from "../api/useGet";
 import { to } from "../address";
 import { decimal, short } from "../format";
+import type { Game } from "../matchResults";
 import { type Met, metText } from "../pairs";
 import { labelOf } from "../playerLabels";
 import { Empty, Shown } from "../ui/state";
 import { type Column, Table } from "../ui/table";
-import type { Game } from "./Match";
 import { MATCH_COLUMNS } from "./Matches";
 import { MatchForm } from "./MatchForm";
 

@@ -1,12 +1,14 @@
 /** `Chart` draws lines over frames, or over another x, when it comes into view. */
 import { effect } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { count, decimal } from "../format";
 import { note, noted, query, setQuery } from "../address";
+import { dash } from "./colours";
 import { Legend, LegendOfMany } from "./Legend";
 import { type Line, same, valueAt } from "./lines";
+import { PicturedBy } from "./pictured";
 import { type Front, join, optionsOf, summed } from "./plot";
 import { pointedName } from "./pointed";
 import { extremes, frontColours, MANY_LINES, offsetsOf, summaryOf } from "./summary";
@@ -97,6 +99,19 @@ export function Chart({
   const pointed = byName.current(pointedName.peek());
   front.current = { lines: shownAs, offsets, named, chosen, pointed };
   const pointing = useRef(false);
+  const pictured = useContext(PicturedBy);
+  pictured.shown = () =>
+    plot.current && {
+      lines: shownAs,
+      summary,
+      named: together ? named : shownAs,
+      ...ranges(plot.current),
+      log,
+      unit,
+      format,
+      formatX,
+      dash,
+    };
   const zoom = useRef<Zoom | null | undefined>(undefined);
   if (zoom.current === undefined)
     zoom.current = zoomFrom(noted("zoom", `${place}/${unit}/`)[0], unit);
@@ -206,6 +221,15 @@ export function Chart({
       )}
     </>
   );
+}
+
+/** Returns the parts of both axes that are shown. */
+function ranges({ scales }: uPlot): { x: [number, number]; y: [number, number] } {
+  const of = (scale: uPlot.Scale | undefined): [number, number] => [
+    scale?.min ?? 0,
+    scale?.max ?? 1,
+  ];
+  return { x: of(scales["x"]), y: of(scales["y"]) };
 }
 
 /** Returns the highest and the lowest line with what they are called; none where none is asked. */

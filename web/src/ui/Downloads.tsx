@@ -1,5 +1,6 @@
-/** `Downloads` are the buttons that save rows as files. */
+/** `Downloads` are the buttons that save rows as files, and a chart as a picture. */
 import { csv } from "./csv";
+import type { Pictured } from "./pictured";
 import type { Column } from "./table";
 
 export function Downloads<Row>({
@@ -31,9 +32,29 @@ export function Downloads<Row>({
   );
 }
 
-/** Lets the browser save a text as a file. */
-export function saveFile(name: string, text: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+/** Shows the buttons that save the chart of a figure; none where it has no chart. */
+export function Pictures({ title, of }: { title: string; of: Pictured }) {
+  if (!of.shown) return null;
+  const save = async (kind: "png" | "svg") => {
+    const shown = of.shown?.();
+    const { savePicture } = await import("./savePicture");
+    if (shown) savePicture({ title, ...shown }, kind);
+  };
+  return (
+    <div class="downloads">
+      {(["png", "svg"] as const).map((kind) => (
+        <button key={kind} onClick={() => void save(kind)}>
+          {kind.toUpperCase()}
+        </button>
+      ))}
+      <small>the chart as it is shown above</small>
+    </div>
+  );
+}
+
+/** Lets the browser save a text, or bytes, as a file. */
+export function saveFile(name: string, content: string | Blob, type: string): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement("a");
   link.href = url;
   link.download = name.replaceAll(/[^A-Za-z0-9._-]+/g, "-");

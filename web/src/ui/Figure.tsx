@@ -1,7 +1,8 @@
 /** `Figure` is a heading, a picture, and the same as numbers to read and to save. */
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { Downloads } from "./Downloads";
+import { useRef, useState } from "preact/hooks";
+import { Downloads, Pictures } from "./Downloads";
+import { PicturedBy, type Pictured } from "./pictured";
 import { type Column, Table } from "./table";
 
 const MOST_ROWS = 500;
@@ -21,19 +22,23 @@ export function Figure<Row>({
   children: ComponentChildren;
 }) {
   const [open, setOpen] = useState(false);
+  const pictured = useRef<Pictured>({ shown: null });
   return (
     <section class="figure">
       <h3>{title}</h3>
       {note && <p class="note">{note}</p>}
-      {children}
+      <PicturedBy.Provider value={pictured.current}>{children}</PicturedBy.Provider>
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>Numbers</summary>
         {open && (
-          <Numbers
-            title={title}
-            columns={columns}
-            rows={typeof rows === "function" ? rows() : rows}
-          />
+          <>
+            <Pictures title={title} of={pictured.current} />
+            <Numbers
+              title={title}
+              columns={columns}
+              rows={typeof rows === "function" ? rows() : rows}
+            />
+          </>
         )}
       </details>
     </section>

@@ -2,16 +2,18 @@
  * A line of a chart is the data of one series. This file compares lines and reads values from them.
  */
 
+export type Values = readonly (number | null)[];
+
 /** The lines of a chart: their points, and what is asked about them. */
 export interface Line {
   name: string;
   /** The number of the colour; a member has the same one everywhere. */
   colour: number;
   x: readonly number[];
-  y: readonly (number | null)[];
+  y: Values;
   /** The interval around y. */
-  low?: readonly (number | null)[];
-  high?: readonly (number | null)[];
+  low?: Values;
+  high?: Values;
   /** A value holds until the next one, so the line has steps. */
   steps?: boolean;
   /** Points with a ring: copies of another member. */

@@ -57,7 +57,7 @@ export function summaryOf(
   lines: readonly Line[],
   chosen: ReadonlySet<string> = new Set(),
 ): Summary {
-  const x = places(lines);
+  const x = evenPlaces(lines, PLACES);
   const found: Summary = { x, low: [], median: [], high: [], ...bounds(lines, x, chosen) };
   const slack = x.length ? SLACK * (x.at(-1)! - x[0]!) : 0;
   for (const at of x) {
@@ -78,12 +78,12 @@ function near(line: Line, at: number, slack: number): number | null {
   return between(line, Math.max(first, Math.min(last, at)));
 }
 
-/** Returns where a summary has its points: at all x of lines where these are few, else evenly. */
-function places(lines: readonly Line[]): number[] {
+/** Returns all x of lines, or where these are more, as many places that are evenly apart. */
+export function evenPlaces(lines: readonly Line[], most: number): number[] {
   const all = [...new Set(lines.flatMap(({ x }) => [...x]))].sort((a, b) => a - b);
-  if (all.length <= PLACES) return all;
+  if (all.length <= most) return all;
   const [first, last] = [all[0]!, all.at(-1)!];
-  return Array.from({ length: PLACES }, (_, i) => first + ((last - first) * i) / (PLACES - 1));
+  return Array.from({ length: most }, (_, i) => first + ((last - first) * i) / (most - 1));
 }
 
 function bounds(

@@ -4,6 +4,7 @@
 import { useMemo } from "preact/hooks";
 import { useGet } from "../../api/useGet";
 import { decimal } from "../../format";
+import { metricOf, withUnit } from "../../metrics";
 import { query, setQuery } from "../../address";
 import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
@@ -121,7 +122,7 @@ function CurveOfMetric({
 export function OneCurve({
   name,
   curves,
-  title = name,
+  title,
 }: {
   name: string;
   curves: CurvesBody;
@@ -129,8 +130,13 @@ export function OneCurve({
 }) {
   const lines = useMemo(() => curveLines(curves, name), [curves, name]);
   return (
-    <Figure title={title} columns={POINT_COLUMNS} rows={() => pointsOf(lines)}>
-      <Chart label={title} lines={lines} alike={["highest", "lowest"]} height={180} />
+    <Figure
+      title={title ?? withUnit(name)}
+      note={title === undefined && metricOf(name).says}
+      columns={POINT_COLUMNS}
+      rows={() => pointsOf(lines)}
+    >
+      <Chart label={title ?? name} lines={lines} alike={["highest", "lowest"]} height={180} />
     </Figure>
   );
 }

@@ -2,12 +2,16 @@
  * `Games` is the tab with the evaluation games of a population. It says which of them were filmed.
  */
 import type { Objective } from "../../api/reports";
+import { get } from "../../api/client";
 import { useGet } from "../../api/useGet";
 import { bytes } from "../../format";
 import { Pages, usePage } from "../../ui/paging";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
-import { type Game, gameColumns } from "../Match";
+import type { Game } from "../../matchResults";
+import { ExportGames } from "../ExportGames";
+import { askedGames, type Choosable, GameFilters, gamesAreFiltered } from "../GameFilters";
+import { gameColumns, MOST_GAMES } from "../Match";
 
 const PAGE = 100;
 
@@ -21,11 +25,18 @@ export function Games({
   everyMs: number;
 }) {
   const page = usePage("before");
+  const asked = askedGames();
   const games = useGet(
     "/v1/populations/{name}/games",
-    { path: { name }, query: { kind: "evaluation", limit: PAGE, cursor: page[0] } },
-    { everyMs, population: name },
+    { path: { name }, query: { ...asked, kind: "evaluation", limit: PAGE, cursor: page[0] } },
+    { everyMs, population: name, keep: true },
   );
+  const all = (cursor: string | undefined) =>
+    get("/v1/populations/{name}/games", {
+      path: { name },
+      query: { ...asked, kind: "evaluation", limit: MOST_GAMES, cursor },
+    });
+  const { players, opponents } = useMet(name, everyMs);
   const films = useGet(
     "/v1/populations/{name}/films",
     { path: { name } },
@@ -48,10 +59,12 @@ export function Games({
       {films.value?.problem && (
         <p class="warning">The newest film could not be made: {films.value.problem}</p>
       )}
+      <GameFilters players={players} opponents={opponents} counted={objective !== "return"} />
       <Shown query={games} what="games">
         {(list) =>
           list.items.length ? (
             <>
+              <ExportGames name={`games of ${name}`} page={all} />
               <Table
                 label="Evaluation games, newest first"
                 columns={columns}
@@ -62,10 +75,34 @@ export function Games({
               <Pages of="games" page={page} next={list.next} />
             </>
           ) : (
-            <Empty title="No evaluation game was finished yet" />
+            <Empty
+              title={
+                gamesAreFiltered() ? "No game is like that" : "No evaluation game was finished yet"
+              }
+            />
           )
         }
       </Shown>
     </>
   );
+}
+
+/** Returns the members, and all players that games can be against. */
+function useMet(
+  name: string,
+  everyMs: number,
+): { players: readonly Choosable[]; opponents: readonly Choosable[] } {
+  const rates = useGet(
+    "/v1/populations/{name}/win-rates",
+    { path: { name } },
+    { everyMs, population: name },
+  );
+  const members = (rates.value?.members ?? []).map(({ member }) => ({
+    name: `${name}/${member}`,
+    title: member,
+  }));
+  const others = (rates.value?.opponents ?? [])
+    .filter(({ kind }) => kind === "scripted" || kind === "guest")
+    .map((one) => ({ name: one.name, title: one.name }));
+  return { players: [...members, ...others], opponents: [...members, ...others] };
 }

@@ -1,0 +1,141 @@
+"""Populations side by side, charts as pictures, and games that are chosen and saved as files."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.browser import WAIT_MS, Visitor, shows
+from tests.web.conftest import Visit
+from tests.web.served import Served
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+RUNS = ("run-1", "run-2")
+BOTH = "compare?population=run-1&population=run-2"
+
+
+@pytest.fixture(scope="module")
+def runs(trained: Served) -> Iterator[Served]:
+    """Beside `first`, two short trainings that differ in their seeds."""
+    for seed, name in enumerate(RUNS, start=1):
+        trained.train(name, stop_at_frames=6_000, seed=seed)
+    trained.wait(lambda: all(trained.state(name) == "finished" for name in RUNS))
+    yield trained
+    for name in RUNS:
+        trained.call("DELETE", f"/v1/populations/{name}")
+
+
+def whole(visitor: Visitor, axe: Path, name: str) -> None:
+    """Nothing is too wide, and axe finds nothing serious."""
+    expect(visitor.page.get_by_text("Loading")).to_have_count(0, timeout=WAIT_MS)
+    visitor.keep(name)
+    assert visitor.too_wide_px <= 0, name
+    assert visitor.faults(axe) == []
+
+
+def choose(page: Page, control: str, option: str) -> None:
+    page.get_by_role("combobox", name=control, exact=True).select_option(option)
+
+
+def saved(page: Page, button: str) -> bytes:
+    with page.expect_download(timeout=WAIT_MS) as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    return Path(download.value.path()).read_bytes()
+
+
+def test_populations_are_compared_by_strength(runs: Served, visit: Visit, axe: Path) -> None:
+    visitor = visit(runs)
+    page = visitor.see(BOTH)
+    shows(page, "Rating (Elo) over frames")
+    expect(page.locator(".legend button")).to_have_count(4, timeout=WAIT_MS)
+    page.get_by_text("Numbers").click()
+    rows = page.locator("section.figure tbody tr")
+    rated = [
+        player
+        for name in RUNS
+        for player in runs.call("GET", f"/v1/ratings?population={name}")["players"]
+        if player["kind"] == "snapshot" and player["player"].startswith(f"{name}/")
+    ]
+    expect(rows).to_have_count(len(rated), timeout=WAIT_MS)
+    whole(visitor, axe, "compare-strength")
+    choose(page, "Over", "games")
+    shows(page, "Rating (Elo) over games")
+    games = [int(text) for text in page.locator("tbody td:nth-child(2)").all_inner_texts()]
+    taken = runs.call("GET", "/v1/populations/run-1/snapshots")["items"]
+    assert {one["games"] for one in taken} <= set(games)
+    choose(page, "Lines", "groups of runs")
+    shows(page, "its band goes from the lowest run to the highest")
+    expect(rows.first).to_contain_text("run (2 runs)", timeout=WAIT_MS)
+    page.get_by_role("checkbox", name="logarithmic").check()
+    choose(page, "Metric", "score against an opponent")
+    shows(page, "Win rate against random over games")
+    choose(page, "Over", "time of training")
+    shows(page, "Win rate against random over time")
+    choose(page, "Smoothing", "10 %")
+    shows(page, "the mean over 10 % of the axis")
+    address = page.url
+    page.reload()
+    assert page.url == address
+    shows(page, "Win rate against random over time")
+
+
+def test_a_curve_says_its_unit_and_what_it_is(trained: Served, visit: Visit, axe: Path) -> None:
+    visitor = visit(trained, width=320, dark=True)
+    page = visitor.see("compare?population=first&metric=entropy&smooth=5")
+    shows(page, "entropy (nats) over frames")
+    shows(page, "Mean entropy of the policy")
+    whole(visitor, axe, "compare-phone-dark")
+
+
+def test_a_chart_is_saved_as_a_picture(trained: Served, visit: Visit) -> None:
+    page = visit(trained).see("populations/first/curves?key=entropy")
+    shows(page, "Mean entropy of the policy")
+    page.get_by_text("Numbers").click()
+    svg = saved(page, "SVG").decode()
+    assert svg.startswith("<svg ") and "entropy (nats)" in svg and ">m1</text>" in svg
+    assert "NaN" not in svg and svg.count("<path") > 6
+    png = saved(page, "PNG")
+    assert png.startswith(b"\x89PNG") and len(png) > 10_000
+
+
+def test_matches_list_their_results(trained: Served, visit: Visit, axe: Path) -> None:
+    visitor = visit(trained)
+    page = visitor.see("matches")
+    found = trained.call("GET", "/v1/matches/1/statistics")
+    row = page.get_by_role("region", name="All matches").locator("tbody tr").last
+    counts = f"{found['wins']} won, {found['draws']} drawn, {found['losses']} lost"
+    expect(row).to_contain_text(f"{100 * found['score']:.1f} % {counts}", timeout=WAIT_MS)
+    whole(visitor, axe, "matches-results")
+
+
+def test_games_are_chosen_and_saved(trained: Served, visit: Visit, axe: Path) -> None:
+    visitor = visit(trained)
+    page = visitor.see("populations/first/games")
+    choose(page, "Player", "m0")
+    choose(page, "Opponent", "random")
+    choose(page, "Result of the player", "lost")
+    page.get_by_role("spinbutton", name="Decisions, at least").fill("8")
+    page.get_by_role("spinbutton", name="Decisions, at least").press("Enter")
+    asked = "kind=evaluation&player=first/m0&opponent=random&result=lost&shortest=8&limit=500"
+    wanted = trained.call("GET", f"/v1/populations/first/games?{asked}")["items"]
+    rows = page.get_by_role("region", name="Evaluation games").locator("tbody tr")
+    if wanted:
+        expect(rows).to_have_count(min(100, len(wanted)), timeout=WAIT_MS)
+        assert all("random won" in text for text in rows.all_inner_texts())
+        lines = list(csv.DictReader(io.StringIO(saved(page, "CSV").decode())))
+        assert [line["id"] for line in lines] == [game["id"] for game in wanted]
+        assert json.loads(saved(page, "JSON")) == wanted
+    else:
+        shows(page, "No game is like that")
+    whole(visitor, axe, "games-chosen")
+    page.get_by_role("button", name="All games").click()
+    expect(
+        page.get_by_role("region", name="Evaluation games").locator("tbody tr")
+    ).not_to_have_count(len(wanted), timeout=WAIT_MS)
+    assert not re.search("player=|result=|shortest=", page.url)

@@ -1,0 +1,13 @@
+/** This file ties a chart to the figure around it, which saves what the chart shows as a picture. */
+import { createContext } from "preact";
+import type { Shown } from "./picture";
+
+/**
+ * Where the chart of a figure leaves a function that tells what it shows now, null before it is
+ * drawn. Without a chart there is no function.
+ */
+export interface Pictured {
+  shown: (() => Omit<Shown, "title"> | null) | null;
+}
+
+export const PicturedBy = createContext<Pictured>({ shown: null });
