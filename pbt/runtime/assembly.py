@@ -4,7 +4,7 @@ Every placement builds its components with these functions; `assemble` connects 
 process.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,7 @@ from pbt.envs.scripted import random_act
 from pbt.hyperparams import initial_hyperparams
 from pbt.inference.frozen import FrozenPool, LoadPolicy, LocalPolicyHost
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
-from pbt.learning.attesting import Attestor
-from pbt.learning.batcher import Batcher
+from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
 from pbt.matchmaking.planner import MemberPolicy, TrainingPlanner
 from pbt.matchmaking.seats import MemberEntry
@@ -40,7 +39,11 @@ from pbt.runtime.blueprint import (
     network_dtype,
     slots_needed,
 )
+from pbt.runtime.control import Gathered, LearnerAnswer
 from pbt.runtime.devices import choose_device
+from pbt.runtime.learner_scheduler import LearnerScheduler
+from pbt.runtime.local_learner import LocalLearner
+from pbt.runtime.placements import Shard
 from pbt.sampling.filming import GameObserver
 from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.rollout_worker import RolloutWorker
@@ -179,29 +182,6 @@ def acting_forms(blueprint: Blueprint) -> ActingForms:
 
 
 @dataclass
-class LocalLearner:
-    """A member's learner in this process, the queue before it, and the weights that it publishes.
-
-    role      index of the member's role
-    policy    its index in the policy table
-    attestor  watches the learner
-    """
-
-    name: str
-    role: int
-    policy: int
-    learner: Learner
-    batcher: Batcher
-    published: PublishedWeights
-    attestor: Attestor
-
-    def publish(self) -> None:
-        """Let the member act with the weights that it has learned."""
-        weights, version = acting_weights(self.learner.model), self.learner.version
-        self.published.publish(weights, version, attested=self.attestor.attests)
-
-
-@dataclass
 class Population:
     """Every component of one population in one process."""
 
@@ -215,6 +195,7 @@ class Population:
     worker: RolloutWorker
     controller: Controller
     learners: list[LocalLearner]
+    scheduler: LearnerScheduler
 
 
 def assemble(
@@ -236,7 +217,7 @@ def assemble(
     server = PolicyServer(slabs, blueprint.policy_slots, device)
     host = LocalPolicyHost(server, policy_loader(spec, layouts, config, store))
     frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
-    learners = [_learner(blueprint, member, slabs[member.role]) for member in blueprint.members]
+    learners = _learners(blueprint, slabs, store, lambda answer: scheduler.hear(answer))
     _attach(server, blueprint, learners)
     counts, closing = np.zeros(tables, np.int64), config.evaluation.final_games * len(learners)
     planner = new_planner(blueprint, frozen, range(tables), counts, closing)
@@ -251,10 +232,22 @@ def assemble(
         observer=observer,
         reproductions=reproductions,
     )
-    named = {local.name: local.learner for local in learners}
+    planner.on_generation = worker.regenerate
+    named = {local.name: local for local in learners}
     controller = new_controller(blueprint, named, planner, sink, store)
+    scheduler = LearnerScheduler(config, learners, slabs, controller, worker.permit)
     return Population(
-        blueprint, config, spec, layouts, slabs, server, planner, worker, controller, learners
+        blueprint,
+        config,
+        spec,
+        layouts,
+        slabs,
+        server,
+        planner,
+        worker,
+        controller,
+        learners,
+        scheduler,
     )
 
 
@@ -280,9 +273,23 @@ def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
     )
 
 
-def _learner(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> LocalLearner:
+def _learners(
+    blueprint: Blueprint,
+    slabs: Sequence[Slab],
+    store: SnapshotStore,
+    answer: Callable[[LearnerAnswer], None],
+) -> list[LocalLearner]:
+    """Build every member's learner in this process, which publishes only what acts."""
     device = choose_device(blueprint.config.runtime, "learner_device")
-    learner = new_learner(blueprint, member, device)
-    batcher = Batcher(slab, member.role, blueprint.batch_slots)
-    published = PublishedWeights(acting_weights(learner.model))
-    return LocalLearner(*member, learner, batcher, published, Attestor(learner))
+    batches = BatchGatherer(
+        slabs, device, background=False, on_gathered=lambda member: answer(Gathered(member))
+    )
+    learners = []
+    for member in blueprint.members:
+        learner = new_learner(blueprint, member, device)
+        published, slab = PublishedWeights(acting_weights(learner.model)), slabs[member.role]
+        shard = Shard(member.name)
+        learners.append(
+            LocalLearner(member, learner, published, slab, batches, store, answer, shard)
+        )
+    return learners

@@ -227,6 +227,9 @@ class MemberError(NamedTuple):
     text: str
 
 
+LearnerAnswer = Gathered | Updated | Attested | Copied | MemberError
+"""What comes of a call of a `LearnerHandle`; a learner in the same process says the same."""
+
 FROM_MAIN: tuple[type[Any], ...] = (
     Assignment,
     Go,

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 import torch
 
 from pbt.checkpoint.files import Checkpoint
-from pbt.checkpoint.state import digest_of
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import PbtError
@@ -90,7 +89,7 @@ class ParallelEngine:
         return self._scheduler.rows_trained
 
     def clocks(self) -> dict[str, int]:
-        return {name: handle.frames for name, handle in self._scheduler.handles.items()}
+        return self._scheduler.clocks()
 
     @property
     def done(self) -> bool:
@@ -152,20 +151,18 @@ class ParallelEngine:
                 self.games[message.plan.kind] += 1
                 self._state.roster.game_over(message)
                 self._state.controller.on_game(message)
-            case control.Gathered():
-                self._scheduler.gathered(name, message.member)
-            case control.Updated():
-                self._scheduler.updated(message.member, message.stats)
-            case control.Attested():
-                self._scheduler.attested(message.member, message.attestation)
-            case control.Copied():
-                self._scheduler.copied(message.member)
+            case (
+                control.Gathered()
+                | control.Updated()
+                | control.Attested()
+                | control.Copied()
+                | control.MemberError()
+            ):
+                self._state.learners[message.member].hear(name, message)
             case control.GameError():
                 self._errors.game_raised(message)
             case control.LongGame():
                 self._state.controller.warn(message.text)
-            case control.MemberError():
-                self._scheduler.member_error(message.member, message.text)
             case Failed():
                 self._errors.process_failed(message)
             case control.Paused():
@@ -228,7 +225,7 @@ class ParallelEngine:
         return 0
 
     def take_over_hyperparams(self) -> None:
-        """Do nothing: learners take the controller's values when their processes start."""
+        self._scheduler.take_over_hyperparams()
 
     def edit(self, config: RunConfig) -> None:
         """See `Engine.edit`. Processes that start later start with the new configuration."""
@@ -264,13 +261,10 @@ class ParallelEngine:
         return self._state.counters.stage_s()
 
     def processes(self) -> list[ProcessStatus]:
-        waiting = {
-            name: len(handle.batcher.waiting) for name, handle in self._scheduler.handles.items()
-        }
         return [
             ProcessStatus("main", os.getpid(), ("main",), "running"),
-            *self._state.counters.statuses(self._processes, waiting),
+            *self._state.counters.statuses(self._processes, self._scheduler.waiting()),
         ]
 
     def weights_digest(self) -> str:
-        return digest_of(handle.weights() for handle in self._scheduler.handles.values())
+        return self._scheduler.weights_digest()
