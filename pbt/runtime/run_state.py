@@ -125,7 +125,9 @@ def new_run_state(
     """Build the state at frame 0."""
     policies = {member.name: member.policy for member in blueprint.members}
     roster = Roster(policies, processes.tell_workers)
-    shards = sorted((shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains)
+    shards = sorted(
+        (shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains
+    )
     learners = {
         place.name: RemoteLearner(
             place,

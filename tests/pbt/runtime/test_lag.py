@@ -66,6 +66,7 @@ def test_a_learner_that_is_so_many_batches_behind_reads_exactly_that_lag(held: i
     spec = EnvSpec("in_step", InStep, chance=False, replayable=True, winners="none")
     population = assemble(config, spec, MemorySink(), MemoryStore())
     (local,), worker = population.learners, population.worker
+    batcher = population.scheduler.pipelines[local.name].batcher
     behind: deque[Batch] = deque()
     read: list[tuple[float, int]] = []
     while len(read) < 12:
@@ -73,10 +74,10 @@ def test_a_learner_that_is_so_many_batches_behind_reads_exactly_that_lag(held: i
             worker.receive(population.server.serve(request))
         for message in worker.advance():
             if isinstance(message, SlotFull):
-                local.batcher.add(message, 0)
-        if (taken := local.batcher.take()) is not None:
+                batcher.add(message, 0)
+        if (taken := batcher.take()) is not None:
             behind.append(gather(population.slabs[0], np.array([full.slot for full in taken])))
-            for permit in local.batcher.permits(taken):
+            for permit in batcher.permits(taken):
                 worker.permit(permit)
         if len(behind) > held:
             stats = local.learner.update(behind.popleft())
