@@ -188,7 +188,6 @@ class Population:
     blueprint: Blueprint
     config: RunConfig
     spec: EnvSpec
-    layouts: tuple[RoleLayout, ...]
     slabs: tuple[Slab, ...]
     server: PolicyServer
     planner: TrainingPlanner
@@ -212,10 +211,10 @@ def assemble(
     """
     torch.set_num_threads(config.runtime.torch_threads)
     blueprint = blueprint_of(config, spec)
-    tables, layouts, slabs = blueprint.tables, blueprint.layouts, _slabs(blueprint)
+    tables, slabs = blueprint.tables, _slabs(blueprint)
     device = choose_device(config.runtime, "inference_device")
     server = PolicyServer(slabs, blueprint.policy_slots, device)
-    host = LocalPolicyHost(server, policy_loader(spec, layouts, config, store))
+    host = LocalPolicyHost(server, policy_loader(spec, blueprint.layouts, config, store))
     frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
     learners = _learners(blueprint, slabs, store, lambda answer: scheduler.hear(answer))
     _attach(server, blueprint, learners)
@@ -237,17 +236,7 @@ def assemble(
     controller = new_controller(blueprint, named, planner, sink, store)
     scheduler = LearnerScheduler(config, learners, slabs, controller, worker.permit)
     return Population(
-        blueprint,
-        config,
-        spec,
-        layouts,
-        slabs,
-        server,
-        planner,
-        worker,
-        controller,
-        learners,
-        scheduler,
+        blueprint, config, spec, slabs, server, planner, worker, controller, learners, scheduler
     )
 
 
@@ -287,9 +276,6 @@ def _learners(
     learners = []
     for member in blueprint.members:
         learner = new_learner(blueprint, member, device)
-        published, slab = PublishedWeights(acting_weights(learner.model)), slabs[member.role]
-        shard = Shard(member.name)
-        learners.append(
-            LocalLearner(member, learner, published, slab, batches, store, answer, shard)
-        )
+        published, shard = PublishedWeights(acting_weights(learner.model)), Shard(member.name)
+        learners.append(LocalLearner(member, learner, published, batches, store, answer, shard))
     return learners

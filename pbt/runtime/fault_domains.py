@@ -59,7 +59,7 @@ class FaultDomains:
             self._processes.start(
                 {
                     name: state.assignments.assignment(
-                        name, state.controller.members, tables.get(name, {})
+                        name, state.scheduler.controller.members, tables.get(name, {})
                     )
                     for name in domain
                 }

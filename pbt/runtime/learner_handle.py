@@ -7,19 +7,16 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from pbt.models.weights import model_tensors
 from pbt.population.interfaces import MemberLearner
 from pbt.runtime import control
 from pbt.runtime.blueprint import MemberPlace
-from pbt.runtime.control import LearnerAnswer
 from pbt.transport.weights import PublishedWeights
 
 
 class LearnerHandle(MemberLearner, Protocol):
     """One member's learner, wherever it lives.
 
-    A LocalLearner has done what a call asks for when the call returns; a RemoteLearner sends a
-    message. What comes of a call is a LearnerAnswer to the function that the handle was made with.
+    What it answers goes to the function that the handle was made with.
 
     role       index of its role
     policy     its index in the policy table
@@ -33,34 +30,13 @@ class LearnerHandle(MemberLearner, Protocol):
 
     @property
     def reachable(self) -> bool:
-        """Whether calls reach the learner now; others are lost."""
+        """Whether an order would reach the learner now; others are lost."""
 
-    def gather(self, slots: Sequence[int]) -> None:
-        """Copy full slots into the next batch. Answer: Gathered when they may be filled again."""
-
-    def train(self) -> None:
-        """Update on the oldest batch that was gathered, and publish.
-
-        Answer: Updated; or MemberError, and the learner is again what it published before.
-        """
-
-    def discard(self) -> None:
-        """Forget every batch that was gathered."""
-
-    def copy(self, snapshot_id: str) -> None:
-        """Take a snapshot's weights, normaliser and moments, and publish. Answer: Copied."""
-
-    def set_hyperparams(self, values: Mapping[str, float]) -> None:
-        """Train with these values from the next update on."""
-
-    def attest(self, publications: int) -> None:
-        """Attest the weights now and the publications that follow. Answer: Attested for each."""
+    def tell(self, order: control.LearnerOrder) -> None:
+        """Have the learner do something: now, or by message. Orders are done one by one."""
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Go on from a `state`, before the run begins."""
-
-    def weights(self) -> Mapping[str, Tensor]:
-        """Return the model's tensors under its own names."""
 
 
 class RemoteLearner:
@@ -80,7 +56,7 @@ class RemoteLearner:
         published: PublishedWeights,
         send: Callable[..., None],
         reaches: Callable[[str], bool],
-        answer: Callable[[LearnerAnswer], None],
+        answer: Callable[[control.LearnerAnswer], None],
     ) -> None:
         """Connect the handle.
 
@@ -92,9 +68,9 @@ class RemoteLearner:
         self.hosts, self.published = tuple(hosts), published
         self._send, self._reaches, self._answer = send, reaches, answer
         self.version = self.frames = 0
-        # Processes that have not copied their slots yet, by call of `gather`, oldest first.
+        # Processes that have not copied their slots yet, by Gather, oldest first.
         self._gathering: deque[set[str]] = deque()
-        # How many shards have not answered the newest call.
+        # How many shards have not answered the newest Train, and the newest Copy.
         self._updating = self._copying = 0
 
     @property
@@ -107,35 +83,28 @@ class RemoteLearner:
         self.version, self.frames = (int(number) for number in state["clocks"][:2])
         return state
 
-    def weights(self) -> Mapping[str, Tensor]:
-        return model_tensors(self.state())
-
-    def gather(self, slots: Sequence[int]) -> None:
-        """See LearnerHandle; slots are dealt out to the shards."""
-        self._gathering.append(set(self.hosts))
-        for shard, host in enumerate(self.hosts):
-            self._send(host, control.Gather(self.name, tuple(slots[shard :: len(self.hosts)])))
-
-    def train(self) -> None:
-        self._updating = self._tell(control.Train(self.name))
-
-    def discard(self) -> None:
-        self._tell(control.Discard(self.name))
-
-    def copy(self, snapshot_id: str) -> None:
-        self._copying = self._tell(control.Copy(self.name, snapshot_id))
-
-    def set_hyperparams(self, values: Mapping[str, float]) -> None:
-        self._tell(control.SetHyperparams(self.name, dict(values)))
-
-    def attest(self, publications: int) -> None:
-        self._send(self.hosts[0], control.Attest(self.name, publications))
+    def tell(self, order: control.LearnerOrder) -> None:
+        """See LearnerHandle. Slots are dealt out to the shards; the first of them attests."""
+        hosts, shards = self.hosts, len(self.hosts)
+        parts: list[control.LearnerOrder] = [order] * shards
+        match order:
+            case control.Gather():
+                self._gathering.append(set(hosts))
+                parts = [order._replace(slots=order.slots[i::shards]) for i in range(shards)]
+            case control.Train():
+                self._updating = shards
+            case control.Copy():
+                self._copying = shards
+            case control.Attest():
+                hosts = hosts[:1]
+        for host, part in zip(hosts, parts, strict=False):
+            self._send(host, part)
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         self.published.publish(state, int(state["clocks"][0]))
         self._read_clocks()
 
-    def hear(self, process: str, answer: LearnerAnswer) -> None:
+    def hear(self, process: str, answer: control.LearnerAnswer) -> None:
         """Take a shard's answer from its process. It is passed on when all shards have given it."""
         match answer:
             case control.Gathered():
@@ -165,9 +134,3 @@ class RemoteLearner:
         clocks = torch.zeros(4, dtype=torch.int64)
         self.published.copy_into({"clocks": clocks})
         self.version, self.frames = int(clocks[0]), int(clocks[1])
-
-    def _tell(self, message: object) -> int:
-        """Send every shard a message; returns how many there are."""
-        for host in self.hosts:
-            self._send(host, message)
-        return len(self.hosts)

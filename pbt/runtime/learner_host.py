@@ -6,7 +6,6 @@ from typing import Any
 
 from pbt.hyperparams import Hyperparams
 from pbt.learning.background_gathering import BatchGatherer
-from pbt.learning.learner import Learner
 from pbt.learning.shared_reducer import SharedReducer
 from pbt.runtime import control
 from pbt.runtime.assembly import new_learner
@@ -30,7 +29,7 @@ class LearnerHost:
             on_gathered=lambda member: self._channel.send(control.Gathered(member)),
         )
         self._learners = {shard.member: self._hosted(shard) for shard in place.plan.trains}
-        self._to_train: deque[str] = deque()
+        self._to_train: deque[control.Train] = deque()
 
     def _hosted(self, shard: Shard) -> LocalLearner:
         """Return the learner as it was published last, with the hyperparameters in force."""
@@ -40,48 +39,31 @@ class LearnerHost:
         published = place.memory.published(member)
         learner.load_state(published.read())
         learner.set_hyperparams(Hyperparams.from_flat(place.orders["hyperparams"][member.name]))
-        return LocalLearner(
-            member,
-            learner,
-            published,
-            place.memory.slabs[member.role],
-            self._batches,
-            place.store,
-            self._answer,
-            shard,
-            self._reducer(shard, learner) if shard.shards > 1 else None,
-        )
-
-    def _reducer(self, shard: Shard, learner: Learner) -> SharedReducer:
-        return SharedReducer(
-            self._place.memory.regions[f"reducer-{shard.member}"],
-            shard.index,
-            shard.shards,
-            sum(parameter.numel() for parameter in learner.model.parameters()),
-            timeout_s=self._place.config.learning.timeout_s,
-            while_waiting=self._row.beat,
-        )
+        reducer = None
+        if shard.shards > 1:
+            reducer = SharedReducer(
+                place.memory.regions[f"reducer-{shard.member}"],
+                shard.index,
+                shard.shards,
+                sum(parameter.numel() for parameter in learner.model.parameters()),
+                timeout_s=place.config.learning.timeout_s,
+                while_waiting=self._row.beat,
+            )
+        store, batches, answer = place.store, self._batches, self._answer
+        return LocalLearner(member, learner, published, batches, store, answer, shard, reducer)
 
     def hear(self, message: Any) -> None:
-        match message:
-            case control.Gather():
-                began_s = time.monotonic()
-                self._learners[message.member].gather(message.slots)
+        if isinstance(message, control.Train):
+            self._to_train.append(message)
+        elif isinstance(message, control.LearnerOrder):
+            if isinstance(message, control.Discard):
+                waiting = (order for order in self._to_train if order.member != message.member)
+                self._to_train = deque(waiting)
+            began_s = time.monotonic()
+            self._learners[message.member].tell(message)
+            if isinstance(message, control.Gather):
                 # Where a thread gathers beside the training, this is only the time to ask it.
                 self._row.add("gather_s", time.monotonic() - began_s)
-            case control.Train():
-                self._to_train.append(message.member)
-            case control.Discard():
-                self._to_train = deque(
-                    member for member in self._to_train if member != message.member
-                )
-                self._learners[message.member].discard()
-            case control.Copy():
-                self._learners[message.member].copy(message.snapshot_id)
-            case control.SetHyperparams():
-                self._learners[message.member].set_hyperparams(message.values)
-            case control.Attest():
-                self._learners[message.member].attest(message.publications)
 
     def work(self) -> bool:
         """Do one update, if one is due.
@@ -90,11 +72,11 @@ class LearnerHost:
         """
         if not self._to_train:
             return False
-        hosted = self._learners[self._to_train.popleft()]
-        began_s = time.monotonic()
+        order = self._to_train.popleft()
+        hosted, began_s = self._learners[order.member], time.monotonic()
         self._row.enter("learning")
         try:
-            hosted.train()
+            hosted.tell(order)
         except Exception as error:  # the other members of this process must go on
             if hosted.shard.shards > 1:
                 # The other shards wait in the middle of a sum, so all of them must start again.

@@ -8,16 +8,15 @@ in another. While a decision about its member is due, a learner is told to train
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from torch import Tensor
-
-from pbt.checkpoint.state import digest_of, learner_part
+from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.state import cut_state, cut_tensors, learner_part
 from pbt.config.schema import RunConfig
 from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller
 from pbt.processes.restarts import RestartPolicy
-from pbt.records import Directive
-from pbt.runtime.control import Attested, Copied, Gathered, LearnerAnswer, MemberError, Updated
+from pbt.records import Directive, GameKind
+from pbt.runtime import control
 from pbt.runtime.learner_handle import LearnerHandle
 from pbt.runtime.pipeline import Dispatched, Pipeline
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
@@ -27,6 +26,7 @@ from pbt.transport.slab import Slab
 class LearnerScheduler:
     """Feeds every learner and puts its rounds in force.
 
+    controller    decides on every update
     pipelines     by member, in the members' order
     dropped       rows of batches that were dropped on their way through learners, by reason
     rows_trained  by all learners
@@ -47,7 +47,7 @@ class LearnerScheduler:
         slabs           by role
         permit(permit)  releases a slot to its worker
         """
-        self._config, self._controller = config, controller
+        self._config, self.controller, self._slabs = config, controller, slabs
         self._batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
         self.dropped: Counter[str] = Counter()
         self.pipelines = {
@@ -71,8 +71,8 @@ class LearnerScheduler:
     def slot_full(self, full: SlotFull) -> None:
         """Take a slot that a worker has filled."""
         line = self._by_policy[full.policy]
-        member = self._controller.members[line.name]
-        line.add(full, member.generation, member.refused)
+        member = self.controller.members[line.name]
+        line.release(line.batcher.add(full, member.generation, member.refused))
 
     def dispatch(self) -> None:
         """Give every learner work, one after the other, until it can take no more.
@@ -92,24 +92,24 @@ class LearnerScheduler:
 
     # --- what came of it --------------------------------------------------------------------------
 
-    def hear(self, answer: LearnerAnswer) -> None:
-        """Take what came of a call of a handle."""
+    def hear(self, answer: control.LearnerAnswer) -> None:
+        """Take what a learner says."""
         line = self.pipelines[answer.member]
         match answer:
-            case Gathered():
+            case control.Gathered():
                 line.gathered()
-            case Updated():
+            case control.Updated():
                 line.batches.popleft()
                 self.rows_trained += answer.stats.rows
                 self.updates += 1
                 self._undecided.append((line.name, answer.stats))
                 self._decide()
-            case Attested():
+            case control.Attested():
                 published = line.handle.published
-                self._controller.attested(line.name, answer.attestation, published)
-            case Copied():
+                self.controller.attested(line.name, answer.attestation, published)
+            case control.Copied():
                 self._copied(line)
-            case MemberError():
+            case control.MemberError():
                 self._raised(line, answer.text)
 
     def _decide(self) -> None:
@@ -120,21 +120,21 @@ class LearnerScheduler:
         while self._undecided and all(line.copying is None for line in self.pipelines.values()):
             name, stats = self._undecided.popleft()
             line = self.pipelines[name]
-            directive = self._controller.on_update(name, stats)
+            directive = self.controller.on_update(name, stats)
             if directive is not None:
                 self._apply(line, directive)
             # What a certificate needs is attested after all that the learner was told before.
-            publications = self._controller.certifier.asked(name)
+            publications = self.controller.certifier.asked(name)
             if publications is not None:
-                line.handle.attest(publications)
-            if refused := self._controller.members[name].refused:
+                line.handle.tell(control.Attest(name, publications))
+            if refused := self.controller.members[name].refused:
                 line.discard(refused)
 
     def _apply(self, line: Pipeline, directive: Directive) -> None:
         """Put a round's directive in force. A copy is in force when the learner has answered."""
         if directive.copy_snapshot is None:
-            self._controller.applied(directive)
-            line.handle.set_hyperparams(directive.hyperparams)
+            self.controller.applied(directive)
+            line.handle.tell(control.SetHyperparams(line.name, dict(directive.hyperparams)))
             return
         line.copying = directive
         line.drop("generation")
@@ -145,8 +145,8 @@ class LearnerScheduler:
         if line.copying is None:
             return
         directive, line.copying = line.copying, None
-        self._controller.applied(directive)
-        line.discard_queue("generation")
+        self.controller.applied(directive)
+        line.release(line.batcher.discard("generation"))
         self._decide()
 
     def _raised(self, line: Pipeline, text: str) -> None:
@@ -155,8 +155,8 @@ class LearnerScheduler:
         The member fails when this happens too often in a row.
         """
         line.drop("error")
-        line.handle.discard()
-        failed = self._controller.members[line.name].failed
+        line.handle.tell(control.Discard(line.name))
+        failed = self.controller.members[line.name].failed
         if line.errors.died(line.handle.frames) is None and not failed:
             self.fail(line.name, text)
 
@@ -164,7 +164,7 @@ class LearnerScheduler:
 
     def fail(self, name: str, text: str) -> None:
         """Train the member no more; it sits as a frozen opponent. text: why."""
-        self._controller.fail(name, text)
+        self.controller.fail(name, text)
         line = self.pipelines[name]
         line.copying = None
         line.discard("failed")
@@ -173,7 +173,7 @@ class LearnerScheduler:
     def died(self, name: str) -> None:
         """Take back the batches of a learner whose process died."""
         line = self.pipelines[name]
-        self._controller.certifier.lost(name, line.handle.version)
+        self.controller.certifier.lost(name, line.handle.version)
         self.rows_trained += line.take_back()
 
     def started(self, name: str) -> None:
@@ -233,36 +233,33 @@ class LearnerScheduler:
         """Rows that were dropped in queues or on their way through learners, by reason."""
         return sum((line.batcher.dropped for line in self.pipelines.values()), self.dropped)
 
-    def weights_digest(self) -> str:
-        """See `Engine.weights_digest`."""
-        return digest_of(line.handle.weights() for line in self.pipelines.values())
-
     # --- resume -----------------------------------------------------------------------------------
 
-    def queue_states(self) -> dict[str, JsonState]:
-        """Return the state of every member's queue."""
-        return {name: line.batcher.state() for name, line in self.pipelines.items()}
-
-    def learner_states(self) -> dict[str, dict[str, Tensor]]:
-        """Return everything that every member's learner needs to go on."""
-        return {name: line.handle.state() for name, line in self.pipelines.items()}
-
-    def load(
+    def checkpoint(
         self,
-        queues: Mapping[str, JsonState],
-        tensors: Mapping[str, Mapping[str, Tensor]],
-        rows_trained: int,
-    ) -> None:
-        """Take over a checkpoint's waiting slots and learner of every member."""
-        self.rows_trained = rows_trained
+        number: int,
+        config: RunConfig,
+        games: Mapping[GameKind, int],
+        planner: JsonState,
+        worker: JsonState,
+    ) -> Checkpoint:
+        """Return the state of a whole run at rest.
+
+        config           in force
+        games            over so far, by kind
+        planner, worker  of the whole run, merged
+        """
+        lines = self.pipelines.items()
+        queues = {name: line.batcher.state() for name, line in lines}
+        engine = {"games": dict(games), "rows_trained": self.rows_trained}
+        state = cut_state(config, engine, self.controller, planner, worker, queues)
+        learners = {name: line.handle.state() for name, line in lines}
+        return Checkpoint(number, state, cut_tensors(learners, self._slabs, worker))
+
+    def load(self, checkpoint: Checkpoint, queues: Mapping[str, JsonState]) -> None:
+        """Take over a checkpoint's learners and controller. queues: its full slots, by member."""
+        self.rows_trained = checkpoint.state["engine"]["rows_trained"]
         for name, line in self.pipelines.items():
             line.batcher.load(queues[name])
-            line.handle.load(tensors[learner_part(name)])
-
-    def take_over_hyperparams(self) -> None:
-        """Have the learners train with the controller's values.
-
-        Processes that do not run yet are told these values when they start.
-        """
-        for name, line in self.pipelines.items():
-            line.handle.set_hyperparams(self._controller.members[name].hyperparams)
+            line.handle.load(checkpoint.tensors[learner_part(name)])
+        self.controller.load(checkpoint.state["controller"])

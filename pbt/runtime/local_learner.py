@@ -1,28 +1,27 @@
 """A member's learner in this process: it gathers, trains, publishes and copies at once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
-from pbt.learning.attesting import Attestation, Attestor
+from pbt.learning.attesting import Attestor
 from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
 from pbt.learning.reducer import Reducer
 from pbt.population.interfaces import SnapshotStore
+from pbt.runtime import control
 from pbt.runtime.blueprint import MemberPlace
-from pbt.runtime.control import Attested, Copied, LearnerAnswer, Updated
 from pbt.runtime.placements import Shard
-from pbt.transport.slab import Slab
 from pbt.transport.weights import PublishedWeights
 
 
 class LocalLearner:
     """The LearnerHandle of a learner in this process, or of one shard of it.
 
-    In `serial` the scheduler calls it; in other placements the host of its process does, as the
-    messages of a RemoteLearner say.
+    In `serial` the scheduler tells it; in other placements the host of its process does, as a
+    RemoteLearner has told the process.
 
     shard     which part of the member's batches it trains; part 0 alone publishes
     attestor  watches the learner; that of part 0 alone is asked to
@@ -35,19 +34,18 @@ class LocalLearner:
         place: MemberPlace,
         learner: Learner,
         published: PublishedWeights,
-        slab: Slab,
         batches: BatchGatherer,
         store: SnapshotStore,
-        answer: Callable[[LearnerAnswer], None],
+        answer: Callable[[control.LearnerAnswer], None],
         shard: Shard,
         reducer: Reducer | None = None,
     ) -> None:
-        """slab: of its role; batches: copies slots, and answers Gathered for it."""
+        """batches: copies slots, and answers Gathered for the learner."""
         self.name, self.role, self.policy = place
         self.learner, self.published, self.shard = learner, published, shard
         self.attestor = Attestor(learner)
-        self._slab, self._batches, self._store = slab, batches, store
-        self._answer, self._reducer = answer, reducer
+        self._batches, self._store, self._answer = batches, store, answer
+        self._reducer = reducer
 
     @property
     def version(self) -> int:
@@ -60,40 +58,41 @@ class LocalLearner:
     def state(self) -> dict[str, Tensor]:
         return self.learner.state()
 
-    def weights(self) -> Mapping[str, Tensor]:
-        return self.learner.model.state_dict()
+    def tell(self, order: control.LearnerOrder) -> None:
+        """See LearnerHandle. Where an update raises, the caller answers.
 
-    def gather(self, slots: Sequence[int]) -> None:
-        """See LearnerHandle. Raises: EngineError when another policy acted in a row."""
-        column = self._slab.column
-        foreign = column["valid"][list(slots)] & (column["policy"][list(slots)] != self.policy)
+        Raises: EngineError when another policy acted in a row to be gathered.
+        """
+        match order:
+            case control.Gather():
+                self._check_rows(list(order.slots))
+                self._batches.gather(self.name, self.role, order.slots)
+            case control.Train():
+                stats = self.attestor.update(self._batches.take(self.name), self._reducer)
+                self.publish()
+                if (attestation := self.attestor.take()) is not None:
+                    self._answer(control.Attested(self.name, attestation))
+                self._answer(control.Updated(self.name, stats))
+            case control.Discard():
+                self._batches.discard(self.name)
+            case control.Copy():
+                self.learner.copy_from(self._store.load(order.snapshot_id))
+                self.publish()
+                self._answer(control.Copied(self.name))
+            case control.SetHyperparams():
+                self.learner.set_hyperparams(Hyperparams.from_flat(order.values))
+            case control.Attest():
+                attestation = self.attestor.begin(order.publications)
+                self._answer(control.Attested(self.name, attestation))
+
+    def _check_rows(self, slots: list[int]) -> None:
+        column = self._batches.slabs[self.role].column
+        foreign = column["valid"][slots] & (column["policy"][slots] != self.policy)
         if foreign.any():
             raise EngineError(
                 f"{int(foreign.sum())} rows given to the learner of {self.name} (policy "
                 f"{self.policy}) were acted by other policies"
             )
-        self._batches.gather(self.name, self.role, slots)
-
-    def train(self) -> None:
-        """See LearnerHandle. Where an update raises, the caller answers."""
-        stats = self.attestor.update(self._batches.take(self.name), self._reducer)
-        self.publish()
-        self._attested(self.attestor.take())
-        self._answer(Updated(self.name, stats))
-
-    def discard(self) -> None:
-        self._batches.discard(self.name)
-
-    def copy(self, snapshot_id: str) -> None:
-        self.learner.copy_from(self._store.load(snapshot_id))
-        self.publish()
-        self._answer(Copied(self.name))
-
-    def set_hyperparams(self, values: Mapping[str, float]) -> None:
-        self.learner.set_hyperparams(Hyperparams.from_flat(values))
-
-    def attest(self, publications: int) -> None:
-        self._attested(self.attestor.begin(publications))
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         self.learner.load_state(state)
@@ -106,7 +105,3 @@ class LocalLearner:
             learner = self.learner
             state = learner.tensors() if learner.device.type == "cpu" else learner.state()
             self.published.publish(state, learner.version, attested=self.attestor.attests)
-
-    def _attested(self, attestation: Attestation | None) -> None:
-        if attestation is not None:
-            self._answer(Attested(self.name, attestation))

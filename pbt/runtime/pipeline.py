@@ -2,11 +2,12 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pbt.learning.batcher import Batcher
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import Directive
+from pbt.runtime import control
 from pbt.runtime.learner_handle import LearnerHandle
 from pbt.transport.messages import RolloutPermit, SlotFull
 
@@ -31,38 +32,29 @@ class Dispatched:
     discarded: bool = False
 
 
+@dataclass(eq=False)
 class Pipeline:
     """A member's learner, the queue before it, and the batches between the two.
 
     batcher  the queue of full slots
     errors   how many updates in a row may raise before the member fails
+    permit   releases a slot to its worker
+    dropped  rows of batches that were dropped on their way, by reason; shared by all members
     batches  on their way through the learner, oldest first
     copying  a directive whose copy is not in force yet
     """
 
-    def __init__(
-        self,
-        handle: LearnerHandle,
-        batcher: Batcher,
-        errors: RestartPolicy,
-        permit: Callable[[RolloutPermit], None],
-        dropped: Counter[str],
-    ) -> None:
-        """permit(permit): releases a slot to its worker; dropped: counts rows by reason."""
-        self.handle, self.batcher, self.errors = handle, batcher, errors
-        self._permit, self._dropped = permit, dropped
-        self.batches: deque[Dispatched] = deque()
-        self.copying: Directive | None = None
+    handle: LearnerHandle
+    batcher: Batcher
+    errors: RestartPolicy
+    permit: Callable[[RolloutPermit], None]
+    dropped: Counter[str]
+    batches: deque[Dispatched] = field(default_factory=deque)
+    copying: Directive | None = None
 
     @property
     def name(self) -> str:
         return self.handle.name
-
-    def add(self, full: SlotFull, generation: int, refuse: str) -> None:
-        """Queue a full slot, or drop it (`Batcher.add`)."""
-        self._release(self.batcher.add(full, generation, refuse))
-
-    # --- to the learner ---------------------------------------------------------------------------
 
     def train(self) -> bool:
         """Have the oldest batch trained. Returns False when there is none to begin with."""
@@ -70,7 +62,7 @@ class Pipeline:
         if oldest is None or oldest.training or oldest.discarded:
             return False
         oldest.training, oldest.publications = True, self.handle.published.publications
-        self.handle.train()
+        self.handle.tell(control.Train(self.name))
         return True
 
     def gather(self, max_lag: int | None) -> bool:
@@ -84,38 +76,34 @@ class Pipeline:
         if max_lag is not None:
             # The batch is trained after those in front of it, each of which adds one version.
             version = self.handle.version + len(self.batches)
-            self._release(self.batcher.drop_stale(version, max_lag))
+            self.release(self.batcher.drop_stale(version, max_lag))
         fulls = self.batcher.take()
         if fulls is None:
             return False
         self.batches.append(Dispatched(fulls, self.batcher.rows(fulls)))
-        self.handle.gather([full.slot for full in fulls])
+        self.handle.tell(control.Gather(self.name, tuple(full.slot for full in fulls)))
         return True
 
     def copy(self) -> None:
         """Have the learner copy what `copying` names, and forget what it has gathered."""
         assert self.copying is not None and self.copying.copy_snapshot is not None
-        self.handle.discard()
-        self.handle.set_hyperparams(self.copying.hyperparams)
-        self.handle.copy(self.copying.copy_snapshot)
-
-    # --- from the learner -------------------------------------------------------------------------
+        self.handle.tell(control.Discard(self.name))
+        self.handle.tell(control.SetHyperparams(self.name, dict(self.copying.hyperparams)))
+        self.handle.tell(control.Copy(self.name, self.copying.copy_snapshot))
 
     def gathered(self) -> None:
         """Release the slots of the oldest batch that was being gathered."""
         batch = next(batch for batch in self.batches if not batch.gathered)
         batch.gathered = True
-        self._release(self.batcher.permits(batch.fulls))
+        self.release(self.batcher.permits(batch.fulls))
         if batch.discarded:
             self.batches.remove(batch)
-
-    # --- losses -----------------------------------------------------------------------------------
 
     def drop(self, reason: str) -> None:
         """Count the batches as dropped. Their slots are released when they were gathered."""
         for batch in list(self.batches):
             if not batch.discarded:
-                self._dropped[reason] += batch.rows
+                self.dropped[reason] += batch.rows
                 batch.discarded = True
             if batch.gathered:
                 self.batches.remove(batch)
@@ -123,11 +111,8 @@ class Pipeline:
     def discard(self, reason: str) -> None:
         """Drop everything that waits to be trained on."""
         self.drop(reason)
-        self.handle.discard()
-        self.discard_queue(reason)
-
-    def discard_queue(self, reason: str) -> None:
-        self._release(self.batcher.discard(reason))
+        self.handle.tell(control.Discard(self.name))
+        self.release(self.batcher.discard(reason))
 
     def take_back(self) -> int:
         """Take back the batches of a learner that died; returns how many of their rows it trained.
@@ -147,12 +132,13 @@ class Pipeline:
                 self.batcher.requeue(batch.fulls)
                 continue
             else:
-                self._dropped["restart"] += batch.rows
+                self.dropped["restart"] += batch.rows
             if not batch.gathered:
-                self._release(self.batcher.permits(batch.fulls))
+                self.release(self.batcher.permits(batch.fulls))
         self.batches.clear()
         return trained
 
-    def _release(self, permits: Sequence[RolloutPermit]) -> None:
+    def release(self, permits: Sequence[RolloutPermit]) -> None:
+        """Give slots back to their workers."""
         for permit in permits:
-            self._permit(permit)
+            self.permit(permit)

@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pbt.checkpoint.files import Checkpoint
-from pbt.checkpoint.state import cut_state, cut_tensors, split_cut
-from pbt.population.controller import Controller
+from pbt.checkpoint.state import split_cut
 from pbt.population.interfaces import RunSink
 from pbt.records import GameKind
 from pbt.runtime.assembly import new_controller
@@ -34,7 +33,6 @@ class RunState:
     shared       the memory of all processes: slots, weights, counters
     assignments  what processes are told when they start
     roster       the members and opponents that are seated
-    controller   the members' clocks, scores and rounds
     learners     the members' learners in other processes
     scheduler    the batches of all learners
     counters     what the processes counted, those that died included
@@ -45,7 +43,6 @@ class RunState:
     shared: SharedMemory
     assignments: Assignments
     roster: Roster
-    controller: Controller
     learners: Mapping[str, RemoteLearner]
     scheduler: LearnerScheduler
     counters: ProcessCounters
@@ -68,17 +65,8 @@ class RunState:
             "produced": self.counters.produced(),
             "dropped": dict(self.counters.dropped() + self.scheduler.dropped),
         }
-        scheduler = self.scheduler
-        state = cut_state(
-            self.assignments.config,
-            {"games": dict(games), "rows_trained": scheduler.rows_trained},
-            self.controller,
-            planner,
-            worker,
-            scheduler.queue_states(),
-        )
-        tensors = cut_tensors(scheduler.learner_states(), self.shared.slabs, worker)
-        return Checkpoint(number, state, tensors)
+        config = self.assignments.config
+        return self.scheduler.checkpoint(number, config, games, planner, worker)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Take over a checkpoint before anything runs; workers replay open games as they start."""
@@ -89,8 +77,7 @@ class RunState:
             state["planner"], [table is not None for table in state["worker"]["tables"]]
         )
         self.shared.counts[:] = state["planner"]["counts"]
-        self.scheduler.load(split.batchers, checkpoint.tensors, state["engine"]["rows_trained"])
-        self.controller.load(state["controller"])
+        self.scheduler.load(checkpoint, split.batchers)
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -123,8 +110,7 @@ def new_run_state(
     store: FileSnapshotStore,
 ) -> RunState:
     """Build the state at frame 0."""
-    policies = {member.name: member.policy for member in blueprint.members}
-    roster = Roster(policies, processes.tell_workers)
+    roster = Roster((member.name for member in blueprint.members), processes.tell_workers)
     shards = sorted(
         (shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains
     )
@@ -145,4 +131,4 @@ def new_run_state(
     )
     assignments = Assignments(blueprint, plans, shared, store.folder)
     counters = ProcessCounters(shared.board, plans)
-    return RunState(shared, assignments, roster, controller, learners, scheduler, counters)
+    return RunState(shared, assignments, roster, learners, scheduler, counters)

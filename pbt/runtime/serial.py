@@ -6,27 +6,26 @@ Equal configurations and seeds give equal weights here, so it is the reference f
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 
 from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.resharding import merge_workers
-from pbt.checkpoint.state import cut_state, cut_tensors, split_cut
+from pbt.checkpoint.state import split_cut
 from pbt.checkpoint.workers import load_worker, save_worker
 from pbt.config.schema import RunConfig
-from pbt.population.controller import Controller
 from pbt.population.interfaces import ControlSource, RunSink
 from pbt.records import GameKind
 from pbt.runtime.assembly import Population
 from pbt.runtime.backpressure import SinkBackpressure
-from pbt.runtime.engine import ProcessStatus
+from pbt.runtime.engine import Engine, ProcessStatus
 from pbt.transport.messages import GameEnd, SlotFull
 
 # A rate is measured over at least this time.
 RATE_OVER_S = 1.0
 
 
-class SerialEngine:
+class SerialEngine(Engine):
     """Acts, steps and learns in turns until every member is done, or a stop is requested.
 
     The run is done when every member reached its stop and the final evaluation is played. `Engine`
@@ -35,31 +34,20 @@ class SerialEngine:
 
     def __init__(self, population: Population, sink: RunSink, control: ControlSource) -> None:
         self.population, self.config = population, population.config
-        self._scheduler = population.scheduler
+        self.scheduler = population.scheduler
         self._control, self._backlog = control, SinkBackpressure(sink)
         self.games: Counter[GameKind] = Counter()
         self.began = True
-        self.stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
+        self._stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
         # (time, rows produced) when the rate was last measured.
         self._measured, self._rate = (time.monotonic(), 0), 0.0
-
-    @property
-    def controller(self) -> Controller:
-        return self.population.controller
-
-    @property
-    def rows_trained(self) -> int:
-        return self._scheduler.rows_trained
-
-    def clocks(self) -> dict[str, int]:
-        return self._scheduler.clocks()
 
     @property
     def done(self) -> bool:
         """Whether every member finished and the last game of the final evaluation is over."""
         population = self.population
         return (
-            population.controller.finished
+            self.controller.finished
             and population.planner.closing_games == 0
             and not population.worker.busy
         )
@@ -79,7 +67,7 @@ class SerialEngine:
     ) -> bool:
         """THE main loop; see `Engine.run`. Checkpoints may be taken in both functions."""
         # A checkpoint of another placement may hold complete batches, whose slots are needed now.
-        self._scheduler.dispatch()
+        self.scheduler.dispatch()
         while not self.done:
             if self._control.stop_requested():
                 return False
@@ -99,14 +87,14 @@ class SerialEngine:
         stepped = time.perf_counter()
         for message in messages:
             self._route(message)
-        self._scheduler.dispatch()
-        self.stage_s["infer"] += acted - started
-        self.stage_s["simulate"] += stepped - acted
-        self.stage_s["learn"] += time.perf_counter() - stepped
+        self.scheduler.dispatch()
+        self._stage_s["infer"] += acted - started
+        self._stage_s["simulate"] += stepped - acted
+        self._stage_s["learn"] += time.perf_counter() - stepped
 
     def _route(self, message: SlotFull | GameEnd) -> None:
         if isinstance(message, SlotFull):
-            self._scheduler.slot_full(message)
+            self.scheduler.slot_full(message)
         else:
             self.games[message.plan.kind] += 1
             self.controller.on_game(message)
@@ -118,38 +106,24 @@ class SerialEngine:
         return nullcontext()
 
     def take_cut(self, number: int) -> Checkpoint:
-        population, scheduler = self.population, self._scheduler
-        worker = merge_workers([save_worker(population.worker)])
-        state = cut_state(
-            population.config,
-            {"games": dict(self.games), "rows_trained": self.rows_trained},
-            population.controller,
-            population.planner.state(),
-            worker,
-            scheduler.queue_states(),
-        )
-        tensors = cut_tensors(scheduler.learner_states(), population.slabs, worker)
-        return Checkpoint(number, state, tensors)
+        worker = merge_workers([save_worker(self.population.worker)])
+        planner = self.population.planner.state()
+        return self.scheduler.checkpoint(number, self.config, self.games, planner, worker)
 
     def restore(self, checkpoint: Checkpoint) -> int:
         population, state = self.population, checkpoint.state
         split = split_cut(checkpoint, population.slabs, [population.worker.share])
-        population.planner.load(state["planner"])
-        replayable = population.spec.replayable
         worker, planner = population.worker, population.planner
+        planner.load(state["planner"])
+        replayable = population.spec.replayable
         voided = load_worker(worker, split.workers[0], planner, replayable=replayable)
-        rows_trained = state["engine"]["rows_trained"]
-        self._scheduler.load(split.batchers, checkpoint.tensors, rows_trained)
-        population.controller.load(state["controller"])
-        self._scheduler.take_over_hyperparams()
+        self.scheduler.load(checkpoint, split.batchers)
+        self.take_over_hyperparams()
         self.games = Counter(state["engine"]["games"])
         # Games that were voided by the resume are recorded before the next checkpoint.
         for message in worker.advance():
             self._route(message)
         return voided
-
-    def take_over_hyperparams(self) -> None:
-        self._scheduler.take_over_hyperparams()
 
     def edit(self, config: RunConfig) -> None:
         self.config = config
@@ -166,14 +140,18 @@ class SerialEngine:
     def dropped(self) -> Counter[str]:
         """See `Engine.dropped`."""
         fillers = self.population.worker.fillers
-        return sum((filler.dropped for filler in fillers), self._scheduler.rows_dropped())
+        return sum((filler.dropped for filler in fillers), self.scheduler.rows_dropped())
 
     def rows_produced(self) -> int:
         return sum(filler.produced for filler in self.population.worker.fillers)
 
     def rows_standing(self) -> int:
         """Rows in slots that are open, parked or wait for their batch."""
-        return self.population.worker.rows_standing() + self._scheduler.rows_waiting()
+        return self.population.worker.rows_standing() + self.scheduler.rows_waiting()
+
+    @property
+    def stage_s(self) -> Mapping[str, float]:
+        return self._stage_s
 
     def processes(self) -> list[ProcessStatus]:
         """See `Engine.processes`; there is only the calling one."""
@@ -181,7 +159,7 @@ class SerialEngine:
         measured_s, before = self._measured
         if now - measured_s >= RATE_OVER_S:
             self._rate, self._measured = (produced - before) / (now - measured_s), (now, produced)
-        waiting = self._scheduler.waiting()
+        waiting = self.scheduler.waiting()
         roles = ("main", "worker", "server", " ".join(["learner", *waiting]))
         return [
             ProcessStatus(
@@ -190,13 +168,10 @@ class SerialEngine:
                 roles,
                 "running",
                 self._rate,
-                stage_s=dict(self.stage_s),
+                stage_s=dict(self._stage_s),
                 queue=sum(waiting.values()),
             )
         ]
-
-    def weights_digest(self) -> str:
-        return self._scheduler.weights_digest()
 
     def close(self) -> None:
         for table in self.population.worker.tables:

@@ -23,6 +23,7 @@ from pbt.learning.reducer import Reducer
 from pbt.learning.statistics import UpdateStats
 from pbt.processes.tie_to_parent import leave, settle
 from pbt.runtime import process
+from pbt.runtime.control import Copy, Gather, LearnerOrder, Train
 from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import ActionRequest, ActionsReady
 from tests.pbt.runtime import wiring_faults
@@ -51,7 +52,7 @@ def watch() -> None:
     """Listen to the policy server and the learners' host."""
     acted, gathered, copied = Log("acted"), Log("gathered"), Log("copied")
     copies, batches = Counter[str](), Counter[str]()
-    serve, gather, copy = PolicyServer.serve, LocalLearner.gather, LocalLearner.copy
+    serve, tell = PolicyServer.serve, LocalLearner.tell
 
     def served(self: PolicyServer, request: ActionRequest) -> ActionsReady:
         ready = serve(self, request)
@@ -67,31 +68,28 @@ def watch() -> None:
         return ready
 
     def gathering(self: LocalLearner, slots: Sequence[int]) -> None:
-        name, at, column = self.name, list(slots), self._slab.column
+        name, at, column = self.name, list(slots), self._batches.slabs[self.role].column
         valid = column["valid"][at]
         rows = [column[key][at][valid] for key in ("policy", "version")]
         origin = column["origin"][at][valid]
         if valid.any():
             gathered.write(
-                *origin.T,
-                *rows,
-                self.policy,
-                self.role,
-                copies[name],
-                self.version,
-                batches[name],
+                *origin.T, *rows, self.policy, self.role, copies[name], self.version, batches[name]
             )
         batches[name] += 1
-        gather(self, slots)
 
-    def copying(self: LocalLearner, snapshot_id: str) -> None:
-        copy(self, snapshot_id)
-        copies[self.name] += 1
-        copied.write(self.policy, copies[self.name], self.shard.index, self.published.publications)
+    def telling(self: LocalLearner, order: LearnerOrder) -> None:
+        if isinstance(order, Gather):
+            gathering(self, order.slots)
+        tell(self, order)
+        if isinstance(order, Copy):
+            copies[self.name] += 1
+            copied.write(
+                self.policy, copies[self.name], self.shard.index, self.published.publications
+            )
 
     PolicyServer.serve = served  # type: ignore[method-assign]
-    LocalLearner.gather = gathering  # type: ignore[method-assign]
-    LocalLearner.copy = copying  # type: ignore[method-assign]
+    LocalLearner.tell = telling  # type: ignore[method-assign]
 
 
 def watch_versions() -> None:
@@ -118,14 +116,14 @@ def watch_versions() -> None:
 
 def fail(member: str) -> None:
     """Let nothing be learned by this member."""
-    train = LocalLearner.train
+    tell = LocalLearner.tell
 
-    def training(self: LocalLearner) -> None:
-        if self.name == member:
+    def telling(self: LocalLearner, order: LearnerOrder) -> None:
+        if self.name == member and isinstance(order, Train):
             raise ArithmeticError("this member cannot learn")
-        train(self)
+        tell(self, order)
 
-    LocalLearner.train = training  # type: ignore[method-assign]
+    LocalLearner.tell = telling  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

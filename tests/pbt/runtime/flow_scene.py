@@ -143,9 +143,7 @@ class Scene:
         self._last_rows: dict[str, int] = {}
         # By member: publications when it was told to train.
         self._told_at: dict[str, int] = {}
-        self.roster = Roster(
-            {name: policy for policy, name in enumerate(NAMES)}, self._tell_workers
-        )
+        self.roster = Roster(NAMES, self._tell_workers)
         self.learners = {name: self._learner(name, policy) for policy, name in enumerate(NAMES)}
         members = [
             Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)
@@ -352,7 +350,7 @@ class Scene:
                 assert slot not in process.held, "permitted twice"
                 process.held.add(slot)
             case Regenerate() as message:
-                process.generations[message.policy] = message.generation
+                process.generations[NAMES.index(message.member)] = message.generation
             case Train(member):
                 process.to_train.append(member)
             case Discard(member):

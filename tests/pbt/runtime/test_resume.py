@@ -199,7 +199,7 @@ def over_workers(cut: Cut, run: Run, workers: int) -> Checkpoint:
     shares = equal_shares(run.population.blueprint, workers)
     slabs = [
         Slab(layout, shares[-1].slots[role].stop)
-        for role, layout in enumerate(run.population.layouts)
+        for role, layout in enumerate(run.population.blueprint.layouts)
     ]
     split = split_cut(cut.checkpoint, slabs, shares)
     worker = merge_workers(split.workers)
