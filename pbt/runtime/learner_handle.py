@@ -70,8 +70,8 @@ class RemoteLearner:
         self.version = self.frames = 0
         # Processes that have not copied their slots yet, by Gather, oldest first.
         self._gathering: deque[set[str]] = deque()
-        # How many shards have not answered the newest Train, and the newest Copy.
-        self._updating = self._copying = 0
+        # Answers of all shards together.
+        self._updated = self._copied = 0
 
     @property
     def reachable(self) -> bool:
@@ -91,10 +91,6 @@ class RemoteLearner:
             case control.Gather():
                 self._gathering.append(set(hosts))
                 parts = [order._replace(slots=order.slots[i::shards]) for i in range(shards)]
-            case control.Train():
-                self._updating = shards
-            case control.Copy():
-                self._copying = shards
             case control.Attest():
                 hosts = hosts[:1]
         for host, part in zip(hosts, parts, strict=False):
@@ -114,19 +110,20 @@ class RemoteLearner:
                     return
                 self._gathering.popleft()
             case control.Updated():
-                self._updating -= 1
-                if self._updating:
+                self._updated += 1
+                if self._updated % len(self.hosts):
                     return
                 self._read_clocks()
             case control.Copied():
-                self._copying -= 1
-                if self._copying:
+                self._copied += 1
+                if self._copied % len(self.hosts):
                     return
         self._answer(answer)
 
     def died(self) -> None:
         """Expect no answers any more: the learner will start from what it published last."""
         self._gathering.clear()
+        self._updated = self._copied = 0
         self._read_clocks()
 
     def _read_clocks(self) -> None:
