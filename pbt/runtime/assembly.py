@@ -216,8 +216,7 @@ def assemble(
     server = PolicyServer(slabs, blueprint.policy_slots, device)
     host = LocalPolicyHost(server, policy_loader(spec, blueprint.layouts, config, store))
     frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
-    learners = _learners(blueprint, slabs, store, lambda answer: scheduler.hear(answer))
-    _attach(server, blueprint, learners)
+    learners = _learners(blueprint, slabs, server, store, lambda answer: scheduler.hear(answer))
     counts, closing = np.zeros(tables, np.int64), config.evaluation.final_games * len(learners)
     planner = new_planner(blueprint, frozen, range(tables), counts, closing)
     worker = RolloutWorker(
@@ -240,13 +239,6 @@ def assemble(
     )
 
 
-def _attach(server: PolicyServer, blueprint: Blueprint, learners: list[LocalLearner]) -> None:
-    """Let the server act for every member, with the weights that its learner publishes."""
-    for member, local in zip(blueprint.members, learners, strict=True):
-        policy = NetworkPolicy(acting_model(blueprint, member), member.name, local.published)
-        server.attach(member.policy, policy)
-
-
 def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
     """One slab per role, for all tables of the run."""
     return tuple(
@@ -265,10 +257,11 @@ def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
 def _learners(
     blueprint: Blueprint,
     slabs: Sequence[Slab],
+    server: PolicyServer,
     store: SnapshotStore,
     answer: Callable[[LearnerAnswer], None],
 ) -> list[LocalLearner]:
-    """Build every member's learner in this process, which publishes only what acts."""
+    """Build every member's learner; the server acts with the weights that it publishes."""
     device = choose_device(blueprint.config.runtime, "learner_device")
     batches = BatchGatherer(
         slabs, device, background=False, on_gathered=lambda member: answer(Gathered(member))
@@ -278,4 +271,6 @@ def _learners(
         learner = new_learner(blueprint, member, device)
         published, shard = PublishedWeights(acting_weights(learner.model)), Shard(member.name)
         learners.append(LocalLearner(member, learner, published, batches, store, answer, shard))
+        policy = NetworkPolicy(acting_model(blueprint, member), member.name, published)
+        server.attach(member.policy, policy)
     return learners
