@@ -26,6 +26,7 @@ from api.reconcile.best_ratings import BestRatings
 from api.reconcile.plays import Plays
 from api.reconcile.reconciler import Supervisor
 from api.reconcile.replays import Replays
+from arena.assessment.assessor import Assessor
 from arena.data.curves import CurveStore
 from arena.data.paths import PopulationPaths, population_paths
 from arena.league.database import League
@@ -98,6 +99,7 @@ class Context:
     best_ratings  of every population, for the metrics
     notifier    sends the webhooks of populations
     uploads     the files that are being uploaded
+    assessor    says of each population whether it learns
     """
 
     settings: Settings
@@ -116,6 +118,7 @@ class Context:
     best_ratings: BestRatings = field(init=False)
     notifier: Notifier = field(init=False)
     uploads: Uploads = field(init=False)
+    assessor: Assessor = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -125,6 +128,7 @@ class Context:
         self.best_ratings = BestRatings(self.league, self.observed)
         self.notifier = Notifier(settings, self.league)
         self.uploads = Uploads(settings)
+        self.assessor = Assessor(self.league, settings.data, background=True)
 
     def start(self) -> None:
         """Begin to supervise trainings, and to send webhooks."""
@@ -138,6 +142,7 @@ class Context:
         self.plays.close()
         self.supervisor.close()
         self.notifier.close()
+        self.assessor.close()
 
     def paths(self, name: str) -> PopulationPaths:
         return population_paths(self.settings.data, name)

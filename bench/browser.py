@@ -37,6 +37,7 @@ class View:
 VIEWS = {
     "populations": View("Populations", "populations", "{population}"),
     "new": View("NewPopulation", "populations/new/population?template=demo", "Template"),
+    "imports": View("Imports", "populations/new/import", "Snapshots from other leagues"),
     "overview": View("Population", "populations/{population}", "Members"),
     "ratings": View("Population", "populations/{population}/ratings", "Rating over frames"),
     "matrix": View("Population", "populations/{population}/matrix", "Who beats whom"),

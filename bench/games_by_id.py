@@ -4,7 +4,11 @@
 
 Every game goes through `arena env check` and then trains for SECONDS with the default
 configuration (`arena train`, stopped by SIGINT as by Ctrl-C, so it saves). The file is written
-after every game, and the same call goes on from there. Exit code 1 when a game fails.
+after every game, and the same call goes on from there: it plays what the file lacks, and what
+failed. Exit code 1 when a game fails.
+
+It needs one package more than the project: `pip install -e . gymnasium==1.4.* pymunk
+"pettingzoo[classic,butterfly]==1.27.*"`, best in an environment of its own.
 """
 
 import argparse
@@ -25,7 +29,7 @@ from pbt.files import write_whole
 SECONDS = 30.0
 # Loading, and saving at the end.
 PATIENCE_S = 300.0
-CHECK_SEEDS = 3
+CHECK_SEEDS, CHECK_S = 3, 1200.0
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,12 @@ GAMES = (
 def checked(entry: Entry) -> dict[str, Any]:
     """What `arena env check` finds."""
     sets = [word for text in entry.sets for word in ("--set", text.removeprefix("env.options."))]
-    done = _arena("env", "check", entry.name, "--seeds", str(CHECK_SEEDS), *sets, "--json")
+    command = [*_PROGRAM, "env", "check", entry.name, "--seeds", str(CHECK_SEEDS), *sets, "--json"]
     try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_S, check=False)
         report = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return {"ok": False, "problems": [f"the check took longer than {CHECK_S:.0f} s"]}
     except ValueError:
         return {"ok": False, "problems": [done.stderr.strip()[-400:]]}
     kept = ("ok", "problems", "seats", "replayable", "seed_matters", "mean_decisions")
@@ -79,18 +86,23 @@ def trained(entry: Entry, seconds: float) -> dict[str, Any]:
         config.write_text(f'stop_at_frames = 1_000_000_000\n[env]\nname = "{entry.name}"\n')
         sets = [word for text in entry.sets for word in ("--set", text)]
         command = [*_PROGRAM, "train", str(config), "--data", folder, "--json", *sets]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            began_s = _first_frames(process, Path(folder))
-            if began_s is not None:
+        out, err = Path(folder) / "out", Path(folder) / "err"
+        with out.open("wb") as output, err.open("wb") as errors:
+            process = subprocess.Popen(command, stdout=output, stderr=errors)
+        try:
+            if _has_frames(process, Path(folder)):
                 time.sleep(seconds)
-                process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=PATIENCE_S)
-    try:
-        report = json.loads(out)
-    except ValueError:
-        return {"ok": False, "error": err.strip()[-400:]}
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            return {"ok": False, "error": f"it did not end within {PATIENCE_S:.0f} s of a Ctrl-C"}
+        finally:
+            process.kill()
+            process.wait()
+        try:
+            report = json.loads(out.read_bytes())
+        except ValueError:
+            return {"ok": False, "error": err.read_text(errors="replace").strip()[-400:]}
     games = report["training_games"]
     speed = round(report["frames"] / report["seconds"])
     return {
@@ -104,22 +116,17 @@ def trained(entry: Entry, seconds: float) -> dict[str, Any]:
 _PROGRAM = (sys.executable, "-P", "-m", "arena")
 
 
-def _arena(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [*_PROGRAM, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
-
-
-def _first_frames(process: subprocess.Popen[str], folder: Path) -> float | None:
-    """When its status named the first frames; None where it ended before."""
+def _has_frames(process: subprocess.Popen[bytes], folder: Path) -> bool:
+    """Wait until its status names the first frames. False where it ends before, or takes long."""
     status = folder / "populations" / "by_id" / "status.json"
     until_s = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < until_s:
         if status.exists():
             members = json.loads(status.read_text())["members"]
             if any(member["frames"] for member in members):
-                return time.monotonic()
+                return True
         time.sleep(0.5)
-    return None
+    return False
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -131,11 +138,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     report: dict[str, Any] = {"hardware": hardware(), "seconds": chosen.seconds, "games": {}}
     if chosen.json.exists():
-        report = json.loads(chosen.json.read_text())
+        before = json.loads(chosen.json.read_text())
+        at = {"commit": before["hardware"]["commit"], "seconds": before["seconds"]}
+        report["games"] = {name: {**at, **game} for name, game in before["games"].items()}
+    at = {"commit": report["hardware"]["commit"], "seconds": chosen.seconds}
     for entry in GAMES[: chosen.games]:
-        if entry.name in report["games"]:
+        if entry.name in report["games"] and _went_well(report["games"][entry.name]):
             continue
-        found: dict[str, Any] = {"sets": list(entry.sets), "check": checked(entry)}
+        found: dict[str, Any] = {**at, "sets": list(entry.sets), "check": checked(entry)}
         if found["check"]["ok"]:
             found["training"] = trained(entry, chosen.seconds)
         report["games"][entry.name] = found

@@ -19,6 +19,7 @@ PbtError
 │   └── LostCheckpointError  none of the checkpoints that there are can be used
 ├── FailedMembersError   every member of a population failed
 ├── HeldError            another process holds the population
+├── StoppedError         a training was asked to stop by another process than the one that needs it
 └── EngineError          an invariant of the engine failed (a bug worth reporting)
 """
 
@@ -135,6 +136,12 @@ class FailedMembersError(PbtError):
 
 class HeldError(PbtError):
     """Another live process holds the population's lock."""
+
+
+class StoppedError(PbtError):
+    """A training was asked to stop, but not by the process that waits for its end."""
+
+    exit_code = 130
 
 
 class EngineError(PbtError):

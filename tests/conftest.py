@@ -4,6 +4,7 @@ workers.
 
 import os
 import signal
+import tempfile
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
@@ -15,7 +16,7 @@ os.environ.pop("COLUMNS", None)
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ settings.register_profile(
 )
 settings.load_profile("project")
 
+REPORTS = ("game-error-*.json", "arena-crash-*.log")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
@@ -38,6 +40,25 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 def repository() -> Path:
     """The root of the checkout."""
     return REPOSITORY
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Temporary files stand among those of the tests. A run that leaves reports of games or of the
+    program in the system's folder all the same has failed: a child was started without TMPDIR.
+    """
+    system = Path(tempfile.gettempdir())
+    before = _reports(system)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(tmp_path_factory.mktemp("temporary"))
+    yield
+    os.environ["TMPDIR"] = tempfile.tempdir = str(system)
+    left = sorted(_reports(system) - before)
+    assert not left, f"left in {system}: {left}"
+
+
+def _reports(folder: Path) -> set[str]:
+    """The names of the files in which a game or the program told what went wrong."""
+    return {path.name for name in REPORTS for path in folder.glob(name)}
 
 
 @pytest.fixture(autouse=True)

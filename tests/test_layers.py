@@ -120,12 +120,14 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "signals": {"data"},
         "guests": {"machine"},
         "league": {"data", "stats"},
+        "assessment": {"data", "league", "stats"},
         "backup": {"data", "league"},
         "players": {"data", "guests", "league"},
-        "training": {"data", "league", "machine", "signals", "stats"},
+        "training": {"assessment", "data", "league", "machine", "signals", "stats"},
         "matches": {"data", "guests", "league", "players", "signals", "stats"},
         "verification": {"data", "league", "matches", "players"},
         "cli": {
+            "assessment",
             "backup",
             "data",
             "guests",
@@ -393,7 +395,7 @@ def loaded_modules(statement: str) -> set[str]:
 
 
 def torch_free_modules() -> list[str]:
-    folders = ("arena/league", "arena/data", "arena/stats")
+    folders = ("arena/league", "arena/data", "arena/stats", "arena/assessment")
     whole = sorted(module_name(path) for folder in folders for path in (ROOT / folder).glob("*.py"))
     return [*TORCH_FREE, *whole]
 

@@ -106,11 +106,12 @@ class ReportedJob(Job[R], Generic[R]):
     def how_it_ended(self, process: Trainer, code: int) -> End:
         if code == DONE:
             return End("finished")
-        if code == INTERRUPTED:
+        ending = process.ending()
+        if code == INTERRUPTED and ending is None:
             return End("left")
         output = process.output(REASON_LINES)
         memory = process.ran_out_of_memory()
-        end = why_it_ended(code, output, process.ending(), out_of_memory=memory)
+        end = why_it_ended(code, output, ending, out_of_memory=memory)
         if code > 0:
             end = replace(end, message=complaint(output, code))
         return replace(end, lasting=end.lasting or code in (USAGE, SPOILED))
@@ -121,7 +122,8 @@ class ReportedJob(Job[R], Generic[R]):
         # A report may have come since: of an earlier service's process, too.
         self.progress(row)
         words = decision.message
-        if decision.reason is None:
+        quit_by_itself = seen.end is not None and seen.end.how == "quit"
+        if decision.reason is None and not quit_by_itself:
             words = self.words.get(decision.state, words)
         now = (STATES.get(decision.state, "RUNNING"), words, seen.ends, self.identity(row))
         if self._news is not None or now != (row.state, row.message, row.restarts, row.process):

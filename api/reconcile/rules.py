@@ -49,7 +49,7 @@ class End:
 
     how      "finished": its work is done; "left": it saved and goes on when it is started again,
              with reason "held" once another process has ended; "quit": it saved, because another
-             program asked it to stop; "broke": by a fault
+             program asked it, or a training that it needs, to stop; "broke": by a fault
     reason   why, as a word for programs
     message  why, for people
     lasting  a new start would end the same way
@@ -289,6 +289,8 @@ def why_it_ended(
         return End("broke", "crashed", last)
     if ending.cause == "held":
         return End("left", "held", last)
+    if ending.cause == "stopped":
+        return End("quit", None, last)
     return End("broke", ending.cause, last, lasting=ending.lasting)
 
 

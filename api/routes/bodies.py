@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.http.json_values import plain
 from api.open_values import AnyValue, ConfigTable
-from api.routes.warnings import warnings
+from arena.assessment.read import member_state
+from arena.assessment.training_warnings import warnings
 from arena.data.paths import POPULATION_NAME
 from arena.data.status import Moment, RunStatus
 from arena.league.operations import Operation
@@ -174,14 +175,6 @@ class OperationBody(BaseModel):
     created_at: float
     finished_at: float | None
     problem: str | None
-
-
-def member_state(population: str, member: str) -> str:
-    """The state of a member; its trainer's last report does not know that it has ended."""
-    at_rest = population in ("created", "stopped", "failed", "finished", "interrupted", "deleting")
-    if member != "learning" or not (at_rest or population == "paused"):
-        return member
-    return "paused" if population == "paused" else "stopped"
 
 
 def population_body(

@@ -25,6 +25,7 @@ from arena.league.supervised import PreconditionError, Supervised, get_supervise
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, takes_live, with_objective
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.errors import ConfigError
 
 SHAPING = "learning.shaping."
@@ -141,7 +142,7 @@ def config_table(here: Context, name: str) -> dict[str, Any]:
 
 def in_force(here: Context, name: str, row: Supervised) -> RunConfig:
     """The config with the edits that wait."""
-    return config_from_table(config_table(here, name), f"stored config of {name!r}", row.overrides)
+    return config_as_stored(config_table(here, name), f"stored config of {name!r}", row.overrides)
 
 
 # --- checking and applying ------------------------------------------------------------------------
@@ -166,7 +167,7 @@ def checked(
 
     A request may name registered games only. The code of a game runs in another process.
     """
-    config = config_from_table(table, source)
+    config = (config_from_table if new else config_as_stored)(table, source)
     # The JSON of `arena.programs.config_check.ConfigFindings`.
     what = f"the check of the config against {config.env.name}"
     report = finding_of(what, here.settings.checker, config.model_dump_json())
@@ -192,7 +193,7 @@ def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...
     words = [
         f"{key}={toml_value(value)}" for key, value in sorted(values.items()) if key not in removed
     ]
-    after = config_from_table(before.model_dump(mode="json"), EDITS, words)
+    after = config_as_stored(before.model_dump(mode="json"), EDITS, words)
     if removed:
         terms = dict(after.learning.shaping)
         if missing := [
@@ -212,7 +213,7 @@ def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...
             f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items()
         )
         words.append(f"{SHAPING.rstrip('.')}={{{kept}}}")
-        after = config_from_table(before.model_dump(mode="json"), EDITS, words)
+        after = config_as_stored(before.model_dump(mode="json"), EDITS, words)
     # A word that changes nothing is left out: it would start the trainer again without need.
     differ = changes(before, after).keys()
     return tuple(

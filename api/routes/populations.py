@@ -1,6 +1,8 @@
 """Populations: created, listed, shown, edited, and the logs of their trainers."""
 
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -14,6 +16,12 @@ from api.http.problems import EDITS, Problem
 from api.open_values import ConfigTable
 from api.reconcile.trainer_process import LOG_NAME, tail
 from api.reconcile.trainings import checkpoint_folders, newest_status
+from api.routes.assessment_bodies import (
+    ListedPopulation,
+    PopulationSummaryBody,
+    summary_body,
+    unmade_summary,
+)
 from api.routes.bodies import (
     NewPopulationBody,
     PatchBody,
@@ -41,11 +49,13 @@ from arena.machine import versions
 from pbt.config.resume import OBJECTIVE, diff_shapes, is_live
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import check_start_values
-from pbt.errors import ConfigError
+from pbt.errors import ConfigError, PlayerError
 
 router = APIRouter(prefix="/v1/populations", tags=["populations"], route_class=ExactRoute)
 
 LAST_LOG_LINES = 20
+LIST_PATIENCE_S = 0.3
+"""A list spends this time on fits of ratings, and at least one fit."""
 
 Sort = Literal["created", "-created", "name", "-name"]
 KINDS: Mapping[str, tuple[type, ...]] = {"created": (float, str), "name": (str,)}
@@ -64,7 +74,7 @@ class PopulationList(BaseModel):
     next   the cursor of the next page, null on the last one
     """
 
-    items: list[PopulationBody]
+    items: list[ListedPopulation]
     next: str | None
 
 
@@ -148,8 +158,7 @@ def list_populations(
         rows = [row for row in rows if (place(row) < after if down else place(row) > after)]
     page = sorted(rows, key=place, reverse=down)[:limit]
     more = place(page[-1]) if len(rows) > len(page) else None
-    items = [population_body(row, newest_status(here.paths(row.name))) for row in page]
-    return written(PopulationList(items=items, next=write_cursor(of, more)))
+    return written(PopulationList(items=listed(here, page), next=write_cursor(of, more)))
 
 
 @router.post(
@@ -262,6 +271,24 @@ def get_logs(here: Here, name: PopulationName, lines: Lines = 100) -> Response:
 
 
 # --- shown ----------------------------------------------------------------------------------------
+
+
+def listed(here: Context, rows: Sequence[Supervised]) -> list[ListedPopulation]:
+    """The populations of a page.
+
+    Ratings that no request asked for before are fitted as long as LIST_PATIENCE_S lasts; the others
+    come with a later request.
+    """
+    began = time.monotonic()
+    items = []
+    for row in rows:
+        body = population_body(row, newest_status(here.paths(row.name)))
+        summary = unmade_summary(body)
+        if time.monotonic() - began < LIST_PATIENCE_S or here.assessor.known(row.name):
+            with suppress(PlayerError):  # it was removed meanwhile
+                summary = summary_body(here.assessor.assess(row.name, row))
+        items.append(ListedPopulation(**dict(body), summary=PopulationSummaryBody(**summary)))
+    return items
 
 
 def full(here: Context, row: Supervised, effects: Sequence[str] = ()) -> PopulationBody:

@@ -4,6 +4,7 @@ A new route is a function in the module of its resource; a new module is a line 
 """
 
 from api.routes import (
+    assessment,
     curves,
     evaluations,
     events,
@@ -39,6 +40,7 @@ ROUTERS = tuple(
         lifecycle,
         operations,
         members,
+        assessment,
         curves,
         rounds,
         membership,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
+import structlog
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import FileResponse, Response
@@ -14,14 +15,16 @@ from api.http.problems import Problem
 from api.routes.bodies import Member, PopulationName
 from api.routes.pages import Cursor, LongLimit, Since, Until, read_cursor, write_cursor
 from arena.data.snapshot_cards import SnapshotCard
+from arena.league.chain_notes import record_download
 from arena.league.ordered_pages import ListOrder, SnapshotFilter, Span, snapshot_page
 from arena.league.populations import stored_config
 from arena.league.retention import mark_anchor
 from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from arena.players.cards import card_of, hyperparams_of
-from pbt.config.load import config_from_table
-from pbt.errors import PlayerError
+from pbt.config.stored import config_as_stored
+from pbt.errors import PbtError, PlayerError
 
+log = structlog.stdlib.get_logger("api.snapshots")
 router = APIRouter(prefix="/v1", tags=["league"])
 
 BINARY = {"type": "string", "format": "binary"}
@@ -171,13 +174,17 @@ def remove_anchor(here: Here, snapshot_id: SnapshotId) -> SnapshotBody:
     },
 )
 def get_weights(here: Here, snapshot_id: SnapshotId) -> FileResponse:
-    """The safetensors file. Ranges are served, so that an interrupted download can go on."""
+    """The safetensors file. Ranges are served, so that an interrupted download can go on.
+
+    The first download is an export for the chain of its population.
+    """
     stored = _snapshot(here, snapshot_id)
     path = here.paths(stored.population).snapshots / f"{snapshot_id}.safetensors"
     _refuse_removed(stored)
     if not here.holds(path):
         lost = f"the weights of snapshot {snapshot_id[:12]} are lost: their file is not there"
         raise Problem("gone", f"{lost}; restore it from a backup; its games stay")
+    _note_download(here, stored)
     return FileResponse(
         path, media_type="application/octet-stream", filename=f"{snapshot_id[:12]}.safetensors"
     )
@@ -190,7 +197,7 @@ def get_card(here: Here, snapshot_id: SnapshotId) -> SnapshotCard:
     """What the weights are. Beside their file, as FILE.json, `arena import` takes it."""
     stored = _snapshot(here, snapshot_id)
     record, population = stored.record, stored.population
-    config = config_from_table(
+    config = config_as_stored(
         stored_config(here.league, population), f"stored config of {population!r}"
     )
     return card_of(
@@ -203,6 +210,19 @@ def get_card(here: Here, snapshot_id: SnapshotId) -> SnapshotCard:
         role=record.role,
         frames=record.frames,
     )
+
+
+def _note_download(here: Context, stored: StoredSnapshot) -> None:
+    """Record that weights leave the league, where it takes a record.
+
+    Weights must be had also from a league that takes none, because the disk is full, for instance.
+    """
+    if here.settings.read_only:
+        return
+    try:
+        record_download(here.league, stored.population, stored.record.snapshot_id)
+    except PbtError as error:
+        log.warning("download without a record", snapshot=stored.record.snapshot_id, why=str(error))
 
 
 def _refuse_removed(stored: StoredSnapshot) -> None:

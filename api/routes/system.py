@@ -13,7 +13,7 @@ from api.context import Context, Here
 from api.reconcile.trainings import checkpoint_age_s
 from api.routes.bodies import PopulationName
 from api.routes.health import unready
-from api.routes.warnings import warnings
+from arena.assessment.training_warnings import warnings
 from arena.data.status import Moment, PopulationView, RunStatus, look
 from arena.league.supervised import get_supervised, list_supervised
 from arena.machine import memory_bytes, usable_cores, versions

@@ -119,6 +119,8 @@ def train_to_end(
         f"{short(progress.frames)} frames and {progress.training_games} games in "
         f"{clock(progress.elapsed_s)}."
     )
+    if result.assessment is not None:
+        say(f"{NAME}: {result.assessment.sentence}")
     result.refuse_faults()
     return result.finished
 

@@ -41,6 +41,7 @@ class Display:
         self._lined, self._stage = -LINE_EVERY_S, (False, False)
         self._copies: dict[str, int] = {}
         self._warned = 0
+        self._said = ""
         self._starting = GoingOn(lambda: f"{name} is starting")
 
     def __enter__(self) -> Self:
@@ -81,6 +82,9 @@ class Display:
             refused = "".join(f"  WARNING: {text}" for text in refusals(progress.members))
             line = self._line(progress) + trouble + wiring + refused + restarts
             self._console.print(line, highlight=False, soft_wrap=True)
+            if (said := said_of(progress)) not in ("", self._said):
+                self._said = said
+                self._console.print(f"      {said}", highlight=False, soft_wrap=True)
 
     def _new_copies(self, progress: Progress) -> list[str]:
         """A line for each copy since the last look, which stays when the table moves on."""
@@ -108,6 +112,8 @@ class Display:
             table.add_row(*member_cells(member, progress.ranked_by))
         bar = ProgressBar(total=1.0, completed=progress.share, width=60)
         lines: list[Table | Text | ProgressBar] = [table, Text(self._line(progress))]
+        if said := said_of(progress):
+            lines.append(Text(said, style="bold"))
         if progress.trouble:
             lines.append(
                 Text(
@@ -138,6 +144,16 @@ class Display:
         left = f"  about {clock(progress.eta_s)} left" if progress.eta_s is not None else ""
         left += f", then {progress.ahead} evaluation games" if left and progress.ahead else ""
         return f"{done}  {progress.frames_per_s:,.0f} frames/s  {games}{left}"
+
+
+def said_of(progress: Progress) -> str:
+    """What may be said of the population; "" before the first look. The time left stands beside it,
+    measured anew with each look.
+    """
+    said = progress.assessment
+    if said is None or said.seconds_left is None:
+        return "" if said is None else said.sentence
+    return said.sentence.rpartition("; ")[0]
 
 
 def stage(progress: Progress) -> tuple[bool, bool]:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import typer
 
+from arena.cli.assessment_text import assessment_lines, member_columns, member_rows
 from arena.cli.output import (
     DataOption,
     JsonOption,
@@ -78,7 +79,7 @@ def create(
 
 @app.command("list", epilog="Example: arena population list")
 def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """List the populations of the service, with the state of each."""
+    """List the populations of the service: whether each learns, and its state."""
     client, items, cursor = Client.find(data_dir(data)), [], ""
     while True:
         page = client.call("GET", f"/v1/populations?limit=500{cursor}")
@@ -89,23 +90,31 @@ def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"populations": items})
         return
-    print_table(_COLUMNS, [_cells(item) for item in items])
+    print_table(
+        ("name", "conclusion", *_COLUMNS[1:]),
+        [
+            (
+                item["id"],
+                (item["summary"]["conclusion"] or "-").replace("_", " "),
+                *_cells(item)[1:],
+            )
+            for item in items
+        ],
+    )
 
 
 @app.command(epilog="Example: arena population status first")
 def status(name: NameArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Show one population in detail."""
-    population = _call(data, "GET", name)
+    """Show whether one population learns, which member is best, and what is wrong with it."""
+    population, told = _call(data, "GET", name), _call(data, "GET", name, "/assessment")
     if as_json:
-        print_json(population)
+        print_json({**population, "assessment": told})
         return
+    for line in assessment_lines(told):
+        print(line)
     print_table(_COLUMNS, [_cells(population)])
-    members = [
-        (m["name"], f"{m['frames']:,}", "-" if m["lag"] is None else f"{m['lag']:.2f}", m["state"])
-        for m in population["status"]["members"]
-    ]
-    if members:
-        print_table(("member", ">frames", ">lag", "state"), members)
+    if told["members"]:
+        print_table(member_columns(told), member_rows(told), spare=("state",))
     if population["status"]["state"] == "failed":
         for line in population["status"]["last_log_lines"]:
             say(f"  | {line}")

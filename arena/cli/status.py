@@ -5,12 +5,15 @@ It needs no torch.
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table
-from arena.data.paths import data_dir, population_names, population_paths
+from arena.data.paths import data_dir, league_path, population_names, population_paths
 from arena.data.status import (
     MemberRow,
     PopulationView,
@@ -24,7 +27,7 @@ from arena.data.status import (
 )
 from arena.data.telemetry import STAGES
 from arena.standard_streams import unread
-from pbt.errors import PlayerError
+from pbt.errors import PbtError, PlayerError
 from pbt.objective import OBJECTIVE_WORDS
 
 WATCH_EVERY_S = 1.0
@@ -52,27 +55,76 @@ def status(
     if not paths.config.exists():
         names = ", ".join(population_names(folder)) or "none yet"
         raise PlayerError(f"no population {name!r} in {folder}; there are: {names}")
-    while True:
-        view = look(paths, name)
-        if as_json:
-            print_json(look_json(view))
-        else:
-            print(CLEAR if watch and sys.stdout.isatty() else "", end="")
-            print_status(view, str(paths.logs))
-        if not watch or not view.running or unread(sys.stdout):
-            return
-        time.sleep(WATCH_EVERY_S)
+    with assessing(folder, name) as assess:
+        while True:
+            view, said = look(paths, name), assess()
+            if as_json:
+                print_json({**look_json(view), "assessment": said})
+            else:
+                print(CLEAR if watch and sys.stdout.isatty() else "", end="")
+                print_status(view, str(paths.logs), None if said is None else said["sentence"])
+            if not watch or not view.running or unread(sys.stdout):
+                return
+            time.sleep(WATCH_EVERY_S)
 
 
-def print_status(view: PopulationView, logs: str) -> None:
-    """Print the status for people. logs: the folder to look into when something is wrong."""
+@contextmanager
+def assessing(folder: Path, name: str) -> Iterator[Callable[[], dict[str, str] | None]]:
+    """What gives the conclusion and the sentence of a population, None where it is not known."""
+    if not league_path(folder).exists():
+        yield lambda: None
+        return
+    # They load numpy, for which --help does not wait.
+    from arena.assessment.assessor import Assessor
+    from arena.cli.assessment_text import in_short
+    from arena.league.database import open_league
+
+    with open_league(league_path(folder), read_only=True) as league:
+        assessor = Assessor(league, folder)
+
+        def assess() -> dict[str, str] | None:
+            try:
+                return in_short(assessor.assess(name))
+            except PbtError:  # its trainer has not made its row yet, or the league is busy
+                return None
+
+        yield assess
+
+
+def print_status(view: PopulationView, logs: str, said: str | None = None) -> None:
+    """Print the status for people.
+
+    logs  the folder to look into when something is wrong
+    said  what may be said of the population; None where it is not known
+    """
     for line in headlines(view, logs):
         print(line)
+    if said is not None:
+        print(said)
     reported = view.status
     if reported is None or view.starting:
         return
     for warning in warning_lines(reported):
         print(warning)
+    _print_processes(reported)
+    number = OBJECTIVE_WORDS[reported.ranked_by].heading if reported.ranked_by else "-"
+    print_table(
+        ("member", ">frames", ">lag", f">{number}", "state"),
+        [status_cells(row) for row in reported.members],
+    )
+    if (updates := updates_line(reported.members)) is not None:
+        print(updates)
+    rows = reported.rows
+    dropped = (
+        ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
+    )
+    print(
+        f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} "
+        f"standing; dropped: {dropped}"
+    )
+
+
+def _print_processes(reported: RunStatus) -> None:
     columns = (
         "process",
         ">pid",
@@ -88,21 +140,6 @@ def print_status(view: PopulationView, logs: str) -> None:
         columns,
         [process_cells(row) for row in reported.processes],
         spare=(*(STAGES[stage] for stage in reversed(_COUNTED)), "queue", "pid"),
-    )
-    number = OBJECTIVE_WORDS[reported.ranked_by].heading if reported.ranked_by else "-"
-    print_table(
-        ("member", ">frames", ">lag", f">{number}", "state"),
-        [status_cells(row) for row in reported.members],
-    )
-    if (updates := updates_line(reported.members)) is not None:
-        print(updates)
-    rows = reported.rows
-    dropped = (
-        ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
-    )
-    print(
-        f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} "
-        f"standing; dropped: {dropped}"
     )
 
 

@@ -143,6 +143,8 @@ def report(result: "Result", as_json: bool, data: Path | None) -> None:
         say(f"  {line}")
     for warning in (*refusals(progress.members), *result.failures):
         say(f"WARNING: {warning}")
+    if result.assessment is not None:
+        say(f"{result.name}: {result.assessment.sentence}")
     say(f"proof: arena verify {result.name} --head {result.head}")
     if result.finished:
         say(f"finished. Next: {next_steps(result.name, data)}")
@@ -153,6 +155,7 @@ def report(result: "Result", as_json: bool, data: Path | None) -> None:
 
 def _result_json(result: "Result") -> dict[str, Any]:
     """What a training did, as plain values."""
+    from arena.cli.assessment_text import in_short
     from arena.data.telemetry import stage_seconds
 
     progress = result.progress
@@ -184,6 +187,7 @@ def _result_json(result: "Result") -> dict[str, Any]:
         "rows": asdict(result.status.rows),
         "processes": [asdict(process) for process in result.status.processes],
         "defaults": result.defaults,
+        "assessment": in_short(result.assessment),
         "weights_sha256": result.weights_sha256,
         "head": result.head,
     }

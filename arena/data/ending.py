@@ -18,6 +18,7 @@ from pbt.errors import (
     LostCheckpointError,
     LostWeightsError,
     PbtError,
+    StoppedError,
 )
 from pbt.files import write_whole
 
@@ -25,7 +26,7 @@ NAME = "ending.json"
 LASTING = (BrokenGameError, FailedMembersError, LostCheckpointError, LostWeightsError)
 """Errors that a new start would meet again, until a person mends or restores something."""
 
-Cause = Literal["config", "lost", "game", "held", "crashed"]
+Cause = Literal["config", "lost", "game", "held", "stopped", "crashed"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ def ending_of(error: PbtError) -> Ending:
         cause = "config"
     elif isinstance(error, HeldError):
         cause = "held"
+    elif isinstance(error, StoppedError):
+        cause = "stopped"
     return Ending(os.getpid(), cause, isinstance(error, LASTING))
 
 

@@ -91,6 +91,11 @@ class PopulationPaths:
         self.edits = root / "edits.json"
         self.lock = root / "lock"
 
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.root.parent.parent
+
 
 def league_path(data: Path) -> Path:
     return data / "league.db"

@@ -14,8 +14,8 @@ from arena.league.snapshot_names import find_snapshot
 from arena.league.stored_history import StoredEvent, list_decisions, list_events
 from arena.league.stored_snapshots import StoredSnapshot, list_snapshots
 from arena.league.summaries import member_names
-from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.errors import PlayerError
 from pbt.hyperparams import (
     initial_hyperparams,
@@ -68,7 +68,7 @@ def population_config(league: League, population: str) -> RunConfig:
 @lru_cache(maxsize=64)
 def _config_of(stored: str, population: str) -> RunConfig:
     """The parsed config, cached: parsing takes longer than all queries, and it never changes."""
-    return config_from_table(json.loads(stored), f"stored config of {population!r}")
+    return config_as_stored(json.loads(stored), f"stored config of {population!r}")
 
 
 def read_histories(league: League, population: str) -> Histories:

@@ -6,10 +6,12 @@ from arena.data.paths import IMPORTED
 from arena.league.chain import (
     IMPORTS,
     PAGE_RECORDS,
+    ChainOwner,
     append,
     chain_head,
     chain_of_population,
     read_records,
+    records_in_range,
     said,
 )
 from arena.league.database import League
@@ -25,13 +27,37 @@ def record_export(league: League, population: str, snapshot_id: str) -> str:
     Raises: PlayerError when there is no such population.
     """
     with league.write() as connection:
-        owner = (
-            IMPORTS
-            if population == IMPORTED
-            else chain_of_population(int(find_population(connection, population).id))
-        )
+        owner = _owner(connection, population)
         append(connection, owner, [said(EXPORT, 1, snapshot=snapshot_id)])
     return chain_head(league, owner)[1]
+
+
+def record_download(league: League, population: str, snapshot_id: str) -> None:
+    """Records that a snapshot was exported, unless its chain says so already.
+
+    Downloads are many, and of one file; so the chain has at most one record more of a snapshot.
+    Raises: PlayerError when there is no such population, PbtError where nothing can be written.
+    """
+    with league.read() as connection:
+        if _is_exported(connection, _owner(connection, population), snapshot_id):
+            return
+    with league.write() as connection:
+        owner = _owner(connection, population)
+        if not _is_exported(connection, owner, snapshot_id):
+            append(connection, owner, [said(EXPORT, 1, snapshot=snapshot_id)])
+
+
+def _owner(connection: Connection, population: str) -> ChainOwner:
+    """Whose chain tells of the snapshots of a population. Raises: PlayerError."""
+    if population == IMPORTED:
+        return IMPORTS
+    return chain_of_population(int(find_population(connection, population).id))
+
+
+def _is_exported(connection: Connection, owner: ChainOwner, snapshot_id: str) -> bool:
+    """Whether the chain tells of an export of the snapshot."""
+    records = records_in_range(connection, owner, EXPORT, 0, 0)
+    return any(record.content.said.get("snapshot") == snapshot_id for record in records)
 
 
 def record_import(league: League, name: str, snapshot_id: str | None) -> str:

@@ -14,8 +14,8 @@ from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.stored_history import StoredEvent, StoredRound, list_events
 from arena.league.stored_snapshots import StoredSnapshot, list_snapshots
-from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.population.pbt_decision import next_due
 
 _PERIOD_KEYS = ("pbt.period_frames", "pbt.warmup_frames", "pbt.enabled")
@@ -35,9 +35,7 @@ def missing_rounds(
         for stored in list_events(league, population, superseded=False)
         if stored.created_at >= since
     ]
-    config = config_from_table(
-        stored_config(league, population), f"stored config of {population!r}"
-    )
+    config = config_as_stored(stored_config(league, population), f"stored config of {population!r}")
     snapshots = list_snapshots(league, population)
     return [
         *_by_events(rounds, events, since),

@@ -13,8 +13,8 @@ from arena.league.populations import stored_config
 from arena.league.rows import to_json
 from arena.league.schema import matches, populations
 from arena.league.stored_history import list_events
-from pbt.config.load import config_from_table
 from pbt.config.resume import OBJECTIVE, as_it_began
+from pbt.config.stored import config_as_stored
 from pbt.objective import ObjectiveKind, as_objective
 
 _SET = re.compile(rf"edited {re.escape(OBJECTIVE)}: \S+ -> (\w+)")
@@ -28,7 +28,7 @@ def objective_in_force(league: League, population: str, seats: int = 2) -> Objec
     seats  of one game; it matters only to a population of such a version
     """
     table = stored_config(league, population)
-    began = as_it_began(config_from_table(table, f"stored config of {population!r}"), seats)
+    began = as_it_began(config_as_stored(table, f"stored config of {population!r}"), seats)
     word: object = began.env.objective
     for stored in list_events(league, population, superseded=False):
         if stored.event.kind == "edit" and (found := _SET.match(stored.event.text)):

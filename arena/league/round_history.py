@@ -19,9 +19,9 @@ from arena.league.populations import find_population, stored_config
 from arena.league.schema import games, incarnations
 from arena.league.stored_history import StoredRound, list_events
 from arena.league.stored_snapshots import list_snapshots
-from pbt.config.load import config_from_table
 from pbt.config.resume import HYPERPARAMETERS, OBJECTIVE, as_it_began
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.errors import EngineError
 from pbt.hyperparams import initial_hyperparams, shaping_terms, with_edits
 from pbt.objective import as_objective
@@ -45,9 +45,7 @@ def history_problems(
 
     rounds  those that are not superseded, in the order they were decided
     """
-    config = config_from_table(
-        stored_config(league, population), f"stored config of {population!r}"
-    )
+    config = config_as_stored(stored_config(league, population), f"stored config of {population!r}")
     edits = _edits(league, population)
     makers = {
         stored.record.snapshot_id: stored.record.member

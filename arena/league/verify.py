@@ -14,7 +14,7 @@ from arena.league.game_rows import GameFilter, folded_through, population_games
 from arena.league.populations import stored_config
 from arena.league.score_windows import GameWindows, window_rule
 from arena.league.stored_history import StoredRound, list_rounds
-from pbt.config.load import config_from_table
+from pbt.config.stored import config_as_stored
 from pbt.errors import EngineError
 from pbt.objective import ObjectiveKind
 from pbt.population.pbt_decision import replay
@@ -56,7 +56,7 @@ class _RoundsCheck:
         self._rounds = list_rounds(league, population)
         self._gone = folded_through(league, population)
         table = stored_config(league, population)
-        config = config_from_table(table, f"stored config of {population!r}")
+        config = config_as_stored(table, f"stored config of {population!r}")
         rule = window_rule(league, population, config)
         self._windows = GameWindows(rule, self._objectives())
         self._copies = Counter[str]()

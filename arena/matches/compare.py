@@ -13,14 +13,15 @@ from typing import Any, Literal
 from arena.data.paths import check_population_name, league_path, population_names
 from arena.league.database import open_league
 from arena.league.summaries import list_populations
+from arena.matches.plan_problems import PlanError, PlanProblem, config_place
 from arena.matches.seating import Entrant, arrange
-from pbt.config.load import config_from_table
 from pbt.config.resume import changes
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, declared_objective
 from pbt.envs.measuring import as_played
-from pbt.errors import ConfigError, PbtError, PlayerError
+from pbt.errors import PbtError, PlayerError
 from pbt.files import write_whole
 from pbt.objective import chosen_objective
 
@@ -96,9 +97,9 @@ class Comparison:
         }
         return {"configs": configs, "games": self.games}
 
-    def refused(self, problem: str) -> ConfigError:
-        """The error to raise when it cannot be made."""
-        return ConfigError(f"comparison {self.name!r}", [problem])
+    def refused(self, pointer: str, text: str, command: str = "") -> PlanError:
+        """The error to raise when it cannot be made. The arguments are those of a `PlanProblem`."""
+        return PlanError(f"comparison {self.name!r}", [PlanProblem(pointer, text, command)])
 
     def differences(self) -> dict[str, tuple[Any, Any]]:
         """Dotted key -> (A's value, B's value), where they differ."""
@@ -127,22 +128,21 @@ class Kept:
 
 
 def check(comparison: Comparison) -> EnvSpec:
-    """The game of both. Raises: ConfigError when the two cannot be compared."""
+    """The game of both. Raises: PlanError when the two cannot be compared."""
     a, b = (comparison.contestants[side].config for side in SIDES)
     for side, seed in comparison.runs():
         check_population_name(comparison.population(side, seed))
     if (a.env.name, a.env.game_options) != (b.env.name, b.env.game_options):
         raise comparison.refused(
+            "/b/env",
             f"env: A plays {a.env.name} {a.env.game_options}, B plays {b.env.name} "
-            f"{b.env.game_options}; expected one game"
+            f"{b.env.game_options}; expected one game",
         )
     if a.model_dump(exclude={"seed", "description"}) == b.model_dump(
         exclude={"seed", "description"}
     ):
-        raise comparison.refused(
-            "A and B are the same configuration; change a value of one of them (--set-a and "
-            "--set-b of `arena compare` do)"
-        )
+        same = "A and B are the same configuration; change a value of one of them"
+        raise comparison.refused("/b", same, f"{same} (--set-a and --set-b of `arena compare` do)")
     spec = registry.spec(a.env.name, allow_files=True, options=a.env.game_options)
     game = spec.make(**a.env.game_options)
     roles = [game.roles[role].name for role in game.seat_roles]
@@ -151,9 +151,11 @@ def check(comparison: Comparison) -> EnvSpec:
     _check_seats(comparison, a.env.name, roles)
     own, other = (chosen_objective(one.env.objective, declared, seats) for one in (a, b))
     if own != other and seats > 1:
+        apart = f"env.objective: A counts in {own}, B in {other}; expected one objective"
         raise comparison.refused(
-            f"env.objective: A counts in {own}, B in {other}; expected one objective, such as "
-            f"--set env.objective={own}"
+            "/b/env/objective",
+            f'{apart}, such as "{own}" in both',
+            f"{apart}, such as --set env.objective={own}",
         )
     return as_played(spec, a.env.game_options)
 
@@ -161,28 +163,34 @@ def check(comparison: Comparison) -> EnvSpec:
 def _check_seats(comparison: Comparison, game: str, roles: Sequence[str]) -> None:
     """Check that a player of A and one of B can fill a table. roles: of the seats.
 
-    Raises: ConfigError that says what to do where they cannot.
+    Raises: PlanError that says what to do where they cannot.
     """
     different = list(dict.fromkeys(roles))
     if len(different) > MOST_ROLES:
         of_each = " ".join(f"{comparison.population('a', 1)}/{role}@best" for role in different)
-        raise comparison.refused(
+        most = (
             f"env.name: {game} has the roles {', '.join(different)}, and a player of A and one of "
-            f"B fill two at most; train both by `arena train`, and then compare the players of one "
-            f"role among the same others by `arena match`, such as {of_each} and B's of one role"
+            "B fill two at most; train both"
+        )
+        then = "and then compare the players of one role among the same others"
+        raise comparison.refused(
+            "/a/env/name",
+            f"{most} as populations, {then} by matches, such as {of_each} and B's of one role",
+            f"{most} by `arena train`, {then} by `arena match`, such as {of_each} and B's of one "
+            "role",
         )
     if len(different) == 1 and len(roles) > 1:
         for objective in ("win", "return"):
             try:
                 arrange(game, roles, [Entrant("A", None), Entrant("B", None)], objective)
             except PlayerError as error:
-                raise comparison.refused(f"env.name: {error}") from error
+                raise comparison.refused("/a/env/name", f"env.name: {error}") from error
 
 
 def read_kept(comparison: Comparison) -> Kept:
     """What is kept of a comparison; empty for a new one.
 
-    Raises: ConfigError when its name belongs to another comparison, or when populations of its runs
+    Raises: PlanError when its name belongs to another comparison, or when populations of its runs
     exist already; PbtError when the file is damaged.
     """
     if comparison.path.exists():
@@ -196,10 +204,8 @@ def read_kept(comparison: Comparison) -> Kept:
                 f"{comparison.path}: damaged ({error!r}); remove it and train under another name"
             ) from error
         if problems := _other_plan(plan, comparison):
-            raise ConfigError(
-                f"comparison {comparison.name!r}, begun before",
-                [*problems, "give what it was begun with, or another name"],
-            )
+            begun = PlanProblem("/name", "give what it was begun with, or another name")
+            raise PlanError(f"comparison {comparison.name!r}, begun before", [*problems, begun])
     else:
         kept = Kept()
     existing = _populations(comparison.data)
@@ -208,7 +214,8 @@ def read_kept(comparison: Comparison) -> Kept:
     )
     if taken := next((name for name in new if name in existing), None):
         raise comparison.refused(
-            f"population {taken} exists already and belongs to no comparison; choose another name"
+            "/name",
+            f"population {taken} exists already and belongs to no comparison; choose another name",
         )
     return kept
 
@@ -222,17 +229,24 @@ def _populations(data: Path) -> set[str]:
     return names
 
 
-def _other_plan(plan: dict[str, Any], comparison: Comparison) -> list[str]:
-    """How a stored plan differs from this comparison's; one text for each difference."""
-    problems = []
-    if plan["games"] != comparison.games:
-        problems.append(f"--games {comparison.games}: found {plan['games']}")
+def _other_plan(plan: dict[str, Any], comparison: Comparison) -> list[PlanProblem]:
+    """How a stored plan differs from this comparison's; a problem for each difference."""
+    frames = plan["configs"]["a"]["stop_at_frames"]
+    frames_now = comparison.contestants["a"].config.stop_at_frames
+    numbers = ("games", comparison.games, plan["games"]), ("frames", frames_now, frames)
+    problems = [
+        PlanProblem(f"/{name}", f"{now}: found {before}", f"--{name} {now}: found {before}")
+        for name, now, before in numbers
+        if now != before
+    ]
     for side in SIDES:
-        before = config_from_table(plan["configs"][side], f"stored config {side.upper()}")
+        before = config_as_stored(plan["configs"][side], f"stored config {side.upper()}")
         now = comparison.contestants[side].config.model_copy(update={"seed": before.seed})
         problems += [
-            f"{side.upper()}: {key} = {new}: found {old}"
+            PlanProblem(config_place(side, key), text, f"{side.upper()}: {text}")
             for key, (old, new) in changes(before, now).items()
+            if key != "stop_at_frames"
+            for text in (f"{key} = {new}: found {old}",)
         ]
     return problems
 

@@ -14,14 +14,14 @@ from arena.league.database import open_league
 from arena.league.summaries import list_populations
 from arena.matches.compare import Comparison, Interrupted, Say, Side, check, read_kept, write_kept
 from arena.matches.game_list import Progress
-from pbt.errors import ConfigError, HeldError, PbtError
+from pbt.errors import ConfigError, HeldError, PbtError, StoppedError
 
 
 def train_runs(comparison: Comparison, say: Say, on_progress: Progress | None = None) -> None:
     """Train the runs that are not trained yet.
 
     on_progress  called with the numbers of trained runs and of all
-    Raises: Interrupted, ConfigError, HeldError, PbtError when a training fails.
+    Raises: Interrupted, StoppedError, ConfigError, HeldError, PbtError when a training fails.
     """
     check(comparison)
     write_kept(comparison, read_kept(comparison))
@@ -37,9 +37,9 @@ def train_runs(comparison: Comparison, say: Say, on_progress: Progress | None = 
 def _train(comparison: Comparison, side: Side, seed: int, position: str, say: Say) -> None:
     """Train one run to its end, in a process of its own. position: such as "[2/6]".
 
-    Raises: Interrupted when it is stopped before its end; HeldError while another process trains
-    it; ConfigError when it is refused, so that a new try would be refused again; PbtError when it
-    fails.
+    Raises: Interrupted when this process is asked to stop before its end; StoppedError when the
+    training alone is; HeldError while another process trains it; ConfigError when it is refused, so
+    that a new try would be refused again; PbtError when it fails.
     """
     name, contestant = comparison.population(side, seed), comparison.contestants[side]
     if _state(comparison.data, name) == "finished":
@@ -57,10 +57,15 @@ def _train(comparison: Comparison, side: Side, seed: int, position: str, say: Sa
         f"seed {seed}"
     )
     fresh = (*contestant.arguments, "--set", f"seed={seed}", "--name", name)
-    status = _run_leashed(
+    status, forwarded = _run_leashed(
         ["train", *(("--resume", name) if resumed else fresh), "--data", str(comparison.data)]
     )
     if _state(comparison.data, name) != "finished":
+        if status in (0, 130) and not forwarded:
+            raise StoppedError(
+                f"{name} was stopped while it trained, by a person or another program; everything "
+                "is kept, and the comparison goes on with the same command, or the same request"
+            )
         if status in (0, 130):
             raise Interrupted
         if status == ConfigError.exit_code:
@@ -81,8 +86,9 @@ def _state(data: Path, name: str) -> str | None:
         )
 
 
-def _run_leashed(arguments: Sequence[str]) -> int:
-    """Run `arena` in a process group of its own. Returns its exit code.
+def _run_leashed(arguments: Sequence[str]) -> tuple[int, bool]:
+    """Run `arena` in a process group of its own. Returns its exit code, and whether this process
+    passed a signal on to it.
 
     A signal to this process is forwarded, so that the training saves. The end of this process ends
     it as well.
@@ -90,21 +96,23 @@ def _run_leashed(arguments: Sequence[str]) -> int:
     command = [sys.executable, "-P", "-m", "arena.programs.cli", "--leave-nothing", *arguments]
     with (
         subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0) as child,
-        _forwarding(child),
+        _forwarding(child) as forwarded,
     ):
-        return child.wait()
+        return child.wait(), bool(forwarded)
 
 
 @contextmanager
-def _forwarding(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Inside, SIGINT and SIGTERM are passed on to the child."""
+def _forwarding(child: subprocess.Popen[bytes]) -> Iterator[Sequence[int]]:
+    """Inside, SIGINT and SIGTERM are passed on to the child. Yields those that were."""
+    forwarded: list[int] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
+        forwarded.append(number)
         child.send_signal(number)
 
     before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield forwarded
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

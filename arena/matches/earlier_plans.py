@@ -10,7 +10,7 @@ from typing import Any
 
 from arena.matches.compare import SIDES, Comparison, Contestant
 from pbt.config.dump import toml_value
-from pbt.config.load import config_from_table
+from pbt.config.stored import config_as_stored
 from pbt.config.values import Section
 from pbt.errors import PbtError
 
@@ -37,7 +37,7 @@ def _by_rules_of(contestant: Contestant, stored: dict[str, Any]) -> Contestant:
     Defaults change from version to version, and its runs go on by those that they began with.
     """
     config, arguments = contestant.config, contestant.arguments
-    before = config_from_table(stored, f"stored config {contestant.label}")
+    before = config_as_stored(stored, f"stored config {contestant.label}")
     for section in type(config).model_fields:
         own, held = getattr(config, section), getattr(before, section)
         if not isinstance(own, Section):

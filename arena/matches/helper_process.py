@@ -4,6 +4,7 @@
 and talks to it over the socket with that descriptor.
 """
 
+import json
 import socket
 import sys
 from collections.abc import Iterator
@@ -80,7 +81,7 @@ def _plain(player: "ResolvedPlayer") -> dict[str, Any]:
 
 def _player(values: dict[str, Any]) -> "ResolvedPlayer":
     from arena.players.resolve import ResolvedPlayer
-    from pbt.config.schema import RunConfig
+    from pbt.config.stored import config_as_stored
     from pbt.records import PlayerRef
 
     return ResolvedPlayer(
@@ -89,7 +90,7 @@ def _player(values: dict[str, Any]) -> "ResolvedPlayer":
             "ref": PlayerRef(*values["ref"]),
             "config": None
             if values["config"] is None
-            else RunConfig.model_validate_json(values["config"]),
+            else config_as_stored(json.loads(values["config"]), "config of a player"),
             "snapshots": None if values["snapshots"] is None else Path(values["snapshots"]),
         }
     )

@@ -19,8 +19,8 @@ from arena.league.objectives import objective_in_force
 from arena.league.populations import stored_config
 from arena.league.snapshot_names import FORMS, best_names_text, find_snapshot
 from arena.league.summaries import list_populations
-from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
 from pbt.envs.names import absolute_name
@@ -192,7 +192,7 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
             config = read_card(card_path(data, record.member)).config()
             folder, objective = weights_folder(data), config.env.objective
         else:
-            config = config_from_table(
+            config = config_as_stored(
                 stored_config(league, population), f"stored config of {population!r}"
             )
             folder = population_paths(data, population).snapshots

@@ -9,13 +9,14 @@ even if a game hangs or the service is gone.
 import json
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import check_against_game, member_roles
+from pbt.config.stored import config_as_stored
 from pbt.envs import registry
 from pbt.envs.contract import declared_objective
 from pbt.envs.testing.objectives import judge_objective
@@ -48,10 +49,13 @@ class ConfigFindings:
     too_large: tuple[str, ...] = ()
 
 
-def check(table: Mapping[str, Any]) -> ConfigFindings:
+def check(
+    table: Mapping[str, Any],
+    read: Callable[[Mapping[str, Any], str], RunConfig] = config_from_table,
+) -> ConfigFindings:
     """Check a config by making its game once. Every error of a config becomes a finding."""
     try:
-        config = config_from_table(table, SOURCE)
+        config = read(table, SOURCE)
         spec = registry.spec(config.env.name, options=config.env.game_options)
         game = spec.make(**config.env.game_options)
     except EnvOptionsError as error:
@@ -94,7 +98,8 @@ def _check_devices(config: RunConfig) -> None:
 
 def main() -> None:
     signal.alarm(LIMIT_S)
-    findings = check(json.load(sys.stdin))
+    # The service holds what is new to the bounds, and this may be the edit of what is stored.
+    findings = check(json.load(sys.stdin), config_as_stored)
     print(json.dumps(asdict(findings)))
 
 

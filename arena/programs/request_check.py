@@ -7,6 +7,7 @@ the game. Only players of the league and registered games are allowed.
 """
 
 import json
+import re
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from arena.league.requested_work import (
 from arena.matches.compare import SIDES, check, read_kept
 from arena.matches.deciding import ranked_by
 from arena.matches.plan import check_meeting
+from arena.matches.plan_problems import PlanError, config_place
 from arena.matches.play import check_test
 from arena.matches.tournament import plan_tournament
 from arena.players.resolve import ResolvedPlayer, resolve_players
@@ -34,11 +36,12 @@ from arena.programs import config_check
 from arena.programs.requested_comparison import asked_config, comparison_of
 from pbt.config.load import config_from_table
 from pbt.config.start_values import start_problems
-from pbt.errors import ConfigError, PbtError
+from pbt.errors import PbtError
 from pbt.snapshots import FileSnapshotStore
 
 LIMIT_S = 60
 PLAYERS = "/players"
+_OPTION = re.compile(r"(?<![\w-])--(env|games|seed|greedy|sprt|objective|fresh|episodes)\b")
 
 Problem = tuple[str, str]
 """The place of what is wrong, and what is wrong with it."""
@@ -59,8 +62,18 @@ def problems_of(asked: RequestedMatch | Work, data: Path) -> Sequence[Problem]:
             case RequestedVerification():
                 return []
     except PbtError as error:
-        place = "/name" if isinstance(asked, RequestedComparison) else PLAYERS
-        return [(place, str(error).replace(f"{data}/", ""))]
+        text = str(error).replace(f"{data}/", "")
+        return [("/name", text) if isinstance(asked, RequestedComparison) else _in_request(text)]
+
+
+def _in_request(text: str) -> Problem:
+    """What is wrong with the players, or with the option that a text begins with.
+
+    The options of the commands are fields of a request, under the same names.
+    """
+    option = _OPTION.match(text)
+    place = PLAYERS if option is None else f"/{option[1]}"
+    return place, _OPTION.sub(r"`\1`", text)
 
 
 def _meeting(asked: RequestedMatch, data: Path) -> list[ResolvedPlayer]:
@@ -102,7 +115,11 @@ def _lost(players: Sequence[ResolvedPlayer]) -> Iterator[Problem]:
 def _compared(asked: RequestedComparison, data: Path) -> Iterator[Problem]:
     """What is wrong with either config, or else with the two together."""
     tables: Mapping[str, Mapping[str, Any]] = {side: asked_config(asked, side) for side in SIDES}
-    found = [(f"/{side}", problem) for side in SIDES for problem in _untrainable(tables[side])]
+    found = [
+        (config_place(side, problem), problem)
+        for side in SIDES
+        for problem in _untrainable(tables[side])
+    ]
     if found:
         yield from found
         return
@@ -110,8 +127,8 @@ def _compared(asked: RequestedComparison, data: Path) -> Iterator[Problem]:
         comparison = comparison_of(asked, data)
         check(comparison)
         read_kept(comparison)
-    except ConfigError as error:
-        yield from (("/name", problem) for problem in error.problems)
+    except PlanError as error:
+        yield from ((one.pointer, one.text) for one in error.found)
 
 
 def _untrainable(table: Mapping[str, Any]) -> Sequence[str]:

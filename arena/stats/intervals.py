@@ -45,17 +45,19 @@ def wilson_interval(score: float, games: float) -> tuple[float, float]:
     )
 
 
-def jeffreys_interval(score: float, games: float) -> tuple[float, float]:
-    """(low, high), 95 %, with equal tails: quantiles of Beta(won + 1/2, lost + 1/2).
+def jeffreys_interval(score: float, games: float, miss: float = 0.05) -> tuple[float, float]:
+    """(low, high), with equal tails: quantiles of Beta(won + 1/2, lost + 1/2).
 
     Its misses lie below and above as often, also where games are hardly ever lost; those of
     Wilson's interval then lie above (Brown, Cai & DasGupta 2001). A score of 0 or 1 has the bound
     that no games could take away.
 
     games  as in `wilson_interval`
+    miss   chance that the score is outside
     """
     won, lost = score * games, (1 - score) * games
-    low, high = (float(betaincinv(won + 0.5, lost + 0.5, end)) for end in (0.025, 0.975))
+    ends = (miss / 2, 1 - miss / 2)
+    low, high = (float(betaincinv(won + 0.5, lost + 0.5, end)) for end in ends)
     return 0.0 if won == 0 else low, 1.0 if lost == 0 else high
 
 

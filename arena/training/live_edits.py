@@ -8,9 +8,9 @@ from arena.data.paths import PopulationPaths
 from arena.signals import SignalControl
 from arena.training.checkpointing import Checkpointer
 from arena.training.sink import TrainingSink
-from pbt.config.load import config_from_table
 from pbt.config.resume import changes, changes_members, takes_live, with_live
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.errors import PbtError
 from pbt.records import Event
 from pbt.runtime.engine import Engine
@@ -65,7 +65,7 @@ class LiveEdits:
 
     def _put_in_force(self, edits: Edits) -> None:
         """Apply edits, save a checkpoint and write the config. Raises: PbtError."""
-        after = config_from_table(self._config.model_dump(mode="json"), "edits", edits.words)
+        after = config_as_stored(self._config.model_dump(mode="json"), "edits", edits.words)
         if not takes_live(self._config, after) or self._engine.controller.finished:
             self.refused = edits.number
             return

@@ -3,9 +3,10 @@
 import math
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from arena.assessment.answer import Assessment
 from arena.training.sink import TrainingSink
 from arena.training.strengths import Strength
 from pbt.objective import ObjectiveKind
@@ -76,6 +77,7 @@ class Progress:
     wiring            what the parts of the run do not agree on (`pbt.population.certifier`), in
                       words; None when all agree
     warnings          about the run and its games, since this start of it, oldest first
+    assessment        what may be said of the population; None before the first look
     """
 
     elapsed_s: float
@@ -93,6 +95,7 @@ class Progress:
     ahead: int = 0
     wiring: str | None = None
     warnings: tuple[str, ...] = ()
+    assessment: Assessment | None = None
 
     @property
     def share(self) -> float:
@@ -101,10 +104,14 @@ class Progress:
 
 
 class ProgressMeter:
-    """Reads an engine's progress, measures speeds over the last seconds and refits strengths."""
+    """Reads an engine's progress, measures speeds over the last seconds, refits and assesses."""
 
-    def __init__(self, engine: Engine, sink: TrainingSink) -> None:
-        self._engine, self._sink = engine, sink
+    def __init__(
+        self, engine: Engine, sink: TrainingSink, assess: Callable[[], Assessment | None]
+    ) -> None:
+        """assess: gives what may be said of the population now; None while it cannot be read"""
+        self._engine, self._sink, self._assess = engine, sink, assess
+        self._assessment: Assessment | None = None
         self._started = time.monotonic()
         self._marks: deque[tuple[float, dict[str, int]]] = deque()
         self._strengths: Mapping[str, Strength] = {}
@@ -121,6 +128,7 @@ class ProgressMeter:
             self._marks.popleft()
         if refit or now >= self._rate_from or ranked_by != self._rated_by:
             self._strengths, self._rated_by = self._sink.strengths(ranked_by), ranked_by
+            self._assessment = self._assess() or self._assessment
             took_s = time.monotonic() - now
             self._rate_from = now + max(RATINGS_EVERY_S, RATING_PAUSES * took_s)
         since, earlier = self._marks[0]
@@ -147,6 +155,7 @@ class ProgressMeter:
             ahead=0 if engine.controller.finished else closing[1],
             wiring=engine.controller.certifier.summary,
             warnings=tuple(self._sink.warnings),
+            assessment=self._assessment,
         )
 
     def _member(self, name: str, frames: int, rate: float) -> MemberProgress:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from arena.assessment.answer import Assessment
 from arena.data.status import RunStatus, failures
 from arena.training.progress import Progress
 from pbt.errors import FailedMembersError, PbtError
@@ -24,6 +25,7 @@ class Result:
     head            of the population's chain, which stands for all its rows
     encoder         a line that says what becomes of the images that are seen; "" without images
     defaults        key -> value, as in `Start`
+    assessment      what may be said of the population at the end; None where it cannot be read
     """
 
     name: str
@@ -35,6 +37,7 @@ class Result:
     head: str = ""
     encoder: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    assessment: Assessment | None = None
 
     @property
     def wiring(self) -> str | None:

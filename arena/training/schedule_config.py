@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from arena.league.frames import frames_text
 from arena.league.lineage import Lineage
-from pbt.config.load import config_from_table
 from pbt.config.population import MemberOverride, ScheduleStep
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.hyperparams import Hyperparams
 
 
@@ -44,6 +44,6 @@ def schedule_config(
         "members": {name: MemberOverride(schedule=schedule).model_dump()},
         "pbt": config.pbt.model_copy(update={"enabled": False}).model_dump(),
     }
-    return config_from_table(
+    return config_as_stored(
         {**config.model_dump(mode="json"), **changed_values}, f"schedule of {label}"
     )

@@ -18,16 +18,17 @@ from arena.training.moved_files import take_moves
 from pbt.checkpoint.files import Checkpoint, read_newest
 from pbt.checkpoint.folders import checkpoint_folders
 from pbt.config.defaults import defaults_line, left_to_defaults
-from pbt.config.load import config_from_table
 from pbt.config.resume import (
     OBJECTIVE,
     as_it_began,
     changes,
     changes_members,
     diff_shapes,
+    is_editable,
     with_objective,
 )
 from pbt.config.schema import RunConfig
+from pbt.config.stored import beyond_bounds, config_as_stored
 from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, LostCheckpointError
 from pbt.models.convolutions import decided, encoder_words, model_problems
@@ -122,6 +123,16 @@ def _first_notes(config: RunConfig, checked: CheckedGame) -> list[str]:
     return [own] * bool(takers) + warnings
 
 
+def _bound_notes(name: str, config: RunConfig) -> list[str]:
+    """What is to be said about numbers that were allowed when the population began."""
+    notes = []
+    for problem in beyond_bounds(config):
+        key = problem.partition(" ")[0].partition("[")[0]
+        until = f", until `arena train --resume {name} --set {key}=...` changes it"
+        notes.append(f"warning: {problem}; it goes on so{until * is_editable(key)}")
+    return notes
+
+
 def next_start(
     name: str, paths: PopulationPaths, league: League, overrides: Sequence[str]
 ) -> Start:
@@ -135,7 +146,7 @@ def next_start(
     before = with_tables(config_in_force(paths, name, checkpoint))
     overrides, moved = take_moves(paths, before, overrides)
     source = f"stored config of {name!r}" + (" with --set" if overrides else "")
-    config = with_tables(config_from_table(before.model_dump(mode="json"), source, overrides))
+    config = with_tables(config_as_stored(before.model_dump(mode="json"), source, overrides))
     if refused := diff_shapes(before, config):
         raise ConfigError(f"--set for {name!r}", refused)
     checked = checked_game(config, source)
@@ -148,8 +159,8 @@ def next_start(
         checkpoint, membership = change_members(
             before, resolved(config), checked.spec, checkpoint, FileSnapshotStore(paths.snapshots)
         )
-    if checkpoint is None:
-        notes += _first_notes(config, checked)
+    notes += _bound_notes(name, config)
+    notes += _first_notes(config, checked) if checkpoint is None else []
     edited = changes(before, config)
     notes += [_edit_note(key, *values) for key, values in edited.items()]
     return Start(
@@ -212,7 +223,7 @@ def known_rounds(checkpoint: Checkpoint | None) -> dict[str, int]:
     """
     if checkpoint is None:
         return {}
-    left = config_from_table(checkpoint.state["config"], "stored config").population.left
+    left = config_as_stored(checkpoint.state["config"], "stored config").population.left
     return dict.fromkeys(left, EVERY_ROUND) | {
         name: member.round for name, member in members_of(checkpoint).items()
     }
@@ -293,7 +304,7 @@ def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | 
     Raises: LostCheckpointError for a damaged file.
     """
     if checkpoint is not None:
-        return config_from_table(checkpoint.state["config"], f"stored config of {name!r}")
+        return config_as_stored(checkpoint.state["config"], f"stored config of {name!r}")
     try:
         table = json.loads(paths.config.read_bytes())
     except ValueError as error:
@@ -301,4 +312,4 @@ def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | 
             f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with "
             f"`arena delete {name}`"
         ) from error
-    return config_from_table(table, f"stored config of {name!r}")
+    return config_as_stored(table, f"stored config of {name!r}")

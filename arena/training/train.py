@@ -11,6 +11,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from arena.assessment.answer import Assessment
+from arena.assessment.assessor import Assessor
 from arena.data.config_file import write_config
 from arena.data.lock import PopulationLock
 from arena.data.logs import log_to
@@ -159,7 +161,21 @@ class _Training:
                 gc.unfreeze()
             # Its last rows are committed only now.
             head = population_head(self.league, self.name)
-            return replace(result, head=head, encoder=start.encoder)
+            said = self._assessing()()
+            return replace(result, head=head, encoder=start.encoder, assessment=said)
+
+    def _assessing(self) -> Callable[[], Assessment | None]:
+        """What tells what may be said of the population; None while the league cannot be read."""
+        assessor = Assessor(self.league, self.paths.data)
+
+        def assessment() -> Assessment | None:
+            try:
+                return assessor.assess(self.name)
+            except PbtError as error:
+                log.warning("no assessment: %s", error)
+                return None
+
+        return assessment
 
     def _edited_start(self, words: Sequence[str]) -> Start:
         """The next start with edits; without impossible ones, so that training goes on.
@@ -206,7 +222,7 @@ class _Training:
                 start.checkpoint.number if start.checkpoint else 0,
             )
             edits = LiveEdits(paths, config, engine, checkpointer, sink, control, taken)
-            meter = ProgressMeter(engine, sink)
+            meter = ProgressMeter(engine, sink, self._assessing())
             reporter = StatusReporter(name, paths, engine, sink, telemetry, edits)
             try:
                 begin(engine, start, metrics, sink)

@@ -45,7 +45,7 @@ from arena.verification.report import (
     shared_sample,
     text_differences,
 )
-from pbt.config.load import config_from_table
+from pbt.config.stored import config_as_stored
 from pbt.errors import PbtError, PlayerError
 from pbt.records import GameRecord
 from pbt.seeding import integer
@@ -235,7 +235,7 @@ class _PopulationCheck:
 
     def _play_again(self, share: int | None) -> ReplayReport:
         table = stored_config(self._league, self._name)
-        config = config_from_table(table, f"stored config of {self._name!r}")
+        config = config_as_stored(table, f"stored config of {self._name!r}")
         self._differences += self._wrong_seeds(config.seed)
         replays, differences = play_games(
             config.env.name,

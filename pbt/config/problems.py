@@ -34,7 +34,7 @@ def field_problems(error: ValidationError, given: Mapping[str, Any]) -> list[str
     lines: dict[Loc, str] = {}
     for detail in error.errors(include_url=False):
         if detail["type"] != "value_error":
-            loc = _place(detail, given)
+            loc = place_of(detail, given)
             lines.setdefault(loc, _describe(detail, loc, given))
     # pydantic refuses a union branch by branch. Where something inside it is wrong, the line about
     # that says all.
@@ -64,7 +64,7 @@ def _contradictions_without(bad: Iterable[Loc], given: Mapping[str, Any]) -> lis
 
     A line that names a refused place is left out: that value is not known yet.
     """
-    places = [_dotted(loc) for loc in bad]
+    places = [dotted(loc) for loc in bad]
     rest = json.loads(json.dumps(given, default=str))
     for loc in bad:
         _remove(rest, loc)
@@ -90,7 +90,7 @@ def _remove(table: Any, loc: Loc) -> None:
         table = table[name]
 
 
-def _place(detail: ErrorDetails, given: Any) -> Loc:
+def place_of(detail: ErrorDetails, given: Any) -> Loc:
     """pydantic's location without the names of a union's branches, which are no keys."""
     place: list[str | int] = []
     for position, name in enumerate(detail["loc"]):
@@ -110,12 +110,17 @@ def _place(detail: ErrorDetails, given: Any) -> Loc:
     return tuple(place)
 
 
+def expectation(loc: Loc) -> str:
+    """What the value at this place must be, in words."""
+    return _expected(_schema_at(loc))
+
+
 def _describe(detail: ErrorDetails, loc: Loc, given: Any) -> str:
     if detail["type"] == "extra_forbidden":
         return _unknown_key(loc)
     schema = _schema_at(loc)
     expected = _expected(schema)
-    place = _dotted(loc)
+    place = dotted(loc)
     if detail["type"] == "missing":
         return f"{place}: missing; must be {expected}; add it{_missing_hint(loc)}"
     value = given
@@ -145,7 +150,7 @@ def _advice(found: Any, schema: Schema, loc: Loc) -> str:
         return f"write {found.lower()} without quotes"
     if kinds == {"object"} and not isinstance(found, dict):
         inner = ' with name = "..."' if loc == ("env",) else ""
-        return f"write a section [{_dotted(loc)}]{inner}"
+        return f"write a section [{dotted(loc)}]{inner}"
     default = schema.get("default")
     if default is not None and not isinstance(default, dict):
         return f"the default is {_shown(default)}"
@@ -162,7 +167,7 @@ def _reads_as(text: str, kinds: set[Any]) -> bool:
 def _unknown_key(loc: Loc) -> str:
     *section, name = loc
     keys = list(_schema_at(tuple(section)).get("properties", {}))
-    place = _dotted(loc)
+    place = dotted(loc)
     if guess := did_you_mean(str(name), keys):
         return f"{place}: unknown key; did you mean {guess}?"
     home = next(
@@ -178,7 +183,7 @@ def _unknown_key(loc: Loc) -> str:
     return f"{place}: unknown key; remove it, or use one of: {', '.join(keys)}"
 
 
-def _dotted(loc: Loc) -> str:
+def dotted(loc: Loc) -> str:
     """("model", "conv", 0, "kernel") -> model.conv[0].kernel.
 
     Keys that need quotes in TOML have them here.

@@ -129,9 +129,15 @@ def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
                 "leave it, or train a new population with --name"
             )
             for key, (before, after) in edited.items()
-            if key in FIXED
-            or not any(key == allowed or key.startswith(f"{allowed}.") for allowed in EDITABLE)
+            if not is_editable(key)
         ]
+    )
+
+
+def is_editable(key: str) -> bool:
+    """Whether a population that has started takes an edit of this dotted key."""
+    return key not in FIXED and any(
+        key == allowed or key.startswith(f"{allowed}.") for allowed in EDITABLE
     )
 
 

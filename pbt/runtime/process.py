@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from pbt.config.schema import RunConfig
+from pbt.config.stored import config_as_stored
 from pbt.envs import registry
 from pbt.errors import EngineError, PbtError
 from pbt.models.precision import sees_images
@@ -99,7 +100,7 @@ def work(channel: Channel) -> None:
 def build(assignment: Assignment, channel: Channel) -> tuple[list[ComponentHost], Any]:
     """Return the hosts of the components that the assignment names, and the process's board row."""
     plan, orders = ProcessPlan.of(assignment.plan["plan"]), assignment.plan
-    config = RunConfig.model_validate(orders["config"])
+    config = config_as_stored(orders["config"], "config of the training")
     replayable, chance = orders["measured"]
     torch.set_num_threads(config.runtime.torch_threads)
     pin(plan, config)

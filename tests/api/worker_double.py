@@ -2,7 +2,7 @@
 
 The contract is that of `arena.programs.job`: leash, report file, exit codes. The name in what was
 asked says what it does: `match:1` ends at once, `imported` and `endless` go on until they are told
-to stop.
+to stop; `stopped` ends as a comparison of which a person has stopped a training.
 """
 
 import json
@@ -10,10 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+from arena.data.ending import leave_ending
 from arena.data.paths import league_path, match_report_file
 from arena.league.database import open_league
 from arena.league.job_requests import get_job
 from arena.programs.leash import on_leash
+from pbt.errors import StoppedError
 
 REPORT = {
     "kind": "match",
@@ -45,6 +47,11 @@ def main() -> int:
             time.sleep(0.01)
     except KeyboardInterrupt:
         return 130
+    if asked.get("name") == "stopped":
+        error = StoppedError("stopped-a1 was stopped")
+        print(f"error: {error}", file=sys.stderr)
+        leave_ending(error)
+        return error.exit_code
     path.write_text(json.dumps({"progress": progress, "report": REPORT}))
     return 0
 

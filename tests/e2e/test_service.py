@@ -199,7 +199,7 @@ def test_the_command_line_as_its_client(served: Training, tmp_path: Path) -> Non
     served.arena("population", "start", "first")
     listed = json.loads(served.arena("population", "list", "--json").stdout)["populations"]
     assert [(item["id"], item["status"]["state"]) for item in listed] == [("first", "running")]
-    assert "first" in served.arena("population", "status", "first").stdout
+    assert served.arena("population", "status", "first").stdout.startswith("first: too early")
     served.arena("population", "pause", "first")
     served.arena("population", "set", "first", "evaluation.share=0.3")
     served.arena("population", "resume", "first")

@@ -10,6 +10,7 @@ import { logInWith, logOut, refusal, session } from "./api/session";
 import { duration } from "./format";
 import { Compare } from "./pages/Compare";
 import { Game } from "./pages/Game";
+import { Imports } from "./pages/Imports";
 import { League } from "./pages/League";
 import { Match } from "./pages/Match";
 import { Matches } from "./pages/Matches";
@@ -140,6 +141,7 @@ function view([section, name, more, item]: readonly string[]): ComponentChild {
   if (section === "populations" && name === undefined) return <Populations />;
   if (section === "populations" && name === "new" && more === "population")
     return <NewPopulation />;
+  if (section === "populations" && name === "new" && more === "import") return <Imports />;
   if (section === "populations" && more === "policies" && item)
     return <Policy key={`${name} ${item}`} population={name!} player={item} />;
   if (section === "populations")

@@ -37,6 +37,7 @@ from pbt.errors import (
     HeldError,
     PbtError,
     SnapshotError,
+    StoppedError,
 )
 from pbt.snapshots import FileSnapshotStore
 
@@ -222,6 +223,15 @@ def test_what_another_process_holds_is_waited_for() -> None:
     assert starts is not None and (starts.action, starts.state) == ("start", "starting")
 
 
+def test_what_a_person_stopped_is_not_started_again() -> None:
+    """A comparison ends so when one of its trainings was asked to stop, but not by it."""
+    end = why_it_ended(130, ["error: one-a1 was stopped"], ending_of(StoppedError("so")))
+    assert (end.how, end.lasting) == ("quit", False)
+    stopped = decide(Wanted("running", "running"), replace(REST, end=end), ROOM)
+    assert stopped is not None and (stopped.action, stopped.state) == ("none", "stopped")
+    assert "one-a1 was stopped" in stopped.message
+
+
 def test_words_of_a_process_decide_nothing() -> None:
     """A game may print anything."""
     said = ["error: no usable checkpoint, lost: no such file, it is damaged: EnvError"]
@@ -236,6 +246,7 @@ def test_words_of_a_process_decide_nothing() -> None:
         (BrokenGameError("x"), "game", True),
         (FailedMembersError("x"), "crashed", True),
         (HeldError("x"), "held", False),
+        (StoppedError("x"), "stopped", False),
         (PbtError("x"), "crashed", False),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from api.routes.warnings import warnings
+from arena.assessment.training_warnings import warnings
 from arena.data.lock import PopulationLock, holder
 from arena.data.paths import population_paths
 from arena.data.status import MemberRow, Moment, ProcessRow, RowCounts, write_status
@@ -102,7 +102,7 @@ def test_a_trainer_that_never_gets_ready_or_falls_silent_is_named(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for limit in ("LATE_START_S", "STALE_AFTER_S"):
-        monkeypatch.setattr(f"api.routes.warnings.{limit}", 0.5)
+        monkeypatch.setattr(f"arena.assessment.training_warnings.{limit}", 0.5)
     service.create("slow", {"start_s": 60}, start=True)
     service.create("silent", start=True)
     service.wait_state("silent", "running")

@@ -117,6 +117,12 @@ def test_a_comparison_takes_the_place_of_a_training_and_not_that_of_a_match(
         service.wait_state("one", "running")
 
 
+def test_a_comparison_of_which_a_person_stopped_a_training_rests(working: Service) -> None:
+    found = over(working, ask(working, {**COMPARISON, "name": "stopped"}))
+    assert (found["state"], found["message"]) == ("STOPPED", "stopped-a1 was stopped")
+    assert (found["restarts"], found["cancelled"]) == (0, False)
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -166,7 +166,28 @@ def test_a_comparison_that_was_killed_trains_on_and_ends_with_a_verdict(served: 
     assert "/name" in refused(served, {**body, "a": slow, "b": CONFIG, "seeds": 2})
 
 
+def test_a_training_of_a_comparison_that_a_person_stops_stays_stopped(served: Served) -> None:
+    other = {**CONFIG, "learning": {**CONFIG["learning"], "gamma": 0.5}}
+    body = {"kind": "comparison", "name": "long", "a": CONFIG, "b": other, "frames": 10**9}
+    number = ask(served, body)
+    wait(lambda: (served.data / "populations/long-a1/status.json").exists(), 180, served.log)
+    served.call("POST", "/v1/populations/long-a1/stop")
+
+    def over() -> Any:
+        found = look(served, number)
+        return found if found["state"] not in ("PENDING", "RUNNING") else None
+
+    found = wait(over, 120, served.log)
+    assert (found["state"], found["restarts"], found["cancelled"]) == ("STOPPED", 0, False)
+    assert found["message"].startswith("long-a1 was stopped while it trained, by a person")
+    again = ask(served, body)
+    wait(lambda: served.state("long-a1") == "running", 120, served.log)
+    served.call("POST", f"/v1/jobs/{again}/cancel")
+    number = again
+    assert wait(over, 120, served.log)["message"] == "cancelled"
+
+
 def test_configs_with_a_problem_are_refused_with_its_place(served: Served) -> None:
     wrong = {**CONFIG, "learning": {"gamma": 7}}
     body = {"kind": "comparison", "name": "same", "a": CONFIG, "b": wrong, "frames": FRAMES}
-    assert "learning.gamma" in refused(served, body)["/b"]
+    assert "learning.gamma" in refused(served, body)["/b/learning/gamma"]

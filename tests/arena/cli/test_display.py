@@ -8,10 +8,12 @@ from io import StringIO
 import pytest
 from rich.console import Console, Group
 
+from arena.assessment.assess import assess
 from arena.cli.display import Display, columns, member_cells
 from arena.training.progress import MemberProgress, Progress
 from arena.training.strengths import Strength
 from pbt.objective import ObjectiveKind
+from tests.arena.assessment.made_up import population
 
 
 def test_nothing_is_cut_off_on_eighty_columns() -> None:
@@ -130,4 +132,34 @@ def test_without_a_terminal_the_closing_evaluation_is_no_flood_of_lines(
     assert [line.rpartition("closing evaluation: ")[2] for line in lines[1:]] == [
         "0 of 80 games",
         "80 of 80 games",
+    ]
+
+
+def grows(share: float) -> float:
+    return 600.0 * share
+
+
+def test_what_may_be_said_stands_below_the_progress_with_one_time_left() -> None:
+    said = assess(population(grows))
+    progress = replace(TRAINED, frames=1_000, closing=None, eta_s=209.0, assessment=said)
+    out = StringIO()
+    Console(file=out, width=80, force_terminal=False).print(
+        Group(*Display("demo", quiet=True)._picture(progress))
+    )
+    words = " ".join(out.getvalue().split())
+    assert "about 3:29 left learning: +" in words and words.count(" left") == 1
+    assert said.sentence.removesuffix("; 33 min left") in words
+
+
+def test_without_a_terminal_it_is_said_again_only_where_it_changed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    display, said = Display("demo"), assess(population(grows))
+    for assessment in (None, said, said, replace(said, sentence="stalled", seconds_left=None)):
+        display._lined = -1e9
+        display(replace(TRAINED, frames=1_000, closing=None, assessment=assessment))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.strip()[:8] for line in lines if "training games" not in line] == [
+        "learning",
+        "stalled",
     ]

@@ -1,6 +1,10 @@
 """Work that cannot be done is found before anything is stored; so are missing devices."""
 
+import json
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,8 +24,10 @@ from arena.league.requested_work import (
 )
 from arena.league.retention import mark_weights_removed
 from arena.league.writer import LeagueWriter
+from arena.matches.compare import read_kept, write_kept
 from arena.programs.config_check import check
 from arena.programs.request_check import problems_of
+from arena.programs.requested_comparison import comparison_of
 from pbt.config.load import config_from_table
 from tests.arena.league.samples import snapshot
 
@@ -30,13 +36,13 @@ def asked(*players: str, env: str | None = "connect_four") -> RequestedMatch:
     return RequestedMatch(players, env, None, 1, False, None)
 
 
-def problem_of(match: RequestedMatch, data: Path) -> str | None:
-    """The only problem, which is one of the players."""
+def problem_of(match: RequestedMatch, data: Path, place: str = "/players") -> str | None:
+    """The only problem, which has this place."""
     problems = problems_of(match, data)
     if not problems:
         return None
-    ((place, text),) = problems
-    assert place == "/players"
+    ((found, text),) = problems
+    assert found == place
     return text
 
 
@@ -82,8 +88,8 @@ def test_players_of_different_games_cannot_meet(tmp_path: Path) -> None:
     write_population(tmp_path, "two", {"name": "tic_tac_toe"}, "b")
     mixed = problem_of(asked("one/m0", "two/m0", env=None), tmp_path)
     assert mixed is not None and "expected players of one game" in mixed
-    other = problem_of(asked("one/m0", "random", env="tic_tac_toe"), tmp_path)
-    assert other is not None and "one/m0@1k plays connect_four" in other
+    other = problem_of(asked("one/m0", "random", env="tic_tac_toe"), tmp_path, "/env")
+    assert other is not None and other.startswith("`env` tic_tac_toe: one/m0@1k plays connect_four")
     assert problem_of(asked("one/m0", "random", env=None), tmp_path) is None
 
 
@@ -104,7 +110,9 @@ def test_weights_that_are_gone_cannot_play(tmp_path: Path) -> None:
     assert problem_of(asked("one/m0@1k", "random", env=None), tmp_path) is None
 
 
+COMMAND_WORDS = re.compile(r"(^|[\s(`])--(?!allow)\w|`arena (?!env list)")
 CONFIG: dict[str, Any] = {"env": {"name": "connect_four"}}
+ROLES: dict[str, Any] = {"env": {"name": "mpe", "options": {"scenario": "simple_world_comm"}}}
 OTHER = {**CONFIG, "learning": {"gamma": 0.9}}
 
 
@@ -122,12 +130,28 @@ def comparison(a: dict[str, Any], b: dict[str, Any]) -> RequestedComparison:
             "random",
         ),
         (RequestedReturns(("unknown@best",), None, 2, 1, False, None), "/players", "no league"),
-        (comparison(CONFIG, CONFIG), "/name", "A and B are the same configuration"),
-        (comparison(CONFIG, {"env": {"name": "leduc_poker"}}), "/b", "leduc_poker"),
-        (comparison(CONFIG, {"env": {"name": "tictactoe"}}), "/name", "expected one game"),
-        (comparison({"learning": {"gamma": 7}, **CONFIG}, OTHER), "/a", "learning.gamma"),
-        (comparison(CONFIG, {"env": {"name": "./game.py:Game"}}), "/b", "game.py"),
-        (comparison(CONFIG, {**CONFIG, "learning": {"learning_rate": 0.5}}), "/b", "learning_rate"),
+        (comparison(CONFIG, CONFIG), "/b", "A and B are the same configuration"),
+        (comparison(CONFIG, {"env": {"name": "leduc_poker"}}), "/b/env/name", "leduc_poker"),
+        (comparison(CONFIG, {"env": {"name": "tictactoe"}}), "/b/env", "expected one game"),
+        (
+            comparison(CONFIG, {"env": {**CONFIG["env"], "objective": "margin"}}),
+            "/b/env/objective",
+            "A counts in win, B in margin; expected one objective",
+        ),
+        (comparison(ROLES, {**ROLES, "learning": {"gamma": 0.9}}), "/a/env/name", "fill two"),
+        (comparison({"learning": {"gamma": 7}, **CONFIG}, OTHER), "/a/learning/gamma", "gamma = 7"),
+        (comparison(CONFIG, {"env": {"name": "./game.py:Game"}}), "/b/env", "game.py"),
+        (
+            comparison(CONFIG, {**CONFIG, "learning": {"learning_rate": 0.5}}),
+            "/b/learning/learning_rate",
+            "learning_rate",
+        ),
+        (
+            comparison(CONFIG, {**CONFIG, "population": {"members": 99999}}),
+            "/b/population/members",
+            "",
+        ),
+        (comparison({**CONFIG, "no": {}}, OTHER), "/a/no", "unknown"),
     ],
 )
 def test_other_work_that_cannot_be_done_has_a_problem_with_its_place(
@@ -136,6 +160,23 @@ def test_other_work_that_cannot_be_done_has_a_problem_with_its_place(
     found = problems_of(work, tmp_path)
     assert [where for where, _ in found] == [place], found
     assert said in found[0][1]
+    if isinstance(work, RequestedComparison):
+        assert not COMMAND_WORDS.search(found[0][1]), "the caller types no command"
+
+
+def test_a_comparison_that_was_begun_with_other_values_has_a_problem_with_each(
+    tmp_path: Path,
+) -> None:
+    begun = comparison_of(comparison(CONFIG, OTHER), tmp_path)
+    write_kept(begun, read_kept(begun))
+    other = {**CONFIG, "learning": {"gamma": 0.8}}
+    asked_now = RequestedComparison("rates", CONFIG, other, frames=2048, seeds=1, games=4)
+    found = dict(problems_of(asked_now, tmp_path))
+    assert found["/games"] == "4: found 2"
+    assert found["/b/learning/gamma"] == "learning.gamma = 0.8: found 0.9"
+    assert found["/frames"] == "2048: found 1024"
+    assert "another name" in found["/name"]
+    assert len(found) == 4 and not COMMAND_WORDS.search(" ".join(found.values()))
 
 
 @pytest.mark.parametrize(
@@ -168,6 +209,18 @@ def test_a_device_that_the_machine_lacks_is_refused() -> None:
     (problem,) = check(config).problems
     assert "cuda:7" in problem and "this machine has" in problem
     assert check({"env": {"name": "connect_four"}}).problems == ()
+
+
+def test_an_edit_of_a_stored_config_is_not_refused_for_a_bound_of_now() -> None:
+    table = {"env": {"name": "connect_four"}, "learning": {"value_coef": 500.0}}
+    assert "value_coef = 500" in check(table).problems[0]
+    asked_by_service = subprocess.run(
+        [sys.executable, "-P", "-m", "arena.programs.config_check"],
+        input=json.dumps(table).encode(),
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(asked_by_service.stdout)["problems"] == []
 
 
 def test_a_damaged_comparison_is_told_without_the_place_of_the_data(tmp_path: Path) -> None:

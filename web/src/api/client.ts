@@ -163,7 +163,8 @@ function unanswered(error: unknown): unknown {
   );
 }
 
-async function problemOf(answer: Response): Promise<ServiceProblem> {
+/** Returns an answer that is not a success as what to throw. */
+export async function problemOf(answer: Response): Promise<ServiceProblem> {
   try {
     const problem: Schemas["Problem"] = await answer.json();
     return new ServiceProblem(answer.status, problem.title, problem.detail, problem.errors);

@@ -31,6 +31,7 @@ export function Populations() {
     <>
       <div class="heading">
         <h1>Populations</h1>
+        <a class="button" href={to(["populations", "new", "import"])}>Import</a>
         {session.value === "admin" && (
           <a class="button primary" href={to(["populations", "new", "population"])}>
             New population

@@ -11,10 +11,21 @@ LATE_START_S = 120.0
 
 
 def warnings(row: Supervised, status: RunStatus | None, now: Moment) -> list[str]:
-    """What is wrong with a population, one sentence each.
+    """What is wrong with a population and its members, one sentence each.
 
     status  the newest status that its trainer wrote
     """
+    texts = of_start(row, now)
+    if status is None:
+        return texts
+    texts += failures(status.members) + refusals(status.members)
+    if row.state == "running" and not status.ended:
+        texts += of_trainer(status, now)
+    return texts
+
+
+def of_start(row: Supervised, now: Moment) -> list[str]:
+    """What is wrong with the starts of its trainer."""
     texts = []
     if row.restarts and row.state != "failed":
         texts.append(f"its trainer ended by itself before a new checkpoint: {_times(row.restarts)}")
@@ -27,18 +38,14 @@ def warnings(row: Supervised, status: RunStatus | None, now: Moment) -> list[str
             f"its trainer has been starting for {waited_s:.0f} s and does not train yet; its "
             "log may say why"
         )
-    if status is None:
-        return texts
-    texts += failures(status.members) + refusals(status.members)
-    if row.state == "running" and not status.ended:
-        texts += _of_trainer(status, now)
     return texts
 
 
-def _of_trainer(status: RunStatus, now: Moment) -> list[str]:
+def of_trainer(status: RunStatus, now: Moment) -> list[str]:
+    """What is wrong with the processes of a training that runs, and with what it stores."""
     texts = []
     if (silent_s := age_s(status, now, running=True)) > STALE_AFTER_S:
-        texts.append(f"its trainer has reported nothing for {silent_s:.0f} s")
+        texts.append(silent_text(silent_s))
     if status.trouble is not None:
         texts.append(status.trouble)
     texts += [f"{process.name} is down" for process in status.processes if process.state == "down"]
@@ -58,6 +65,11 @@ def _of_trainer(status: RunStatus, now: Moment) -> list[str]:
             )
         )
     return texts
+
+
+def silent_text(seconds: float) -> str:
+    """What is said of a trainer that writes no status."""
+    return f"its trainer has reported nothing for {seconds:.0f} s"
 
 
 def _times(count: int) -> str:
