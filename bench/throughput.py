@@ -161,7 +161,7 @@ class Training:
         sink, store = MemorySink(), MemoryStore()
         self.population = assemble(config, registry.spec(GAME), sink, store)
         self.population.controller.start()
-        self.engine = SerialEngine(self.population, sink, store, NoControl())
+        self.engine = SerialEngine(self.population, sink, NoControl())
         self._threads = config.runtime.torch_threads
         for _ in range(20):
             self.engine.turn()

@@ -38,6 +38,8 @@ class BatchGatherer:
     """Copies slots into batches, in the order of the calls of `gather`.
 
     On CUDA the copy to the device runs beside the learner's stream.
+
+    slabs  by role
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class BatchGatherer:
         on_gathered  called with the member as soon as its slots may be filled again, by the thread
                      that copies
         """
-        self._slabs, self._device, self._on_gathered = tuple(slabs), device, on_gathered
+        self.slabs, self._device, self._on_gathered = tuple(slabs), device, on_gathered
         self._staging = staging_for(device)
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
@@ -146,7 +148,7 @@ class BatchGatherer:
             self._changed.notify_all()
 
     def _gathered(self, work: _Work) -> _Gathered:
-        slab, slots = self._slabs[work.role], np.array(work.slots, np.int64)
+        slab, slots = self.slabs[work.role], np.array(work.slots, np.int64)
         if self._staging is None:
             return _Gathered(gather(slab, slots), None)
         gather_into(self._staging.stage(batch_forms(slab, len(slots))), slab, slots)

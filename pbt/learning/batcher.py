@@ -1,8 +1,6 @@
 """The queue of full slots in front of a learner, and the copying of slots into batches.
 
-In `serial`, the loop of `pbt/runtime/serial.py` takes slots from the queue, gathers them and calls
-`Learner.update`. In other placements `pbt/runtime/learner_scheduler.py` takes them, and the process
-of the learner gathers and trains (`pbt/runtime/learner_host.py`).
+`pbt/runtime/pipeline.py` takes slots from the queue, and the process of the learner gathers them.
 """
 
 from collections import Counter, deque

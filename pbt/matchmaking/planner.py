@@ -5,7 +5,7 @@ run. Each plans for its own tables, and all get the same news of members and sna
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +66,9 @@ class TrainingPlanner:
 
     An evaluation game is played during training, between frozen players only. When no member learns
     any more, the planner hands out `closing_games` more of them, then nothing.
+
+    on_generation  called with the policy and the new generation when a member's weights were
+                   replaced, so that their rows are dropped
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class TrainingPlanner:
         self._evaluated: Counter[str] = Counter()
         self._closing_played = 0
         self._closing_total = closing_games
+        self.on_generation: Callable[[int, int], None] = lambda policy, generation: None
 
     # --- what the controller tells ----------------------------------------------------------------
 
@@ -117,7 +121,9 @@ class TrainingPlanner:
         self._evaluation_share = share
 
     def set_generation(self, member: str, generation: int) -> None:
-        self._live_members[member].generation = generation
+        live = self._live_members[member]
+        live.generation = generation
+        self.on_generation(live.policy, generation)
 
     def set_learning(self, member: str, learning: bool) -> None:
         live = self._live_members[member]
@@ -279,7 +285,7 @@ class TrainingPlanner:
         # Older checkpoints have no win rates.
         self._win_rates = state.get("win_rates", {})
         for name, (generation, learning) in state["entrants"].items():
-            self.set_generation(name, generation)
+            self._live_members[name].generation = generation
             self.set_learning(name, learning)
         self._closing_played = state["closing_played"]
 

@@ -4,7 +4,7 @@ Every placement builds its components with these functions; `assemble` connects 
 process.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,7 @@ from pbt.envs.scripted import random_act
 from pbt.hyperparams import initial_hyperparams
 from pbt.inference.frozen import FrozenPool, LoadPolicy, LocalPolicyHost
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
-from pbt.learning.attesting import Attestor
-from pbt.learning.batcher import Batcher
+from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
 from pbt.matchmaking.planner import MemberPolicy, TrainingPlanner
 from pbt.matchmaking.seats import MemberEntry
@@ -40,7 +39,11 @@ from pbt.runtime.blueprint import (
     network_dtype,
     slots_needed,
 )
+from pbt.runtime.control import Gathered, LearnerAnswer
 from pbt.runtime.devices import choose_device
+from pbt.runtime.learner_scheduler import LearnerScheduler
+from pbt.runtime.local_learner import LocalLearner
+from pbt.runtime.placements import Shard
 from pbt.sampling.filming import GameObserver
 from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.rollout_worker import RolloutWorker
@@ -179,42 +182,19 @@ def acting_forms(blueprint: Blueprint) -> ActingForms:
 
 
 @dataclass
-class LocalLearner:
-    """A member's learner in this process, the queue before it, and the weights that it publishes.
-
-    role      index of the member's role
-    policy    its index in the policy table
-    attestor  watches the learner
-    """
-
-    name: str
-    role: int
-    policy: int
-    learner: Learner
-    batcher: Batcher
-    published: PublishedWeights
-    attestor: Attestor
-
-    def publish(self) -> None:
-        """Let the member act with the weights that it has learned."""
-        weights, version = acting_weights(self.learner.model), self.learner.version
-        self.published.publish(weights, version, attested=self.attestor.attests)
-
-
-@dataclass
 class Population:
     """Every component of one population in one process."""
 
     blueprint: Blueprint
     config: RunConfig
     spec: EnvSpec
-    layouts: tuple[RoleLayout, ...]
     slabs: tuple[Slab, ...]
     server: PolicyServer
     planner: TrainingPlanner
     worker: RolloutWorker
     controller: Controller
     learners: list[LocalLearner]
+    scheduler: LearnerScheduler
 
 
 def assemble(
@@ -231,13 +211,12 @@ def assemble(
     """
     torch.set_num_threads(config.runtime.torch_threads)
     blueprint = blueprint_of(config, spec)
-    tables, layouts, slabs = blueprint.tables, blueprint.layouts, _slabs(blueprint)
+    tables, slabs = blueprint.tables, _slabs(blueprint)
     device = choose_device(config.runtime, "inference_device")
     server = PolicyServer(slabs, blueprint.policy_slots, device)
-    host = LocalPolicyHost(server, policy_loader(spec, layouts, config, store))
+    host = LocalPolicyHost(server, policy_loader(spec, blueprint.layouts, config, store))
     frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
-    learners = [_learner(blueprint, member, slabs[member.role]) for member in blueprint.members]
-    _attach(server, blueprint, learners)
+    learners = _learners(blueprint, slabs, server, store, lambda answer: scheduler.hear(answer))
     counts, closing = np.zeros(tables, np.int64), config.evaluation.final_games * len(learners)
     planner = new_planner(blueprint, frozen, range(tables), counts, closing)
     worker = RolloutWorker(
@@ -251,18 +230,13 @@ def assemble(
         observer=observer,
         reproductions=reproductions,
     )
-    named = {local.name: local.learner for local in learners}
+    planner.on_generation = worker.regenerate
+    named = {local.name: local for local in learners}
     controller = new_controller(blueprint, named, planner, sink, store)
+    scheduler = LearnerScheduler(config, learners, slabs, controller, worker.permit)
     return Population(
-        blueprint, config, spec, layouts, slabs, server, planner, worker, controller, learners
+        blueprint, config, spec, slabs, server, planner, worker, controller, learners, scheduler
     )
-
-
-def _attach(server: PolicyServer, blueprint: Blueprint, learners: list[LocalLearner]) -> None:
-    """Let the server act for every member, with the weights that its learner publishes."""
-    for member, local in zip(blueprint.members, learners, strict=True):
-        policy = NetworkPolicy(acting_model(blueprint, member), member.name, local.published)
-        server.attach(member.policy, policy)
 
 
 def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
@@ -280,9 +254,23 @@ def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
     )
 
 
-def _learner(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> LocalLearner:
+def _learners(
+    blueprint: Blueprint,
+    slabs: Sequence[Slab],
+    server: PolicyServer,
+    store: SnapshotStore,
+    answer: Callable[[LearnerAnswer], None],
+) -> list[LocalLearner]:
+    """Build every member's learner; the server acts with the weights that it publishes."""
     device = choose_device(blueprint.config.runtime, "learner_device")
-    learner = new_learner(blueprint, member, device)
-    batcher = Batcher(slab, member.role, blueprint.batch_slots)
-    published = PublishedWeights(acting_weights(learner.model))
-    return LocalLearner(*member, learner, batcher, published, Attestor(learner))
+    batches = BatchGatherer(
+        slabs, device, background=False, on_gathered=lambda member: answer(Gathered(member))
+    )
+    learners = []
+    for member in blueprint.members:
+        learner = new_learner(blueprint, member, device)
+        published, shard = PublishedWeights(acting_weights(learner.model)), Shard(member.name)
+        learners.append(LocalLearner(member, learner, published, batches, store, answer, shard))
+        policy = NetworkPolicy(acting_model(blueprint, member), member.name, published)
+        server.attach(member.policy, policy)
+    return learners

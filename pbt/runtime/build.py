@@ -25,7 +25,6 @@ def build_engine(
     if config.runtime.placement == "serial":
         observer = new_game_observer(config, spec, store.folder)
         reproductions = new_reproductions(config, store.folder)
-        return SerialEngine(
-            assemble(config, spec, sink, store, observer, reproductions), sink, store, control
-        )
+        population = assemble(config, spec, sink, store, observer, reproductions)
+        return SerialEngine(population, sink, control)
     return ParallelEngine(config, spec, sink, store, control)

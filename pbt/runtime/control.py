@@ -75,13 +75,9 @@ class Permits(NamedTuple):
 
 
 class Regenerate(NamedTuple):
-    """A policy's weights were replaced and published; its rows are of this generation from now on.
-
-    member, policy  name and index of the policy
-    """
+    """A member's weights were replaced and published: its rows are of this generation now."""
 
     member: str
-    policy: int
     generation: int
 
 
@@ -226,6 +222,10 @@ class MemberError(NamedTuple):
     member: str
     text: str
 
+
+LearnerOrder = Gather | Train | Discard | Copy | SetHyperparams | Attest
+LearnerAnswer = Gathered | Updated | Attested | Copied | MemberError
+"""A learner in the main process is told and says the same; no message is sent then."""
 
 FROM_MAIN: tuple[type[Any], ...] = (
     Assignment,

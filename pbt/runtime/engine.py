@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.state import digest_of
 from pbt.config.schema import RunConfig
+from pbt.models.weights import model_tensors
 from pbt.population.controller import Controller
 from pbt.records import GameKind
+from pbt.runtime.control import SetHyperparams
+from pbt.runtime.learner_scheduler import LearnerScheduler
 
 
 @dataclass(frozen=True)
@@ -38,26 +42,30 @@ class ProcessStatus:
 
 
 class Engine(Protocol):
-    """One population in one placement.
+    """One population in one placement. Engines inherit what is the same in all.
 
     It is used from one thread, and must be closed whatever happened.
 
     config        in force, as it was last edited
     games         finished and voided games by kind
-    rows_trained  rows that learners have consumed
-    controller    the members' clocks, scores and rounds
+    scheduler     the members' learners, and the batches on their way to them
     began         games have begun, so that the newest checkpoint is no longer all
     """
 
     config: RunConfig
     began: bool
     games: Counter[GameKind]
+    scheduler: LearnerScheduler
 
     @property
-    def rows_trained(self) -> int: ...
+    def rows_trained(self) -> int:
+        """Rows that learners have consumed."""
+        return self.scheduler.rows_trained
 
     @property
-    def controller(self) -> Controller: ...
+    def controller(self) -> Controller:
+        """The members' clocks, scores and rounds."""
+        return self.scheduler.controller
 
     @property
     def done(self) -> bool:
@@ -68,6 +76,7 @@ class Engine(Protocol):
 
     def clocks(self) -> dict[str, int]:
         """Return every member's frames consumed."""
+        return self.scheduler.clocks()
 
     def restore(self, checkpoint: Checkpoint) -> int:
         """Take over a stored state before `run`.
@@ -76,7 +85,10 @@ class Engine(Protocol):
         """
 
     def take_over_hyperparams(self) -> None:
-        """Give the learners the hyperparameters that a person edited, before `run`."""
+        """Have the learners train with the controller's values; processes start with them."""
+        for name, line in self.scheduler.pipelines.items():
+            values = dict(self.controller.members[name].hyperparams)
+            line.handle.tell(SetHyperparams(name, values))
 
     def edit(self, config: RunConfig) -> None:
         """Go on with another configuration, which differs in `pbt.config.resume.LIVE` alone.
@@ -130,6 +142,8 @@ class Engine(Protocol):
 
     def weights_digest(self) -> str:
         """Return a SHA-256 over every member's weights, in order; equal runs have equal digests."""
+        lines = self.scheduler.pipelines.values()
+        return digest_of(model_tensors(line.handle.state()) for line in lines)
 
     def close(self) -> None:
         """End every process and release shared memory; what is gone already raises nothing."""

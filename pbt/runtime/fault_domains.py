@@ -59,7 +59,7 @@ class FaultDomains:
             self._processes.start(
                 {
                     name: state.assignments.assignment(
-                        name, state.controller.members, tables.get(name, {})
+                        name, state.scheduler.controller.members, tables.get(name, {})
                     )
                     for name in domain
                 }
@@ -73,7 +73,8 @@ class FaultDomains:
             return None
         for other in domain:
             self._processes.send(other, Go())
-        self._state.scheduler.hosts_started(set(domain))
+        for learner in self._state.learners_at(domain):
+            self._state.scheduler.started(learner.name)
         return domain
 
     def died(self, domain: Domain, reason: str) -> None:
@@ -83,7 +84,10 @@ class FaultDomains:
         ended a process before.
         """
         scheduler, plane = self._state.scheduler, self._processes.is_plane(domain)
-        scheduler.hosts_died(set(domain))
+        learners = self._state.learners_at(domain)
+        for learner in learners:
+            learner.died()
+            scheduler.died(learner.name)
         self._errors.domain_died()
         self._state.counters.bury(domain)
         if plane:
@@ -94,7 +98,7 @@ class FaultDomains:
         delay_s = self._restarts[domain].died(
             scheduler.updates + self._state.roster.closing_played
             if plane
-            else scheduler.frames_at(domain)
+            else sum(learner.frames for learner in learners)
         )
         if delay_s is None:
             self._give_up(domain, reason)
@@ -108,7 +112,7 @@ class FaultDomains:
         if self._processes.is_plane(domain):
             voided = state.roster.void_open_games(state.shared.counts.tolist())
             text += f"; {voided} open games are void"
-        frames = max(handle.frames for handle in state.scheduler.handles.values())
+        frames = max(state.scheduler.clocks().values())
         self._sink.event(Event("restart", None, frames, text))
 
     def _give_up(self, domain: Domain, reason: str) -> None:

@@ -113,6 +113,7 @@ class WorkerHost:
             if group["state"] is not None:
                 load_worker(worker, group["state"], self._planner, replayable=replayable)
         self._sampler = Sampler(self._groups, inference, self._row)
+        self._planner.on_generation = self._sampler.regenerate
         self._closing, self._paused = bool(orders["closing"]), False
 
     def hear(self, message: Any) -> None:
@@ -124,7 +125,6 @@ class WorkerHost:
                 self._sampler.hold = message.on
             case control.Regenerate():
                 self._planner.set_generation(message.member, message.generation)
-                self._sampler.regenerate(message.policy, message.generation)
             case control.SetLearning():
                 self._planner.set_learning(message.member, message.learning)
             case control.AddSnapshot():

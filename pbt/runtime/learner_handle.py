@@ -1,78 +1,81 @@
-"""A member's learner as the main process knows it, and the batches on their way through it."""
+"""A member's learner as the scheduler gives it work: its interface, and one in other processes."""
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from pbt.learning.batcher import Batcher
-from pbt.models.weights import model_tensors
-from pbt.processes.restarts import RestartPolicy
-from pbt.records import Directive
-from pbt.runtime.blueprint import Blueprint
-from pbt.runtime.placements import ProcessPlan
-from pbt.runtime.shared import SharedMemory
-from pbt.transport.messages import SlotFull
+from pbt.population.interfaces import MemberLearner
+from pbt.runtime import control
+from pbt.runtime.blueprint import MemberPlace
 from pbt.transport.weights import PublishedWeights
 
 
-@dataclass
-class Dispatched:
-    """A batch on its way through a learner.
+class LearnerHandle(MemberLearner, Protocol):
+    """One member's learner, wherever it lives.
 
-    fulls         its full slots
-    rows          valid rows in them
-    to_gather     processes whose shard has not copied its slots yet
-    to_train      how many shards have not trained yet
-    training      the learner was told to train on it
-    publications  of the learner at that time; a greater number later shows that it has trained
-    discarded     its rows are counted as dropped
-    """
+    What it answers goes to the function that the handle was made with.
 
-    fulls: list[SlotFull]
-    rows: int
-    to_gather: set[str]
-    to_train: int
-    training: bool = False
-    publications: int = 0
-    discarded: bool = False
-
-
-@dataclass
-class LearnerHandle:
-    """A member's learner in another process, as the main process handles it.
-
-    It fills the port MemberLearner from what the learner published, also after the death of its
-    process.
-
-    name       of the member
     role       index of its role
     policy     its index in the policy table
-    hosts      names of the processes that host it, one per shard, the publishing one first
-    batcher    the queue of its full slots
-    published  the weights and everything else that the learner publishes
-    errors     how many updates in a row may raise before the member fails
-    batches    on their way, oldest first
-    copying    a directive whose copy is not in force yet
-    to_copy    how many shards have not said Copied
-    version    of its weights, as they were last read
-    frames     consumed, as they were last read
+    published  the weights that it publishes
     """
 
     name: str
     role: int
     policy: int
-    hosts: tuple[str, ...]
-    batcher: Batcher
     published: PublishedWeights
-    errors: RestartPolicy
-    batches: deque[Dispatched] = field(default_factory=deque)
-    copying: Directive | None = None
-    to_copy: int = 0
-    version: int = 0
-    frames: int = 0
+
+    @property
+    def reachable(self) -> bool:
+        """Whether an order would reach the learner now; others are lost."""
+
+    def tell(self, order: control.LearnerOrder) -> None:
+        """Have the learner do something: now, or by message. Orders are done one by one."""
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from a `state`, before the run begins."""
+
+
+class RemoteLearner:
+    """The LearnerHandle of a learner in another process, or of its shards in several.
+
+    What is read of it comes from what it published, also after the death of its process.
+
+    hosts    names of the processes that host it, one per shard, the publishing one first
+    version  of its weights, as they were last read
+    frames   consumed, as they were last read
+    """
+
+    def __init__(
+        self,
+        place: MemberPlace,
+        hosts: Sequence[str],
+        published: PublishedWeights,
+        send: Callable[..., None],
+        reaches: Callable[[str], bool],
+        answer: Callable[[control.LearnerAnswer], None],
+    ) -> None:
+        """Connect the handle.
+
+        send(process, message)  sends a message to a process
+        reaches(process)        whether the process would hear it
+        answer(answer)          takes what every shard has answered
+        """
+        self.name, self.role, self.policy = place
+        self.hosts, self.published = tuple(hosts), published
+        self._send, self._reaches, self._answer = send, reaches, answer
+        self.version = self.frames = 0
+        # Processes that have not copied their slots yet, by Gather, oldest first.
+        self._gathering: deque[set[str]] = deque()
+        # Answers of all shards together.
+        self._updated = self._copied = 0
+
+    @property
+    def reachable(self) -> bool:
+        return all(self._reaches(host) for host in self.hosts)
 
     def state(self) -> dict[str, Tensor]:
         """Return what the learner published last, and keep the clocks that stand in it."""
@@ -80,33 +83,51 @@ class LearnerHandle:
         self.version, self.frames = (int(number) for number in state["clocks"][:2])
         return state
 
-    def weights(self) -> dict[str, Tensor]:
-        """Return the model's tensors of what the learner published last, under its own names."""
-        return model_tensors(self.state())
+    def tell(self, order: control.LearnerOrder) -> None:
+        """See LearnerHandle. Slots are dealt out to the shards; the first of them attests."""
+        hosts, shards = self.hosts, len(self.hosts)
+        parts: list[control.LearnerOrder] = [order] * shards
+        match order:
+            case control.Gather():
+                self._gathering.append(set(hosts))
+                parts = [order._replace(slots=order.slots[i::shards]) for i in range(shards)]
+            case control.Attest():
+                hosts = hosts[:1]
+        for host, part in zip(hosts, parts, strict=False):
+            self._send(host, part)
 
-    def refresh(self) -> None:
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        self.published.publish(state, int(state["clocks"][0]))
+        self._read_clocks()
+
+    def hear(self, process: str, answer: control.LearnerAnswer) -> None:
+        """Take a shard's answer from its process. It is passed on when all shards have given it."""
+        match answer:
+            case control.Gathered():
+                waiting = next(hosts for hosts in self._gathering if process in hosts)
+                waiting.remove(process)
+                if waiting:
+                    return
+                self._gathering.popleft()
+            case control.Updated():
+                self._updated += 1
+                if self._updated % len(self.hosts):
+                    return
+                self._read_clocks()
+            case control.Copied():
+                self._copied += 1
+                if self._copied % len(self.hosts):
+                    return
+        self._answer(answer)
+
+    def died(self) -> None:
+        """Expect no answers any more: the learner will start from what it published last."""
+        self._gathering.clear()
+        self._updated = self._copied = 0
+        self._read_clocks()
+
+    def _read_clocks(self) -> None:
         """Read the clocks alone, which is cheaper than `state`."""
         clocks = torch.zeros(4, dtype=torch.int64)
         self.published.copy_into({"clocks": clocks})
         self.version, self.frames = int(clocks[0]), int(clocks[1])
-
-
-def learner_handles(
-    blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory
-) -> list[LearnerHandle]:
-    """Return one handle per member, in the members' order."""
-    shards = sorted(
-        (shard.member, shard.index, plan.name) for plan in plans for shard in plan.trains
-    )
-    return [
-        LearnerHandle(
-            name,
-            role,
-            policy,
-            hosts=tuple(host for member, _, host in shards if member == name),
-            batcher=Batcher(shared.slabs[role], role, blueprint.batch_slots),
-            published=shared.published[name],
-            errors=RestartPolicy(blueprint.config.runtime.max_restarts),
-        )
-        for name, role, policy in blueprint.members
-    ]

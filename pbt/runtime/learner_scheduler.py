@@ -1,31 +1,34 @@
 """The scheduler of learners: full slots become batches, and rounds are decided between updates.
 
-It runs in the main process and tells the processes of the learners what to do. A learner has at
-most one batch in training and one gathered ahead. While a decision about its member is due, it is
-told to train nothing.
+It is the same in every placement. It gives work to handles (`pbt/runtime/learner_handle.py`) and
+hears their answers, which come within the call from a learner in this process, and later from one
+in another. While a decision about its member is due, a learner is told to train nothing.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from torch import Tensor
-
-from pbt.checkpoint.state import learner_part
+from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.state import cut_state, cut_tensors, learner_part
 from pbt.config.schema import RunConfig
-from pbt.learning.attesting import Attestation
+from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller
-from pbt.records import Directive
-from pbt.runtime.control import Attest, Copy, Discard, Gather, SetHyperparams, Train
-from pbt.runtime.learner_handle import Dispatched, LearnerHandle
+from pbt.processes.restarts import RestartPolicy
+from pbt.records import Directive, GameKind
+from pbt.runtime import control
+from pbt.runtime.learner_handle import LearnerHandle
+from pbt.runtime.pipeline import Dispatched, Pipeline
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
+from pbt.transport.slab import Slab
 
 
 class LearnerScheduler:
     """Feeds every learner and puts its rounds in force.
 
-    handles       learner handles by member
-    dropped       rows dropped here, by reason
+    controller    decides on every update
+    pipelines     by member, in the members' order
+    dropped       rows of batches that were dropped on their way through learners, by reason
     rows_trained  by all learners
     updates       by all learners
     resting       no new batch is gathered; those that were gathered are trained
@@ -34,284 +37,229 @@ class LearnerScheduler:
     def __init__(
         self,
         config: RunConfig,
-        handles: list[LearnerHandle],
+        handles: Iterable[LearnerHandle],
+        slabs: Sequence[Slab],
         controller: Controller,
-        send: Callable[..., None],
-        reachable: Callable[[str], bool],
-        permit: Callable[[list[RolloutPermit]], None],
+        permit: Callable[[RolloutPermit], None],
     ) -> None:
         """Connect the scheduler.
 
-        send(process, *messages)  sends messages to a process
-        reachable(process)        whether a process would hear a message now
-        permit(permits)           releases slots to their workers
+        slabs           by role
+        permit(permit)  releases a slot to its worker
         """
-        self._config, self._controller = config, controller
-        self._send, self._reachable, self._permit = send, reachable, permit
-        self.handles = {handle.name: handle for handle in handles}
-        self._by_policy = {handle.policy: handle for handle in handles}
+        self._config, self.controller, self._slabs = config, controller, slabs
+        self._batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
         self.dropped: Counter[str] = Counter()
-        self.rows_trained = 0
-        self.updates = 0
+        self.pipelines = {
+            handle.name: Pipeline(
+                handle,
+                Batcher(slabs[handle.role], handle.role, self._batch_slots),
+                RestartPolicy(config.runtime.max_restarts),
+                permit,
+                self.dropped,
+            )
+            for handle in handles
+        }
+        self._by_policy = {line.handle.policy: line for line in self.pipelines.values()}
+        self.rows_trained = self.updates = 0
         self.resting = False
         # Updates whose rounds are decided only when a copy is in force. Their learners wait.
         self._undecided: deque[tuple[str, UpdateStats]] = deque()
 
-    def load(
-        self,
-        batchers: Mapping[str, JsonState],
-        tensors: Mapping[str, Mapping[str, Tensor]],
-        rows_trained: int,
-    ) -> None:
-        """Take over a checkpoint's waiting slots and learner of every member."""
-        self.rows_trained = rows_trained
-        for name, handle in self.handles.items():
-            saved = tensors[learner_part(name)]
-            handle.batcher.load(batchers[name])
-            handle.published.publish(saved, int(saved["clocks"][0]))
-            handle.refresh()
-
-    # --- what workers and learners say ------------------------------------------------------------
+    # --- giving learners their work ---------------------------------------------------------------
 
     def slot_full(self, full: SlotFull) -> None:
-        handle = self._by_policy[full.policy]
-        member = self._controller.members[handle.name]
-        self._permit(handle.batcher.add(full, member.generation, refuse=member.refused))
+        """Take a slot that a worker has filled."""
+        line = self._by_policy[full.policy]
+        member = self.controller.members[line.name]
+        line.release(line.batcher.add(full, member.generation, member.refused))
 
-    def gathered(self, process: str, name: str) -> None:
-        """Note that a member's shard in a process has copied its slots of its oldest such batch.
+    def dispatch(self) -> None:
+        """Give every learner work, one after the other, until it can take no more.
 
-        When all shards have copied theirs, the slots of the batch go back to their workers.
+        A learner in another process gathers its next batch while it trains the one before it.
         """
-        handle = self.handles[name]
-        batch = next(batch for batch in handle.batches if process in batch.to_gather)
-        batch.to_gather.remove(process)
-        if not batch.to_gather:
-            self._permit(handle.batcher.permits(batch.fulls))
-            if batch.discarded:
-                handle.batches.remove(batch)
+        max_lag = self._config.learning.max_lag
+        for line in self.pipelines.values():
+            while self._may_work(line) and (
+                line.train() or (not self.resting and line.gather(max_lag))
+            ):
+                pass
 
-    def updated(self, name: str, stats: UpdateStats) -> None:
-        """Note that a shard finished an update; when all have, the controller decides on it."""
-        handle = self.handles[name]
-        batch = handle.batches[0]
-        batch.to_train -= 1
-        if batch.to_train:
-            return
-        handle.batches.popleft()
-        self.rows_trained += stats.rows
-        self.updates += 1
-        handle.refresh()
-        self._undecided.append((name, stats))
-        self._decide()
+    def _may_work(self, line: Pipeline) -> bool:
+        decided = not any(name == line.name for name, _ in self._undecided)
+        return decided and line.copying is None and line.handle.reachable
+
+    # --- what came of it --------------------------------------------------------------------------
+
+    def hear(self, answer: control.LearnerAnswer) -> None:
+        """Take what a learner says."""
+        line = self.pipelines[answer.member]
+        match answer:
+            case control.Gathered():
+                line.gathered()
+            case control.Updated():
+                line.batches.popleft()
+                self.rows_trained += answer.stats.rows
+                self.updates += 1
+                self._undecided.append((line.name, answer.stats))
+                self._decide()
+            case control.Attested():
+                published = line.handle.published
+                self.controller.attested(line.name, answer.attestation, published)
+            case control.Copied():
+                self._copied(line)
+            case control.MemberError():
+                self._raised(line, answer.text)
 
     def _decide(self) -> None:
         """Show the controller the updates, and put its decisions in force one by one.
 
         A round must find the one before it in force, so all wait while a copy is on its way.
         """
-        while self._undecided and all(handle.copying is None for handle in self.handles.values()):
+        while self._undecided and all(line.copying is None for line in self.pipelines.values()):
             name, stats = self._undecided.popleft()
-            directive = self._controller.on_update(name, stats)
+            line = self.pipelines[name]
+            directive = self.controller.on_update(name, stats)
             if directive is not None:
-                self._apply(self.handles[name], directive)
-            self._ask(self.handles[name])
-            if refused := self._controller.members[name].refused:
-                self.abandon(self.handles[name], refused)
+                self._apply(line, directive)
+            # What a certificate needs is attested after all that the learner was told before.
+            publications = self.controller.certifier.asked(name)
+            if publications is not None:
+                line.handle.tell(control.Attest(name, publications))
+            if refused := self.controller.members[name].refused:
+                line.discard(refused)
 
-    def _ask(self, handle: LearnerHandle) -> None:
-        """Have the learner attest what a certificate needs, after all that it was told before."""
-        publications = self._controller.certifier.asked(handle.name)
-        if publications is not None:
-            self._send(handle.hosts[0], Attest(handle.name, publications))
+    def _apply(self, line: Pipeline, directive: Directive) -> None:
+        """Put a round's directive in force. A copy is in force when the learner has answered."""
+        if directive.copy_snapshot is None:
+            self.controller.applied(directive)
+            line.handle.tell(control.SetHyperparams(line.name, dict(directive.hyperparams)))
+            return
+        line.copying = directive
+        line.drop("generation")
+        line.copy()
 
-    def attested(self, name: str, attestation: Attestation) -> None:
-        """Take what a learner attests; it trains no further before the controller has seen it."""
-        self._controller.attested(name, attestation, self.handles[name].published)
+    def _copied(self, line: Pipeline) -> None:
+        """Begin a new generation; no row of the replaced weights is trained in it."""
+        if line.copying is None:
+            return
+        directive, line.copying = line.copying, None
+        self.controller.applied(directive)
+        line.release(line.batcher.discard("generation"))
+        self._decide()
 
-    def copied(self, name: str) -> None:
-        """Note that a shard took the donor's weights; when all have, a new generation begins."""
-        handle = self.handles[name]
-        handle.to_copy -= 1
-        if handle.to_copy == 0 and handle.copying is not None:
-            directive, handle.copying = handle.copying, None
-            self._controller.applied(directive)
-            self._permit(handle.batcher.discard("generation"))
-            self._decide()
+    def _raised(self, line: Pipeline, text: str) -> None:
+        """Drop the batches of a learner whose update raised.
 
-    def member_error(self, name: str, text: str) -> None:
-        """Note that an update raised and the learner went back to what it published last.
-
-        Its batches are dropped. The member fails when this happens too often in a row.
+        The member fails when this happens too often in a row.
         """
-        handle = self.handles[name]
-        self._drop(handle, "error")
-        self._send_to(handle, Discard(name))
-        if handle.errors.died(handle.frames) is None and not self._controller.members[name].failed:
-            self.fail(name, text)
+        line.drop("error")
+        line.handle.tell(control.Discard(line.name))
+        failed = self.controller.members[line.name].failed
+        if line.errors.died(line.handle.frames) is None and not failed:
+            self.fail(line.name, text)
+
+    # --- ends and deaths --------------------------------------------------------------------------
 
     def fail(self, name: str, text: str) -> None:
         """Train the member no more; it sits as a frozen opponent. text: why."""
-        self._controller.fail(name, text)
-        self.handles[name].copying = None
-        self.abandon(self.handles[name], "failed")
+        self.controller.fail(name, text)
+        line = self.pipelines[name]
+        line.copying = None
+        line.discard("failed")
         self._decide()
 
-    # --- giving learners their work ---------------------------------------------------------------
+    def died(self, name: str) -> None:
+        """Take back the batches of a learner whose process died."""
+        line = self.pipelines[name]
+        self.controller.certifier.lost(name, line.handle.version)
+        self.rows_trained += line.take_back()
 
-    def dispatch(self) -> None:
-        """Have each learner gather its next batch while it trains the one before it."""
-        waiting = {name for name, _ in self._undecided}
-        for handle in self.handles.values():
-            if (
-                handle.copying is not None
-                or handle.name in waiting
-                or not all(self._reachable(host) for host in handle.hosts)
-            ):
-                continue
-            if len(handle.batches) < 2 and not self.resting:
-                self._gather(handle)
-            oldest = handle.batches[0] if handle.batches else None
-            if oldest is not None and not oldest.training and not oldest.discarded:
-                oldest.training, oldest.publications = True, handle.published.publications
-                self._send_to(handle, Train(handle.name))
-
-    def _gather(self, handle: LearnerHandle) -> None:
-        if self._config.learning.max_lag is not None:
-            # The batch is trained after those in front of it, each of which adds one version.
-            self._permit(
-                handle.batcher.drop_stale(
-                    handle.version + len(handle.batches), self._config.learning.max_lag
-                )
-            )
-        fulls = handle.batcher.take()
-        if fulls is None:
-            return
-        shards = len(handle.hosts)
-        handle.batches.append(
-            Dispatched(fulls, handle.batcher.rows(fulls), set(handle.hosts), shards)
-        )
-        for shard, host in enumerate(handle.hosts):
-            self._send(host, Gather(handle.name, tuple(full.slot for full in fulls[shard::shards])))
-
-    def behind(self) -> bool:
-        """Whether a learner has enough batches waiting that workers should hold."""
-        batch_slots = self._config.learning.batch_steps // self._config.sampling.rollout_steps
-        limit = self._config.runtime.waiting_batches * batch_slots
-        return any(len(handle.batcher.waiting) >= limit for handle in self.handles.values())
-
-    @property
-    def idle(self) -> bool:
-        """Whether no batch, no decision and no copy is on its way."""
-        return not self._undecided and not any(
-            handle.batches or handle.copying is not None for handle in self.handles.values()
-        )
-
-    def frames_at(self, processes: Collection[str]) -> int:
-        """Frames trained so far by all members whose learners these processes host."""
-        return sum(
-            handle.frames
-            for handle in self.handles.values()
-            if not set(handle.hosts).isdisjoint(processes)
-        )
-
-    def rows_at_learners(self) -> int:
-        """Rows of the batches that are on their way through learners."""
-        return sum(
-            batch.rows
-            for handle in self.handles.values()
-            for batch in handle.batches
-            if not batch.discarded
-        )
-
-    # --- copies, ends, deaths ---------------------------------------------------------------------
-
-    def _apply(self, handle: LearnerHandle, directive: Directive) -> None:
-        """Put a round's directive in force.
-
-        A copy is in force when every shard has said so. No row of the replaced weights is trained
-        after it.
-        """
-        if directive.copy_snapshot is None:
-            self._controller.applied(directive)
-            self._send_to(handle, SetHyperparams(handle.name, dict(directive.hyperparams)))
-            return
-        handle.copying = directive
-        self._drop(handle, "generation")
-        self._send_copy(handle)
-
-    def _send_copy(self, handle: LearnerHandle) -> None:
-        directive = handle.copying
-        assert directive is not None and directive.copy_snapshot is not None
-        handle.to_copy = len(handle.hosts)
-        hyperparams = SetHyperparams(handle.name, dict(directive.hyperparams))
-        self._send_to(
-            handle, Discard(handle.name), hyperparams, Copy(handle.name, directive.copy_snapshot)
-        )
-
-    def abandon(self, handle: LearnerHandle, reason: str) -> None:
-        """Drop everything that waits to be trained on."""
-        self._drop(handle, reason)
-        self._send_to(handle, Discard(handle.name))
-        self._permit(handle.batcher.discard(reason))
-
-    def _drop(self, handle: LearnerHandle, reason: str) -> None:
-        """Count a learner's batches as dropped; slots are released when they were gathered."""
-        for batch in list(handle.batches):
-            if not batch.discarded:
-                self.dropped[reason] += batch.rows
-                batch.discarded = True
-            if not batch.to_gather:
-                handle.batches.remove(batch)
-
-    def hosts_died(self, hosts: set[str]) -> None:
-        """Take back the batches of learners whose process died.
-
-        The learners start again from what they published. Batches whose slots are still full wait
-        again, the others are lost.
-        """
-        for handle in self.handles.values():
-            if not hosts & set(handle.hosts):
-                continue
-            handle.refresh()
-            self._controller.certifier.lost(handle.name, handle.version)
-            for batch in reversed(handle.batches):
-                if batch.discarded:
-                    pass  # its rows were counted when it was dropped
-                elif batch.training and handle.published.publications > batch.publications:
-                    # The batch was trained and published, and only the message was lost. The
-                    # version would not tell, since it stays when every step was skipped.
-                    self.rows_trained += batch.rows
-                elif batch.to_gather and batch.fulls:
-                    handle.batcher.requeue(batch.fulls)
-                    continue
-                else:
-                    self.dropped["restart"] += batch.rows
-                if batch.to_gather:
-                    self._permit(handle.batcher.permits(batch.fulls))
-            handle.batches.clear()
-
-    def hosts_started(self, hosts: set[str]) -> None:
-        """Ask again for copies that were not in force when these processes died."""
-        for handle in self.handles.values():
-            if hosts & set(handle.hosts) and handle.copying is not None:
-                self._send_copy(handle)
+    def started(self, name: str) -> None:
+        """Ask a learner whose process began again for a copy that was not in force."""
+        line = self.pipelines[name]
+        if line.copying is not None:
+            line.copy()
 
     def slots_died(self) -> None:
         """Drop what waits in full slots: the sampling plane starts again with all slots free.
 
         A batch that is being gathered is trained nevertheless; its slots are not released again.
         """
-        for handle in self.handles.values():
-            handle.batcher.discard("restart")
-            for batch in handle.batches:
-                batch.fulls = []
+        for line in self.pipelines.values():
+            line.batcher.discard("restart")
+        for batch in self._batches():
+            batch.fulls = []
+
+    # --- where it stands --------------------------------------------------------------------------
+
+    def behind(self) -> bool:
+        """Whether a learner has enough batches waiting that workers should hold."""
+        limit = self._config.runtime.waiting_batches * self._batch_slots
+        return any(len(line.batcher.waiting) >= limit for line in self.pipelines.values())
 
     @property
     def gathering(self) -> bool:
         """Whether a learner still reads slots."""
-        return any(batch.to_gather for handle in self.handles.values() for batch in handle.batches)
+        return any(not batch.gathered for batch in self._batches())
 
-    def _send_to(self, handle: LearnerHandle, *messages: object) -> None:
-        for host in handle.hosts:
-            self._send(host, *messages)
+    @property
+    def idle(self) -> bool:
+        """Whether no batch, no decision and no copy is on its way."""
+        lines = self.pipelines.values()
+        return not self._undecided and not any(line.batches or line.copying for line in lines)
+
+    def _batches(self) -> Iterator[Dispatched]:
+        return (batch for line in self.pipelines.values() for batch in line.batches)
+
+    def clocks(self) -> dict[str, int]:
+        """See `Engine.clocks`."""
+        return {name: line.handle.frames for name, line in self.pipelines.items()}
+
+    def waiting(self) -> dict[str, int]:
+        """Return how many full slots wait for every member's learner."""
+        return {name: len(line.batcher.waiting) for name, line in self.pipelines.items()}
+
+    def rows_waiting(self) -> int:
+        """Rows of the full slots that wait for their batch."""
+        return sum(line.batcher.rows_waiting() for line in self.pipelines.values())
+
+    def rows_at_learners(self) -> int:
+        """Rows of the batches that are on their way through learners."""
+        return sum(batch.rows for batch in self._batches() if not batch.discarded)
+
+    def rows_dropped(self) -> Counter[str]:
+        """Rows that were dropped in queues or on their way through learners, by reason."""
+        return sum((line.batcher.dropped for line in self.pipelines.values()), self.dropped)
+
+    # --- resume -----------------------------------------------------------------------------------
+
+    def checkpoint(
+        self,
+        number: int,
+        config: RunConfig,
+        games: Mapping[GameKind, int],
+        planner: JsonState,
+        worker: JsonState,
+    ) -> Checkpoint:
+        """Return the state of a whole run at rest.
+
+        config           in force
+        games            over so far, by kind
+        planner, worker  of the whole run, merged
+        """
+        lines = self.pipelines.items()
+        queues = {name: line.batcher.state() for name, line in lines}
+        engine = {"games": dict(games), "rows_trained": self.rows_trained}
+        state = cut_state(config, engine, self.controller, planner, worker, queues)
+        learners = {name: line.handle.state() for name, line in lines}
+        return Checkpoint(number, state, cut_tensors(learners, self._slabs, worker))
+
+    def load(self, checkpoint: Checkpoint, queues: Mapping[str, JsonState]) -> None:
+        """Take over a checkpoint's learners and controller. queues: its full slots, by member."""
+        self.rows_trained = checkpoint.state["engine"]["rows_trained"]
+        for name, line in self.pipelines.items():
+            line.batcher.load(queues[name])
+            line.handle.load(checkpoint.tensors[learner_part(name)])
+        self.controller.load(checkpoint.state["controller"])

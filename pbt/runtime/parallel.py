@@ -11,11 +11,9 @@ from contextlib import AbstractContextManager
 import torch
 
 from pbt.checkpoint.files import Checkpoint
-from pbt.checkpoint.state import digest_of
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import PbtError
-from pbt.population.controller import Controller
 from pbt.population.interfaces import ControlSource, RunSink
 from pbt.processes.freed_memory import return_freed_memory
 from pbt.processes.messages import Failed
@@ -23,7 +21,7 @@ from pbt.records import GameKind
 from pbt.runtime import control
 from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.blueprint import blueprint_of
-from pbt.runtime.engine import ProcessStatus
+from pbt.runtime.engine import Engine, ProcessStatus
 from pbt.runtime.fault_domains import FaultDomains
 from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.pausing import Rest
@@ -39,7 +37,7 @@ from pbt.transport.messages import GameEnd, SlotFull
 POLL_S = 0.05
 
 
-class ParallelEngine:
+class ParallelEngine(Engine):
     """One population in several processes, and the loop that hears them and gives them work.
 
     `Engine` explains its interface.
@@ -66,10 +64,10 @@ class ParallelEngine:
         releases = SlotReleases(shared, processes)
         self._processes, self._releases = processes, releases
         self._state = new_run_state(blueprint, plans, shared, processes, releases, sink, store)
-        self._scheduler = self._state.scheduler
+        self.scheduler = self._state.scheduler
         # A worker may have to step every table of a group before it hears that it should rest.
         turn_s = config.env.timeout_s * max(len(share.tables) for share in shared.shares)
-        self._rest = Rest(processes, self._scheduler, turn_s, self._turn_and_look)
+        self._rest = Rest(processes, self.scheduler, turn_s, self._turn_and_look)
         final_games = config.evaluation.final_games * len(blueprint.members)
         self._final_games = FinalEvaluation(final_games, processes.workers())
         self._errors = RepeatedErrors()
@@ -80,17 +78,6 @@ class ParallelEngine:
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
         self.games: Counter[GameKind] = Counter()
-
-    @property
-    def controller(self) -> Controller:
-        return self._state.controller
-
-    @property
-    def rows_trained(self) -> int:
-        return self._scheduler.rows_trained
-
-    def clocks(self) -> dict[str, int]:
-        return {name: handle.frames for name, handle in self._scheduler.handles.items()}
 
     @property
     def done(self) -> bool:
@@ -139,7 +126,7 @@ class ParallelEngine:
             self._route(name, message)
         for domain, reason in self._processes.troubles().items():
             self._recover(domain, reason)
-        self._scheduler.dispatch()
+        self.scheduler.dispatch()
         self._releases.send()
         self._hold_or_go()
         self._close_if_finished()
@@ -147,25 +134,17 @@ class ParallelEngine:
     def _route(self, name: str, message: object) -> None:
         match message:
             case SlotFull():
-                self._scheduler.slot_full(message)
+                self.scheduler.slot_full(message)
             case GameEnd():
                 self.games[message.plan.kind] += 1
                 self._state.roster.game_over(message)
-                self._state.controller.on_game(message)
-            case control.Gathered():
-                self._scheduler.gathered(name, message.member)
-            case control.Updated():
-                self._scheduler.updated(message.member, message.stats)
-            case control.Attested():
-                self._scheduler.attested(message.member, message.attestation)
-            case control.Copied():
-                self._scheduler.copied(message.member)
+                self.controller.on_game(message)
+            case _ if isinstance(message, control.LearnerAnswer):
+                self._state.learners[message.member].hear(name, message)
             case control.GameError():
                 self._errors.game_raised(message)
             case control.LongGame():
-                self._state.controller.warn(message.text)
-            case control.MemberError():
-                self._scheduler.member_error(message.member, message.text)
+                self.controller.warn(message.text)
             case Failed():
                 self._errors.process_failed(message)
             case control.Paused():
@@ -179,14 +158,14 @@ class ParallelEngine:
 
     def _hold_or_go(self) -> None:
         """Workers hold while a learner is behind or the league does not keep up."""
-        hold = self._backlog.full() or self._scheduler.behind()
+        hold = self._backlog.full() or self.scheduler.behind()
         if hold != self._holding:
             self._holding = hold
             self._processes.tell_workers(control.Hold(hold))
 
     def _close_if_finished(self) -> None:
         """Begin the final evaluation when the last member has finished or failed."""
-        if self._state.controller.finished and not self._final_games.begun and self._scheduler.idle:
+        if self.controller.finished and not self._final_games.begun and self.scheduler.idle:
             self._final_games.begun = True
             for name, games in self._final_games.shares(self._state.roster.closing_played).items():
                 self._processes.send(name, control.CloseWith(games))
@@ -227,13 +206,10 @@ class ParallelEngine:
         self.games = Counter(checkpoint.state["engine"]["games"])
         return 0
 
-    def take_over_hyperparams(self) -> None:
-        """Do nothing: learners take the controller's values when their processes start."""
-
     def edit(self, config: RunConfig) -> None:
         """See `Engine.edit`. Processes that start later start with the new configuration."""
         self.config = self._state.assignments.config = config
-        self._state.controller.edit(config)
+        self.controller.edit(config)
 
     def needed(self) -> set[str]:
         """See `Engine.needed`; before the workers run, every snapshot of the roster."""
@@ -264,13 +240,7 @@ class ParallelEngine:
         return self._state.counters.stage_s()
 
     def processes(self) -> list[ProcessStatus]:
-        waiting = {
-            name: len(handle.batcher.waiting) for name, handle in self._scheduler.handles.items()
-        }
         return [
             ProcessStatus("main", os.getpid(), ("main",), "running"),
-            *self._state.counters.statuses(self._processes, waiting),
+            *self._state.counters.statuses(self._processes, self.scheduler.waiting()),
         ]
-
-    def weights_digest(self) -> str:
-        return digest_of(handle.weights() for handle in self._scheduler.handles.values())

@@ -17,11 +17,11 @@ class Roster:
     closing_played  games of the final evaluation that have ended
     """
 
-    def __init__(self, policies: dict[str, int], tell: Callable[..., None]) -> None:
-        """policies: each member's index in the policy table; tell(*messages): to all workers."""
-        self._policies, self._tell = policies, tell
-        self._generations = dict.fromkeys(policies, 0)
-        self._learning = dict.fromkeys(policies, True)
+    def __init__(self, members: Iterable[str], tell: Callable[..., None]) -> None:
+        """members: their names; tell(*messages): to all workers."""
+        self._tell = tell
+        self._generations = dict.fromkeys(members, 0)
+        self._learning = dict.fromkeys(self._generations, True)
         self._snapshots: list[SnapshotEntry] = []
         self._win_rates: WinRates = {}
         self._evaluated: Counter[str] = Counter()
@@ -49,7 +49,7 @@ class Roster:
 
     def set_generation(self, member: str, generation: int) -> None:
         self._generations[member] = generation
-        self._tell(control.Regenerate(member, self._policies[member], generation))
+        self._tell(control.Regenerate(member, generation))
 
     def set_learning(self, member: str, learning: bool) -> None:
         self._learning[member] = learning
@@ -96,7 +96,8 @@ class Roster:
                 [entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots
             ],
             "entrants": {
-                name: [self._generations[name], self._learning[name]] for name in self._policies
+                name: [generation, self._learning[name]]
+                for name, generation in self._generations.items()
             },
             "win_rates": self._win_rates,
         }

@@ -4,19 +4,18 @@ A checkpoint stores it, and the run's rows are accounted for by it.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pbt.checkpoint.files import Checkpoint
-from pbt.checkpoint.state import cut_state, cut_tensors, split_cut
-from pbt.population.controller import Controller
+from pbt.checkpoint.state import split_cut
 from pbt.population.interfaces import RunSink
 from pbt.records import GameKind
 from pbt.runtime.assembly import new_controller
 from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint
 from pbt.runtime.control import Paused
-from pbt.runtime.learner_handle import learner_handles
+from pbt.runtime.learner_handle import RemoteLearner
 from pbt.runtime.learner_scheduler import LearnerScheduler
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.process_counters import ProcessCounters
@@ -34,7 +33,7 @@ class RunState:
     shared       the memory of all processes: slots, weights, counters
     assignments  what processes are told when they start
     roster       the members and opponents that are seated
-    controller   the members' clocks, scores and rounds
+    learners     the members' learners in other processes
     scheduler    the batches of all learners
     counters     what the processes counted, those that died included
 
@@ -44,9 +43,14 @@ class RunState:
     shared: SharedMemory
     assignments: Assignments
     roster: Roster
-    controller: Controller
+    learners: Mapping[str, RemoteLearner]
     scheduler: LearnerScheduler
     counters: ProcessCounters
+
+    def learners_at(self, processes: Collection[str]) -> list[RemoteLearner]:
+        """Return the learners that these processes host."""
+        learners = self.learners.values()
+        return [learner for learner in learners if not set(learner.hosts).isdisjoint(processes)]
 
     def checkpoint(
         self, number: int, games: Mapping[GameKind, int], answers: Mapping[str, Paused]
@@ -61,14 +65,8 @@ class RunState:
             "produced": self.counters.produced(),
             "dropped": dict(self.counters.dropped() + self.scheduler.dropped),
         }
-        handles = self.scheduler.handles.items()
-        batchers = {name: handle.batcher.state() for name, handle in handles}
-        learners = {name: handle.state() for name, handle in handles}
-        engine = {"games": dict(games), "rows_trained": self.scheduler.rows_trained}
-        state = cut_state(
-            self.assignments.config, engine, self.controller, planner, worker, batchers
-        )
-        return Checkpoint(number, state, cut_tensors(learners, self.shared.slabs, worker))
+        config = self.assignments.config
+        return self.scheduler.checkpoint(number, config, games, planner, worker)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Take over a checkpoint before anything runs; workers replay open games as they start."""
@@ -79,15 +77,13 @@ class RunState:
             state["planner"], [table is not None for table in state["worker"]["tables"]]
         )
         self.shared.counts[:] = state["planner"]["counts"]
-        self.scheduler.load(split.batchers, checkpoint.tensors, state["engine"]["rows_trained"])
-        self.controller.load(state["controller"])
+        self.scheduler.load(checkpoint, split.batchers)
 
     # --- rows -------------------------------------------------------------------------------------
 
     def dropped(self) -> Counter[str]:
         """Rows that were produced and will never be trained, by reason."""
-        batchers = (handle.batcher.dropped for handle in self.scheduler.handles.values())
-        return sum(batchers, self.counters.dropped() + self.scheduler.dropped)
+        return self.counters.dropped() + self.scheduler.rows_dropped()
 
     def rows_left(self) -> int:
         """Rows produced and neither trained nor dropped, as the counters say at this moment."""
@@ -95,9 +91,8 @@ class RunState:
 
     def rows_standing(self, answers: Mapping[str, Paused]) -> int:
         """Rows in slots, counted one by one. answers: of all workers, at rest."""
-        handles = self.scheduler.handles.values()
-        waiting = sum(handle.batcher.rows_waiting() for handle in handles)
-        return sum(answer.standing for answer in answers.values()) + waiting
+        standing = sum(answer.standing for answer in answers.values())
+        return standing + self.scheduler.rows_waiting()
 
     def slots_died(self) -> None:
         """Drop the rows in the slots of a dead sampling plane: all that stand nowhere else."""
@@ -115,15 +110,25 @@ def new_run_state(
     store: FileSnapshotStore,
 ) -> RunState:
     """Build the state at frame 0."""
-    policies = {member.name: member.policy for member in blueprint.members}
-    roster = Roster(policies, processes.tell_workers)
-    handles = learner_handles(blueprint, plans, shared)
-    controller = new_controller(
-        blueprint, {handle.name: handle for handle in handles}, roster, sink, store
+    roster = Roster((member.name for member in blueprint.members), processes.tell_workers)
+    shards = sorted(
+        (shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains
     )
+    learners = {
+        place.name: RemoteLearner(
+            place,
+            [host for _, host, member in shards if member == place.name],
+            shared.published[place.name],
+            processes.send,
+            processes.reachable,
+            lambda answer: scheduler.hear(answer),
+        )
+        for place in blueprint.members
+    }
+    controller = new_controller(blueprint, learners, roster, sink, store)
     scheduler = LearnerScheduler(
-        blueprint.config, handles, controller, processes.send, processes.reachable, releases.add
+        blueprint.config, learners.values(), shared.slabs, controller, releases.add
     )
     assignments = Assignments(blueprint, plans, shared, store.folder)
     counters = ProcessCounters(shared.board, plans)
-    return RunState(shared, assignments, roster, controller, scheduler, counters)
+    return RunState(shared, assignments, roster, learners, scheduler, counters)

@@ -1,7 +1,5 @@
 """Slots whose rows are trained or dropped go back to the workers that own them, once per turn."""
 
-from collections.abc import Sequence
-
 from pbt.runtime.control import Permits
 from pbt.runtime.process_group import ProcessGroup
 from pbt.runtime.shared import SharedMemory
@@ -15,10 +13,9 @@ class SlotReleases:
         self._shared, self._processes = shared, processes
         self._permits: dict[str, list[RolloutPermit]] = {}
 
-    def add(self, permits: Sequence[RolloutPermit]) -> None:
-        for permit in permits:
-            owner = self._shared.owner(permit.role, permit.slot)
-            self._permits.setdefault(owner, []).append(permit)
+    def add(self, permit: RolloutPermit) -> None:
+        owner = self._shared.owner(permit.role, permit.slot)
+        self._permits.setdefault(owner, []).append(permit)
 
     def send(self) -> None:
         """Send every worker the slots that came back since the last call."""

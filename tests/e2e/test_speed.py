@@ -55,7 +55,7 @@ def test_doom_is_learned_at_a_fair_part_of_the_speed_of_its_engine(engine: DoomG
     sink, store = MemorySink(), MemoryStore()
     population = assemble(config, registry.spec("doom"), sink, store)
     population.controller.start()
-    training = SerialEngine(population, sink, store, NoControl())
+    training = SerialEngine(population, sink, NoControl())
 
     def learned(seconds: float) -> float:
         rows, started = training.rows_trained, time.perf_counter()

@@ -13,7 +13,7 @@ import torch
 from pbt.config.schema import RunConfig
 from pbt.learning.batch import Batch, zeroed_observations
 from pbt.models.distributions import joint_log_prob, log_probabilities
-from pbt.runtime.assembly import LocalLearner
+from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import SlotFull
 from tests.pbt.runtime.checking import CheckedEngine
 

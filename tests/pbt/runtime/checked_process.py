@@ -9,6 +9,7 @@ ARENA_TEST_FAULT    makes that fault of `wiring_faults.py`
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from pbt.learning.reducer import Reducer
 from pbt.learning.statistics import UpdateStats
 from pbt.processes.tie_to_parent import leave, settle
 from pbt.runtime import process
-from pbt.runtime.learner_host import HostedLearner, LearnerHost
+from pbt.runtime.control import Copy, Gather, LearnerOrder, Train
+from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import ActionRequest, ActionsReady
 from tests.pbt.runtime import wiring_faults
 
@@ -50,7 +52,7 @@ def watch() -> None:
     """Listen to the policy server and the learners' host."""
     acted, gathered, copied = Log("acted"), Log("gathered"), Log("copied")
     copies, batches = Counter[str](), Counter[str]()
-    serve, gather, copy = PolicyServer.serve, LearnerHost._gather, LearnerHost._copy
+    serve, tell = PolicyServer.serve, LocalLearner.tell
 
     def served(self: PolicyServer, request: ActionRequest) -> ActionsReady:
         ready = serve(self, request)
@@ -65,51 +67,40 @@ def watch() -> None:
             )
         return ready
 
-    def gathering(self: LearnerHost, name: str, slots: tuple[int, ...]) -> None:
-        hosted, at = self._learners[name], list(slots)
-        column = self._place.memory.slabs[hosted.role].column
+    def gathering(self: LocalLearner, slots: Sequence[int]) -> None:
+        name, at, column = self.name, list(slots), self._batches.slabs[self.role].column
         valid = column["valid"][at]
         rows = [column[key][at][valid] for key in ("policy", "version")]
         origin = column["origin"][at][valid]
         if valid.any():
             gathered.write(
-                *origin.T,
-                *rows,
-                self._policies[name],
-                hosted.role,
-                copies[name],
-                hosted.learner.version,
-                batches[name],
+                *origin.T, *rows, self.policy, self.role, copies[name], self.version, batches[name]
             )
         batches[name] += 1
-        gather(self, name, slots)
 
-    def copying(self: LearnerHost, hosted: HostedLearner, snapshot_id: str) -> None:
-        copy(self, hosted, snapshot_id)
-        member = hosted.shard.member
-        copies[member] += 1
-        copied.write(
-            self._policies[member],
-            copies[member],
-            hosted.shard.index,
-            hosted.published.publications,
-        )
+    def telling(self: LocalLearner, order: LearnerOrder) -> None:
+        if isinstance(order, Gather):
+            gathering(self, order.slots)
+        tell(self, order)
+        if isinstance(order, Copy):
+            copies[self.name] += 1
+            copied.write(
+                self.policy, copies[self.name], self.shard.index, self.published.publications
+            )
 
     PolicyServer.serve = served  # type: ignore[method-assign]
-    LearnerHost._gather = gathering  # type: ignore[method-assign]
-    LearnerHost._copy = copying  # type: ignore[method-assign]
+    LocalLearner.tell = telling  # type: ignore[method-assign]
 
 
 def watch_versions() -> None:
     """Listen to what learners publish, and to the lag that their updates report."""
     published, trained = Log("published"), Log("trained")
     batches = Counter[str]()
-    publish, update = HostedLearner.publish, Learner.update
+    publish, update = LocalLearner.publish, Learner.update
 
-    def publishing(self: HostedLearner) -> None:
+    def publishing(self: LocalLearner) -> None:
         publish(self)
-        policy = member_number(self.shard.member)
-        published.write(policy, self.published.publications, self.learner.version)
+        published.write(self.policy, self.published.publications, self.learner.version)
 
     def updating(self: Learner, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
         version, name = self.version, self.member.split("/")[-1]
@@ -119,20 +110,20 @@ def watch_versions() -> None:
         batches[name] += 1
         return stats
 
-    HostedLearner.publish = publishing  # type: ignore[method-assign]
+    LocalLearner.publish = publishing  # type: ignore[method-assign]
     Learner.update = updating  # type: ignore[method-assign]
 
 
 def fail(member: str) -> None:
     """Let nothing be learned by this member."""
-    update = LearnerHost._update
+    tell = LocalLearner.tell
 
-    def updating(self: LearnerHost, name: str, hosted: HostedLearner) -> None:
-        if name == member:
+    def telling(self: LocalLearner, order: LearnerOrder) -> None:
+        if self.name == member and isinstance(order, Train):
             raise ArithmeticError("this member cannot learn")
-        update(self, name, hosted)
+        tell(self, order)
 
-    LearnerHost._update = updating  # type: ignore[method-assign]
+    LocalLearner.tell = telling  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
 from pbt.learning.batch import Batch
 from pbt.learning.batcher import gather
-from pbt.runtime.assembly import LocalLearner, assemble
+from pbt.runtime.assembly import assemble
+from pbt.runtime.local_learner import LocalLearner
 from pbt.runtime.serial import SerialEngine
 from pbt.sampling.rollout_worker import GameSource
 from pbt.seeding import seat_key
@@ -73,7 +74,7 @@ class CheckedEngine:
         self.population = assemble(
             config, spec or registry.spec(config.env.name), self.sink, self.store
         )
-        self.engine = SerialEngine(self.population, self.sink, self.store, NoControl())
+        self.engine = SerialEngine(self.population, self.sink, NoControl())
         self.batches = {local.name: 0 for local in self.population.learners}
         self.trained: set[Origin] = set()
         self.seated_finished = Counter[str]()
@@ -90,7 +91,7 @@ class CheckedEngine:
 
     def finish(self) -> None:
         assert self.engine.run(self._look)
-        assert not any(local.batcher.waiting for local in self.population.learners), (
+        assert not any(self.population.scheduler.waiting().values()), (
             "finished members keep no slots"
         )
 
@@ -166,7 +167,8 @@ class CheckedEngine:
         self._check_plan(plan)
 
     def _watch_batcher(self, local: LocalLearner) -> None:
-        take = local.batcher.take
+        batcher = self.population.scheduler.pipelines[local.name].batcher
+        take = batcher.take
 
         def taken() -> list[SlotFull] | None:
             found = take()
@@ -177,7 +179,7 @@ class CheckedEngine:
                 )
             return found
 
-        local.batcher.take = taken  # type: ignore[method-assign]
+        batcher.take = taken  # type: ignore[method-assign]
 
     def _note(self, request: ActionRequest) -> None:
         members = self.population.controller.members

@@ -17,16 +17,16 @@ import torch
 from bench.memory import MemorySink, MemoryStore
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import Role
-from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
 from pbt.models.digests import ActingForms
 from pbt.population.certifier import Certifier
 from pbt.population.controller import Controller
 from pbt.population.members import Member
 from pbt.population.pbt_rules import PbtRules
-from pbt.processes.restarts import RestartPolicy
 from pbt.records import PlayerRef, SeatRecord
+from pbt.runtime.blueprint import MemberPlace
 from pbt.runtime.control import (
+    Attested,
     Copied,
     Copy,
     Discard,
@@ -38,7 +38,7 @@ from pbt.runtime.control import (
     Train,
     Updated,
 )
-from pbt.runtime.learner_handle import LearnerHandle
+from pbt.runtime.learner_handle import LearnerHandle, RemoteLearner
 from pbt.runtime.learner_scheduler import LearnerScheduler
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans
 from pbt.runtime.roster import Roster
@@ -124,6 +124,7 @@ class Scene:
 
     def __init__(self, runtime: dict[str, Any], max_lag: int | None = None) -> None:
         learning = {**CONFIG["learning"], "max_lag": max_lag}  # type: ignore[dict-item]
+        runtime = {**runtime, "max_restarts": 2}
         self.config = RunConfig.model_validate({**CONFIG, "runtime": runtime, "learning": learning})
         self.plans = {plan.name: plan for plan in process_plans(self.config, NAMES)}
         self.workers = [name for name, plan in self.plans.items() if plan.groups]
@@ -142,53 +143,54 @@ class Scene:
         self._last_rows: dict[str, int] = {}
         # By member: publications when it was told to train.
         self._told_at: dict[str, int] = {}
-        self.roster = Roster(
-            {name: policy for policy, name in enumerate(NAMES)}, self._tell_workers
-        )
-        handles = [self._handle(name, policy) for policy, name in enumerate(NAMES)]
+        self.roster = Roster(NAMES, self._tell_workers)
+        self.learners = {name: self._learner(name, policy) for policy, name in enumerate(NAMES)}
         members = [
             Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)
         ]
         rules = PbtRules.from_config(self.config.pbt, "win")
-        learners = {handle.name: handle for handle in handles}
         certifier = Certifier(ActingForms(), 1.0, self.sink, self.store)
         self.controller = Controller(
-            self.config, rules, members, learners, self.roster, self.sink, self.store, certifier
+            self.config,
+            rules,
+            members,
+            self.learners,
+            self.roster,
+            self.sink,
+            self.store,
+            certifier,
         )
         self.flow = LearnerScheduler(
             self.config,
-            handles,
+            self.learners.values(),
+            [self.slab],
             self.controller,
-            self._send,
-            self.processes.__contains__,
-            self.permits.extend,
+            self.permits.append,
         )
         self.controller.start()
         for domain in self.domains:
             self.start(domain)
             self.get_ready(domain)
 
-    def _handle(self, name: str, policy: int) -> LearnerHandle:
+    def _learner(self, name: str, policy: int) -> RemoteLearner:
         hosts = sorted(
             (shard.index, plan.name)
             for plan in self.plans.values()
             for shard in plan.trains
             if shard.member == name
         )
-        batcher = Batcher(self.slab, 0, BATCH_SLOTS)
         state = {
             "model.w": torch.tensor([1000 * policy]),
             "adam.w": torch.zeros(1),
             "clocks": torch.zeros(4, dtype=torch.int64),
         }
-        return LearnerHandle(
-            name,
-            0,
-            policy,
-            tuple(host for _, host in hosts),
-            batcher,
+        return RemoteLearner(
+            MemberPlace(name, 0, policy),
+            [host for _, host in hosts],
             PublishedWeights(state),
-            RestartPolicy(2),
+            self._send,
+            self.processes.__contains__,
+            lambda answer: self.flow.hear(answer),
         )
 
     # --- the main process -------------------------------------------------------------------------
@@ -197,17 +199,17 @@ class Scene:
         if name not in self.processes:
             return
         for message in messages:
-            handle = self.flow.handles[message.member]
+            line = self.flow.pipelines[message.member]
             if isinstance(message, Train):
                 assert (
-                    handle.copying is None
-                    and handle.batches[0].training
-                    and not handle.batches[0].discarded
+                    line.copying is None
+                    and line.batches[0].training
+                    and not line.batches[0].discarded
                 )
-                self._told_at[message.member] = handle.published.publications
+                self._told_at[message.member] = line.handle.published.publications
             if isinstance(message, Gather):
-                assert not self.flow.resting and handle.copying is None
-                self._check_lag(handle, message.slots)
+                assert not self.flow.resting and line.copying is None
+                self._check_lag(line.handle, message.slots)
                 message = Asked(message.slots, self.contents(message.slots)), message.member
             self.processes[name].inbox.append(message)
 
@@ -229,7 +231,7 @@ class Scene:
                     self.controller.members[message.member].newest_snapshot or ""
                 )["model.w"]
                 assert torch.equal(
-                    self.flow.handles[message.member].published.read()["model.w"], copied
+                    self.learners[message.member].published.read()["model.w"], copied
                 ), "acts as it copied, from now on"
         for name in self.workers:
             if name in self.processes:
@@ -250,14 +252,8 @@ class Scene:
         match message:
             case SlotFull():
                 self.flow.slot_full(message)
-            case Gathered():
-                self.flow.gathered(name, message.member)
-            case Updated():
-                self.flow.updated(message.member, message.stats)
-            case Copied():
-                self.flow.copied(message.member)
-            case MemberError():
-                self.flow.member_error(message.member, message.text)
+            case Gathered() | Updated() | Attested() | Copied() | MemberError():
+                self.learners[message.member].hear(name, message)
 
     def die(self, domain: tuple[str, ...], for_ever: bool = False) -> None:
         """As the engine buries a domain. for_ever: it is given up (learners only)."""
@@ -265,7 +261,9 @@ class Scene:
         for name, process in dead.items():
             for message in process.outbox:
                 self._route(name, message)
-        self.flow.hosts_died(set(domain))
+        for learner in self._learners_at(domain):
+            learner.died()
+            self.flow.died(learner.name)
         if domain == self.domains[0]:
             self.permits.clear()
             self.flow.slots_died()
@@ -293,7 +291,11 @@ class Scene:
     def get_ready(self, domain: tuple[str, ...]) -> None:
         for name in domain:
             self.processes[name].ready = True
-        self.flow.hosts_started(set(domain))
+        for learner in self._learners_at(domain):
+            self.flow.started(learner.name)
+
+    def _learners_at(self, domain: tuple[str, ...]) -> list[RemoteLearner]:
+        return [one for one in self.learners.values() if not set(one.hosts).isdisjoint(domain)]
 
     def owner(self, slot: int) -> str:
         return self.workers[slot // SLOTS_PER_WORKER]
@@ -329,7 +331,7 @@ class Scene:
         process, column, number = self.processes[name], self.slab.column, len(self.rows)
         process.held.remove(slot)
         column["valid"][slot], column["origin"][slot] = np.arange(T) < valid, number
-        column["version"][slot] = max(0, self.flow.handles[NAMES[policy]].published.version - lag)
+        column["version"][slot] = max(0, self.learners[NAMES[policy]].published.version - lag)
         self.rows.append(valid)
         self.filled_by.append((NAMES[policy], process.generations[policy]))
         process.outbox.append(SlotFull(0, policy, process.generations[policy], slot))
@@ -348,7 +350,7 @@ class Scene:
                 assert slot not in process.held, "permitted twice"
                 process.held.add(slot)
             case Regenerate() as message:
-                process.generations[message.policy] = message.generation
+                process.generations[NAMES.index(message.member)] = message.generation
             case Train(member):
                 process.to_train.append(member)
             case Discard(member):
@@ -361,7 +363,7 @@ class Scene:
             case Copy() as message:
                 assert message.member not in process.to_train
                 if process.shard(message.member).index == 0:
-                    published = self.flow.handles[message.member].published
+                    published = self.learners[message.member].published
                     published.publish(
                         published.read()
                         | {"model.w": self.store.load(message.snapshot_id)["model.w"]},
@@ -391,7 +393,7 @@ class Scene:
 
     def _update(self, name: str, member: str, raises: bool, skips: bool) -> None:
         process = self.processes[name]
-        handle = self.flow.handles[member]
+        handle = self.learners[member]
         batch = process.asked[member][0]
         if batch.copied is None:
             return
@@ -426,7 +428,7 @@ class Scene:
         )
         assert {self.filled_by[number] for number in numbers} == {
             (handle.name, member.generation)
-        } and handle.copying is None
+        } and self.flow.pipelines[handle.name].copying is None
         assert member.learning
         self.truth.update(numbers)
         self._last_rows[handle.name] = sum(self.rows[number] for number in numbers)
@@ -449,7 +451,7 @@ class Scene:
 
     def check(self) -> None:
         """Slots and rows."""
-        flow, handles = self.flow, list(self.flow.handles.values())
+        flow, lines = self.flow, list(self.flow.pipelines.values())
         places = Counter(permit.slot for permit in self.permits)
         for process in self.processes.values():
             places.update(process.held)
@@ -458,10 +460,10 @@ class Scene:
                 for item in (*process.inbox, *process.outbox)
                 if isinstance(item, RolloutPermit | SlotFull)
             )
-        for handle in handles:
-            places.update(handle.batcher.waiting)
+        for line in lines:
+            places.update(line.batcher.waiting)
             places.update(
-                full.slot for batch in handle.batches if batch.to_gather for full in batch.fulls
+                full.slot for batch in line.batches if not batch.gathered for full in batch.fulls
             )
         alive = self.domains[0][0] in self.processes
         assert places == (dict.fromkeys(range(self.slab.slots), 1) if alive else {}), (
@@ -473,10 +475,10 @@ class Scene:
             for item in process.outbox
             if isinstance(item, SlotFull)
         ]
-        waiting = sum(handle.batcher.rows_waiting() for handle in handles) + sum(
+        waiting = sum(line.batcher.rows_waiting() for line in lines) + sum(
             self.rows[n] for n in self.contents(tuple(unheard))
         )
-        dropped = sum((handle.batcher.dropped for handle in handles), flow.dropped)
+        dropped = sum((line.batcher.dropped for line in lines), flow.dropped)
         assert (
             sum(self.rows)
             == flow.rows_trained + dropped.total() + waiting + flow.rows_at_learners()
@@ -489,13 +491,13 @@ class Scene:
     def _unheard_updates(self) -> int:
         """Rows of updates that were published and are not known to the main process."""
         rows = 0
-        for handle in self.flow.handles.values():
+        for name, line in self.flow.pipelines.items():
             if (
-                handle.batches
-                and handle.batches[0].training
-                and handle.published.publications > self._told_at[handle.name]
+                line.batches
+                and line.batches[0].training
+                and line.handle.published.publications > self._told_at[name]
             ):
-                rows += handle.batches[0].rows
+                rows += line.batches[0].rows
         return rows
 
     def work_through(self) -> None:

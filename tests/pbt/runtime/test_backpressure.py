@@ -44,7 +44,7 @@ class StuckSink(MemorySink):
 def engine(sink: MemorySink) -> SerialEngine:
     population = assemble(CONFIG, registry.spec("tictactoe"), sink, MemoryStore())
     population.controller.start()
-    return SerialEngine(population, sink, MemoryStore(), NoControl())
+    return SerialEngine(population, sink, NoControl())
 
 
 def test_training_pauses_until_the_league_answers(monkeypatch: pytest.MonkeyPatch) -> None:

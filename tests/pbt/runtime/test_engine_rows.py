@@ -14,7 +14,7 @@ from gymnasium import spaces
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.learning.batch import Batch
-from pbt.runtime.assembly import LocalLearner
+from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import SlotFull
 from tests.pbt.runtime.checking import CheckedEngine
 

@@ -17,6 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from pbt.runtime.control import MemberError
 from tests.pbt.runtime.flow_scene import BATCH_SLOTS, NAMES, Scene, T
 
 EXAMPLES = 40
@@ -203,11 +204,11 @@ class FlowMachine(RuleBasedStateMachine):
         self.scene.settle()
         assert flow.rows_at_learners() == 0 and not flow.gathering
         for name, member in self.scene.controller.members.items():
-            host = flow.handles[name].hosts[0]
+            host = self.scene.learners[name].hosts[0]
             if host in self.scene.processes:
                 assert self.scene.processes[host].hyperparams[name] == member.hyperparams
             if member.refused:
-                assert not flow.handles[name].batcher.waiting
+                assert not flow.pipelines[name].batcher.waiting
 
 
 PLACEMENTS: dict[str, dict[str, Any]] = {
@@ -248,39 +249,36 @@ def fill(scene: Scene, policy: int, slots: int) -> None:
 
 def copying(scene: Scene) -> str | None:
     """Until m2 is told to copy a snapshot, but has not."""
-    handle = scene.flow.handles["m2"]
+    line = scene.flow.pipelines["m2"]
     fill(scene, 2, 2 * BATCH_SLOTS)
     for _ in range(10):
         scene.work_through()
-        if handle.copying is not None:
-            return handle.copying.copy_snapshot
+        if line.copying is not None:
+            return line.copying.copy_snapshot
     raise AssertionError("no round came")
 
 
 def test_a_member_that_is_given_up_while_it_copies_keeps_nobody_waiting(scene: Scene) -> None:
-    handle = scene.flow.handles["m2"]
+    line = scene.flow.pipelines["m2"]
     copying(scene)
     fill(scene, 2, 1)
-    (host,) = handle.hosts
+    (host,) = scene.learners["m2"].hosts
     scene.die((host,))
-    assert handle.copying is not None and not scene.flow.idle, (
+    assert line.copying is not None and not scene.flow.idle, (
         "it is copied when the learner lives again"
     )
     scene.start((host,))
     scene.die((host,), for_ever=True)
     assert (
-        scene.controller.members["m2"].failed
-        and handle.copying is None
-        and not handle.batcher.waiting
+        scene.controller.members["m2"].failed and line.copying is None and not line.batcher.waiting
     )
     scene.settle()
     assert scene.controller.members["m2"].copies == 0
 
 
 def test_a_copy_that_was_interrupted_is_made_when_the_learner_lives_again(scene: Scene) -> None:
-    handle = scene.flow.handles["m2"]
     snapshot = copying(scene)
-    scene.die(handle.hosts)
+    scene.die(scene.learners["m2"].hosts)
     scene.settle()
     member = scene.controller.members["m2"]
     assert (member.copies, member.generation, member.newest_snapshot) == (1, 1, snapshot)
@@ -290,14 +288,14 @@ def test_updates_that_raise_too_often_end_the_member_and_count_its_rows_once(sce
     fill(scene, 1, 5)
     scene.dispatch()
     scene.dispatch()
-    handle = scene.flow.handles["m1"]
-    assert len(handle.batches) == 2 and all(batch.to_gather for batch in handle.batches)
+    line = scene.flow.pipelines["m1"]
+    assert len(line.batches) == 2 and not any(batch.gathered for batch in line.batches)
     for errors in range(1, 4):
-        scene.flow.member_error("m1", "ValueError: made up")
+        scene.flow.hear(MemberError("m1", "ValueError: made up"))
         scene.check()
         assert scene.controller.members["m1"].failed == (errors == 3), "two in a row are forgiven"
-    assert scene.flow.dropped == {"error": 4 * T} and handle.batcher.dropped == {"failed": T}
+    assert scene.flow.dropped == {"error": 4 * T} and line.batcher.dropped == {"failed": T}
     scene.settle()
-    assert not handle.batches and scene.flow.rows_trained == 0
+    assert not line.batches and scene.flow.rows_trained == 0
     (event,) = (event for event in scene.sink.events if event.kind == "failed")
     assert event.text.startswith("ValueError: made up")

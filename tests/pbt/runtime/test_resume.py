@@ -20,7 +20,7 @@ from pbt.envs.contract import EnvSpec
 from pbt.runtime.assembly import assemble
 from pbt.runtime.blueprint import equal_shares
 from pbt.runtime.engine import Engine
-from pbt.runtime.serial import SerialEngine, restore_cut, take_cut, weights_digest
+from pbt.runtime.serial import SerialEngine
 from pbt.transport.messages import SlotFull
 from pbt.transport.slab import Slab
 from tests.pbt.envs.image_games import FILE
@@ -84,7 +84,7 @@ class Run:
     def __init__(self, game: str, store: MemoryStore | None = None) -> None:
         self.sink, self.store = MemorySink(), store or MemoryStore()
         self.population = assemble(CONFIGS[game], spec_of(game), self.sink, self.store)
-        self.engine = SerialEngine(self.population, self.sink, self.store, NoControl())
+        self.engine = SerialEngine(self.population, self.sink, NoControl())
         self.turns = 0
 
     def told(self) -> dict[str, list[Any]]:
@@ -104,7 +104,7 @@ class Cut:
 
     def __init__(self, run: Run) -> None:
         # A cut names live state until it is written.
-        self.checkpoint = copy.deepcopy(take_cut(run.engine, 1))
+        self.checkpoint = copy.deepcopy(run.engine.take_cut(1))
         self.told = {name: list(rows) for name, rows in run.told().items()}
         self.store = copy.deepcopy(run.store)
 
@@ -134,7 +134,7 @@ def test_equal_configs_and_seeds_give_equal_weights_and_games(game: str) -> None
     again = Run(game)
     again.population.controller.start()
     assert again.engine.run(lambda: None)
-    assert weights_digest(again.population) == weights_digest(run.population)
+    assert again.engine.weights_digest() == run.engine.weights_digest()
     assert again.told() == run.told()
     assert any(record.directive.copy_from for record in run.sink.rounds), (
         "the test needs copies inside"
@@ -160,9 +160,9 @@ def check_resumed(game: str, turns: int, folder: Path) -> None:
     write_checkpoint(folder, cut.checkpoint, keep=2)
     second = Run(game, copy.deepcopy(cut.store))
     checkpoint, damaged = read_newest(folder)
-    assert not damaged and restore_cut(second.engine, checkpoint) == 0
+    assert not damaged and second.engine.restore(checkpoint) == 0
     assert second.engine.run(lambda: None)
-    assert weights_digest(second.population) == weights_digest(run.population)
+    assert second.engine.weights_digest() == run.engine.weights_digest()
     told = second.told()
     assert {name: cut.told[name] + told[name] for name in told} == run.told()
 
@@ -199,7 +199,7 @@ def over_workers(cut: Cut, run: Run, workers: int) -> Checkpoint:
     shares = equal_shares(run.population.blueprint, workers)
     slabs = [
         Slab(layout, shares[-1].slots[role].stop)
-        for role, layout in enumerate(run.population.layouts)
+        for role, layout in enumerate(run.population.blueprint.layouts)
     ]
     split = split_cut(cut.checkpoint, slabs, shares)
     worker = merge_workers(split.workers)
@@ -222,7 +222,7 @@ def test_a_cut_of_several_workers_is_taken_over_by_one(game: str) -> None:
     run, cuts = reference(game)
     cut = cuts[FEW[game][1]]
     second = Run(game, copy.deepcopy(cut.store))
-    assert restore_cut(second.engine, over_workers(cut, run, 3)) == 0
+    assert second.engine.restore(over_workers(cut, run, 3)) == 0
     before = cut.checkpoint.state
     assert second.engine.clocks() == {
         name: int(cut.checkpoint.tensors[f"learner-{name}"]["clocks"][1])
@@ -264,20 +264,21 @@ def test_whole_batches_that_wait_in_a_cut_are_learned_before_anything_is_played(
     _, cuts = reference("connect_four")
     cut = cuts[FEW["connect_four"][1]]
     run = Run("connect_four", copy.deepcopy(cut.store))
-    restore_cut(run.engine, cut.checkpoint)
+    run.engine.restore(cut.checkpoint)
     local, pool = run.population.learners[0], run.population.worker.fillers[0].pool
-    waiting = SlotFull(*local.batcher.state()["queue"][0])
+    batcher = run.population.scheduler.pipelines[local.name].batcher
+    waiting = SlotFull(*batcher.state()["queue"][0])
     for _ in range(20):
         again = pool.take()
         for array in run.population.slabs[0].column.values():
             array[again] = array[waiting.slot]
-        local.batcher.add(waiting._replace(slot=again), waiting.generation)
+        batcher.add(waiting._replace(slot=again), waiting.generation)
     served, version = run.population.server.rows_served, local.learner.version
-    stopping = SerialEngine(run.population, run.sink, run.store, StopAtOnce())
+    stopping = SerialEngine(run.population, run.sink, StopAtOnce())
     assert not stopping.run(lambda: None)
     assert (
         local.learner.version > version
-        and len(local.batcher.waiting) < run.population.blueprint.batch_slots
+        and len(batcher.waiting) < run.population.blueprint.batch_slots
     )
     assert run.population.server.rows_served == served
 

@@ -192,9 +192,8 @@ def desk(blueprint: Blueprint, tmp_path: Path) -> Iterator[Desk]:
 def engine() -> SerialEngine:
     """A population in the middle of its games."""
     sink, store = MemorySink(), MemoryStore()
-    engine = SerialEngine(
-        assemble(CONFIG, registry.spec("tictactoe"), sink, store), sink, store, NoControl()
-    )
+    population = assemble(CONFIG, registry.spec("tictactoe"), sink, store)
+    engine = SerialEngine(population, sink, NoControl())
     engine.controller.start()
     for _ in range(60):
         engine.turn()

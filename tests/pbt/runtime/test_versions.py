@@ -16,7 +16,7 @@ from pbt.learning.batch import Batch
 from pbt.learning.reducer import Reducer
 from pbt.learning.statistics import UpdateStats
 from pbt.records import GameRecord, is_voided
-from pbt.runtime.assembly import LocalLearner
+from pbt.runtime.local_learner import LocalLearner
 from pbt.runtime.process_group import ProcessGroup
 from pbt.runtime.serial import SerialEngine
 from pbt.seeding import seat_key
@@ -55,7 +55,8 @@ class VersionLog:
             self._watch_learner(engine, local)
 
     def _watch_learner(self, engine: SerialEngine, local: LocalLearner) -> None:
-        take, update, seed = local.batcher.take, local.learner.update, engine.config.seed
+        batcher = engine.population.scheduler.pipelines[local.name].batcher
+        take, update, seed = batcher.take, local.learner.update, engine.config.seed
         column = engine.population.slabs[local.role].column
         expected: list[tuple[float, int]] = []
 
@@ -77,7 +78,7 @@ class VersionLog:
             self.lags.append((expected.pop(), (stats.lag_mean, stats.lag_max)))
             return stats
 
-        local.batcher.take = taken  # type: ignore[method-assign]
+        batcher.take = taken  # type: ignore[method-assign]
         local.learner.update = updated  # type: ignore[assignment, method-assign]
 
 

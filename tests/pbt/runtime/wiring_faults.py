@@ -16,6 +16,7 @@ from torch.nn.functional import linear
 from pbt.hyperparams import Hyperparams
 from pbt.inference.frozen import LocalPolicyHost
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer
+from pbt.learning import background_gathering
 from pbt.learning import learner as learning
 from pbt.learning.batch import Batch
 from pbt.learning.batcher import Batcher
@@ -27,7 +28,6 @@ from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.weights import MODEL_PREFIX, model_tensors
 from pbt.population import controller
 from pbt.records import PlayerRef
-from pbt.runtime import serial
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.table import Table
 from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, RolloutPermit, SlotFull
@@ -223,7 +223,7 @@ def snapshots_are_rounded(patch: Patch) -> None:
 
 def batches_mix_slots(patch: Patch) -> None:
     """Observations of a batch come from other slots than its actions."""
-    gather = serial.gather
+    gather = background_gathering.gather
 
     def gathering(slab: Slab, slots: Any) -> Batch:
         batch, other = gather(slab, slots), gather(slab, np.roll(slots, 1))
@@ -233,4 +233,4 @@ def batches_mix_slots(patch: Patch) -> None:
                 tensors[name] = tensor
         return Batch.of(tensors)
 
-    patch(serial, "gather", gathering)
+    patch(background_gathering, "gather", gathering)

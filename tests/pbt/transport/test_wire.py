@@ -52,7 +52,7 @@ EXAMPLES: tuple[Any, ...] = (
     control.Stop(),
     control.Failed("EngineError", "text", "trace", True),
     control.Permits((RolloutPermit(0, 1, 2, 3), RolloutPermit(1, 2, 3, 4))),
-    control.Regenerate("m0", 1, 2),
+    control.Regenerate("m0", 2),
     control.SetLearning("m0", True),
     control.AddSnapshot("ab", "m0", "player"),
     control.RemoveSnapshots(("ab",)),
