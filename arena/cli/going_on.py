@@ -9,6 +9,8 @@ from typing import Self
 
 FIRST_S = 2.0
 LONGEST_S = 60.0
+# A terminal that takes no more output, after Ctrl-S for example, holds up no end for longer.
+LAST_WORD_S = 1.0
 
 
 class GoingOn:
@@ -21,17 +23,20 @@ class GoingOn:
         # The stream of now: while a game's code runs, sys.stderr is another one (pbt.envs.voice).
         self._work, self._tell = work, tell or partial(print, file=sys.stderr, flush=True)
         self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="going-on", daemon=True)
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._watch, name="going-on", daemon=True).start()
+        self._watcher.start()
         return self
 
     def __exit__(self, *failure: object) -> None:
         self.end()
 
     def end(self) -> None:
-        """Nothing more is said."""
+        """Nothing more is said, and a stream that is closed after this meets no late word."""
         self._over.set()
+        if self._watcher.is_alive():
+            self._watcher.join(LAST_WORD_S)
 
     def _watch(self) -> None:
         began_s, pause_s = time.monotonic(), FIRST_S

@@ -158,8 +158,10 @@ class League:
         self._kept.exec_driver_sql("PRAGMA schema_version").close()
 
     def close(self) -> None:
+        """Close the connections; one that another thread reads from is closed when it has read."""
         if self._kept is not None:
             self._kept.close()
+        event.listen(self._engine.pool, "checkin", lambda connection, record: record.invalidate())
         self._engine.dispose()
 
     def __enter__(self) -> Self:

@@ -42,7 +42,7 @@ GROUP BY placed.match, placed.player
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MatchStanding:
     """What a player has of the games of a match.
 
     games        games that it sat in
@@ -63,10 +63,10 @@ class MatchStandings:
     """A cache of the standings of finished matches. Several threads may use it."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, tuple[float, tuple[Standing, ...]]] = OrderedDict()
+        self._kept: OrderedDict[int, tuple[float, tuple[MatchStanding, ...]]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, league: League, matches: Sequence[Match]) -> dict[int, tuple[Standing, ...]]:
+    def of(self, league: League, matches: Sequence[Match]) -> dict[int, tuple[MatchStanding, ...]]:
         """Number of each match -> a standing for each of its players; () before any game."""
         found = {match.id: known for match in matches if (known := self._known(match)) is not None}
         missing = [match for match in matches if match.id not in found]
@@ -75,7 +75,7 @@ class MatchStandings:
             self._keep(match, standings)
         return found
 
-    def _known(self, match: Match) -> tuple[Standing, ...] | None:
+    def _known(self, match: Match) -> tuple[MatchStanding, ...] | None:
         with self._lock:
             ended, standings = self._kept.get(match.id, (None, None))
             if standings is None or ended != match.finished_at:
@@ -83,7 +83,7 @@ class MatchStandings:
             self._kept.move_to_end(match.id)
             return standings
 
-    def _keep(self, match: Match, standings: tuple[Standing, ...]) -> None:
+    def _keep(self, match: Match, standings: tuple[MatchStanding, ...]) -> None:
         if match.finished_at is None:
             return
         with self._lock:
@@ -92,15 +92,15 @@ class MatchStandings:
                 self._kept.popitem(last=False)
 
 
-def _read(league: League, matches: Sequence[Match]) -> list[tuple[Standing, ...]]:
+def _read(league: League, matches: Sequence[Match]) -> list[tuple[MatchStanding, ...]]:
     if not matches:
         return []
     ranges = [[match.id, *keys_of_match(match.id)] for match in matches]
     with league.read() as connection:
         rows = connection.execute(_SUMS, {"ranges": json.dumps(ranges)}).all()
-    sums: dict[tuple[int, PlayerRef], Standing] = {}
+    sums: dict[tuple[int, PlayerRef], MatchStanding] = {}
     for number, kind, name, *values in rows:
-        sums[number, to_player(kind, name)] = Standing(*values)
+        sums[number, to_player(kind, name)] = MatchStanding(*values)
     return [
         tuple(sums[match.id, player] for player in match.players)
         if all((match.id, player) in sums for player in match.players)

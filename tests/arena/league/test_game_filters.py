@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from arena.league.database import League
 from arena.league.game_rows import GameFilter, population_games
-from arena.league.match_standings import MatchStandings, Standing
+from arena.league.match_standings import MatchStanding, MatchStandings
 from arena.league.matches import create_match, find_match, finish_match
 from arena.league.paging import match_game_page
 from arena.league.populations import Incarnation
@@ -84,7 +84,7 @@ def test_matches_have_standings_and_their_games_are_filtered(
     standings = cache.of(league, [ended])[match.id]
     assert (standings[0].losses, standings[0].games) == (1, 4)
     assert cache.of(league, [ended])[match.id] is standings
-    assert isinstance(standings[0], Standing)
+    assert isinstance(standings[0], MatchStanding)
 
     def listed(**wanted: object) -> list[int]:
         page = match_game_page(league, match.id, GameFilter(**wanted), None, 10)  # type: ignore[arg-type]

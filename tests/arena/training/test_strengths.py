@@ -51,16 +51,17 @@ def written(tmp_path: Path, objective: str, games: list[GameRecord]) -> dict[str
             writer.snapshot(snapshot(letter))
         for one in games:
             writer.game(one)
-    if objective == "return":
+    with league:
+        if objective == "return":
+            return {
+                row.snapshot.record.snapshot_id[0]: Strength(row.mean, row.low, row.high, row.games)
+                for row in return_standings(league, "own")
+            }
         return {
-            row.snapshot.record.snapshot_id[0]: Strength(row.mean, row.low, row.high, row.games)
-            for row in return_standings(league, "own")
+            row.player.name[0]: Strength(row.rating or 0.0, row.low, row.high, row.total.games)
+            for row in population_table(league, "own").rows
+            if row.player != RANDOM
         }
-    return {
-        row.player.name[0]: Strength(row.rating or 0.0, row.low, row.high, row.total.games)
-        for row in population_table(league, "own").rows
-        if row.player != RANDOM
-    }
 
 
 def close(one: float | None, other: float | None) -> bool:
