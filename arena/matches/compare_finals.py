@@ -66,7 +66,7 @@ def play_finals(
     Two players meet where their roles allow it. Matches that were played before are not repeated.
     Raises: Interrupted.
     """
-    spec, kept = check(comparison), read_kept(comparison)
+    kept, spec = read_kept(comparison), check(comparison)
     meetings = kept.meetings
     roles = _seat_roles(comparison, spec)
     pairings = _pairings(comparison, roles)

@@ -23,8 +23,9 @@ def train_runs(comparison: Comparison, say: Say, on_progress: Progress | None = 
     on_progress  called with the numbers of trained runs and of all
     Raises: Interrupted, StoppedError, ConfigError, HeldError, PbtError when a training fails.
     """
+    kept = read_kept(comparison)
     check(comparison)
-    write_kept(comparison, read_kept(comparison))
+    write_kept(comparison, kept)
     runs = comparison.runs()
     for number, (side, seed) in enumerate(runs, start=1):
         if on_progress is not None:
