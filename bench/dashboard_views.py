@@ -79,6 +79,7 @@ def views(members: int) -> list[View]:
 
 
 UNDER = "document.querySelector('p.under').textContent"
+UNDER_MATRIX = "document.querySelector('p.under[aria-live]').textContent"
 CHART = "document.querySelector('.uplot')"
 TITLE = "document.querySelector('.figure h3').textContent"
 
@@ -127,15 +128,15 @@ INTERACTIONS = (
             "document.querySelector('canvas.matrix').dispatchEvent(new KeyboardEvent('keydown', "
             "{ key: turn % 2 ? 'ArrowRight' : 'ArrowDown' }))"
         ),
-        f"{UNDER} !== old",
-        UNDER,
+        f"{UNDER_MATRIX} !== old",
+        UNDER_MATRIX,
     ),
     Interaction(
         "matrix: the pointer",
         "matrix",
         _pointer("canvas.matrix", "(turn % 2 ? 120 : 220)", "140"),
-        f"{UNDER} !== old",
-        UNDER,
+        f"{UNDER_MATRIX} !== old",
+        UNDER_MATRIX,
     ),
     Interaction(
         "curves: the pointer",

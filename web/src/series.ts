@@ -54,8 +54,7 @@ export function smoothed<One extends Pick<Series, "x" | "y">>(series: One, share
     while (x[first]! < at - reach) add(y[first++] ?? null, -1);
     return y[index] === null || known === 0 ? null : sum / known;
   });
-  const { low: _low, high: _high, ...rest } = series as One & Partial<Series>;
-  return { ...rest, y: means } as unknown as One;
+  return { ...series, y: means, low: undefined, high: undefined };
 }
 
 /** Populations that are runs of one thing. */
