@@ -201,6 +201,9 @@ def test_boards_that_are_gone_and_players_that_never_came(trained: Served, visit
     page.get_by_label("Your name").fill("random")
     page.get_by_role("button", name="Sit down").click()
     shows(page, "connect_four has a scripted player of that name")
+    # On a busy machine the board has its page before its process refuses the name.
+    if (again := page.get_by_role("link", name="Choose again")).is_visible():
+        again.click()
     shows(page, "Your seat")
     shows(visit(trained, level="viewer").see("play"), "A viewer watches")
 
