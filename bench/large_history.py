@@ -60,6 +60,13 @@ def strength_at(record: RoundRecord) -> float:
     return 0.08 * record.round + math.log(own.objective / (1 - own.objective)) / 2
 
 
+def _lead(
+    donor: MemberScore, own: MemberScore, members: int, turn: int, rng: random.Random
+) -> Candidate:
+    level = round_level(RULES.copy_significance, members, turn)
+    return Candidate(donor, _gap(donor.objective - own.objective, level, rng), level / members, 0.0)
+
+
 def _round(
     own: _Member, members: Sequence[_Member], turn: int, at: int, rng: random.Random
 ) -> tuple[SnapshotRecord | None, RoundRecord]:
@@ -72,7 +79,6 @@ def _round(
     place = ranked.index(scores[own.name])
     top = top_count(len(ranked), RULES.top_share)
     before = {one.name: dict(one.values) for one in members}
-    level = round_level(RULES.copy_significance, len(members), turn)
     standing = standing_words(scores[own.name], scores[own.name].objective - 0.5, RULES)
     text = f"rank {place + 1} of {len(ranked)} at {at} frames, {standing}: "
     donor, taken, mutated = None, None, ()
@@ -80,11 +86,9 @@ def _round(
         text += f"among the top {top}, kept as it is"
     else:
         if place >= len(ranked) - top and len(ranked) > 2:
-            chosen = ranked[rng.randrange(top)]
-            gap = _gap(chosen.objective - scores[own.name].objective, level, rng)
-            lead = Candidate(chosen, gap, level / len(ranked), 0.0)
-            donor = next(one for one in members if one.name == chosen.member)
-            donor = donor if lead.copied else None
+            lead = _lead(ranked[rng.randrange(top)], scores[own.name], len(members), turn, rng)
+            copied = lead.score.member if lead.copied else ""
+            donor = next((one for one in members if one.name == copied), None)
             text += lead_words(lead, RULES)
         else:
             text += f"outside the top {top} and the bottom {top}"

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 from arena.league.database import League
 from arena.league.game_rows import GameFilter, population_games
@@ -86,8 +87,8 @@ def test_matches_have_standings_and_their_games_are_filtered(
     assert cache.of(league, [ended])[match.id] is standings
     assert isinstance(standings[0], MatchStanding)
 
-    def listed(**wanted: object) -> list[int]:
-        page = match_game_page(league, match.id, GameFilter(**wanted), None, 10)  # type: ignore[arg-type]
+    def listed(**wanted: Any) -> list[int]:
+        page = match_game_page(league, match.id, GameFilter(**wanted), None, 10)
         return [stored.record.number for _, stored in page.games]
 
     assert listed() == [4, 3, 2, 1, 0]
