@@ -105,10 +105,7 @@ export function bothSides(objective: Objective, pairs: readonly Met[]): Map<stri
 }
 
 /** Returns each change from both sides, by `place`. */
-export function bothChanged(
-  objective: Objective,
-  pairs: readonly Changed[],
-): Map<string, Changed> {
+export function bothChanged(objective: Objective, pairs: readonly Changed[]): Map<string, Changed> {
   const found = new Map<string, Changed>();
   for (const one of pairs) {
     found.set(place(one.player, one.opponent), one);
@@ -179,7 +176,7 @@ function less(end: number | null): number | null {
 /** The values between which colours go from orange to blue. */
 export type Scale = readonly [low: number, high: number];
 
-/** Returns the scale of a matrix: all scores, margins as far as they go, or the returns there are. */
+/** Returns the scale of a matrix: all scores, margins as far as they go, or the returns found. */
 export function scaleOf(objective: Objective, values: readonly number[]): Scale {
   if (objective === "win") return [0, 1];
   const [least, most] = [Math.min(...values, 0), Math.max(...values, 0)];
@@ -201,7 +198,8 @@ export function squareOf(objective: Objective, met: Met, scale: Scale): Square {
 }
 
 export function legendOf(objective: Objective, scale: Scale): Legend {
-  const write = objective === "win" ? (value: number) => percent(value, 0) : valued(objective).square;
+  const write =
+    objective === "win" ? (value: number) => percent(value, 0) : valued(objective).square;
   return {
     low: write(scale[0]),
     middle: write((scale[0] + scale[1]) / 2),
@@ -243,7 +241,10 @@ export function changeText(objective: Objective, one: Changed): string {
 
 /** Returns the names that hold one of the words of a text; all names for an empty text. */
 export function named(names: readonly string[], text: string): string[] {
-  const words = text.toLowerCase().split(/[\s,]+/).filter(Boolean);
+  const words = text
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter(Boolean);
   if (!words.length) return [...names];
   return names.filter((name) => words.some((word) => name.toLowerCase().includes(word)));
 }

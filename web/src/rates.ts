@@ -35,7 +35,10 @@ export function medianOf(members: readonly MemberRates[], colour: number): Line 
   const [low, y, high] = QUARTERS.map((share) =>
     firsts.map((first) => {
       const values = blocks.get(first)!.map((block) => block.value);
-      return quantile(values.sort((a, b) => a - b), share);
+      return quantile(
+        values.sort((a, b) => a - b),
+        share,
+      );
     }),
   );
   const x = firsts.map((first) => {

@@ -51,7 +51,12 @@ describe("series of several populations", () => {
       of("a2", "m0", [0, 10], [5, 5]),
       of("b", "m0", [0, 20], [1, 1]),
     ];
-    expect(meanOf(all.slice(0, 2))).toEqual({ x: [0, 10], y: [1, 11], low: [0, 10], high: [2, 12] });
+    expect(meanOf(all.slice(0, 2))).toEqual({
+      x: [0, 10],
+      y: [1, 11],
+      low: [0, 10],
+      high: [2, 12],
+    });
     expect(meanOf([all[0]!, all[3]!]).x).toEqual([0, 10]);
     expect(linesBy(all, "members").map(({ name }) => name)).toEqual([
       "a1/m0",
@@ -131,7 +136,8 @@ describe("what is compared", () => {
   it("has a unit or a sentence for every curve of a training", async () => {
     const { metricOf, withUnit } = await import("../src/metrics");
     const unknown = metricOf("of_tomorrow").says;
-    const curves = "version rows policy_loss value_loss entropy value kl clip_fraction explained_variance grad_norm lag_mean lag_max skipped_steps learning_rate entropy_coef adam_beta1 shaping.reward win_rate margin return points frames_per_s";
+    const curves =
+      "version rows policy_loss value_loss entropy value kl clip_fraction explained_variance grad_norm lag_mean lag_max skipped_steps learning_rate entropy_coef adam_beta1 shaping.reward win_rate margin return points frames_per_s";
     for (const key of curves.split(" ")) {
       expect(metricOf(key).says).not.toBe(unknown);
       expect(metricOf(key).says).toMatch(/^[A-Z].*\.$/);

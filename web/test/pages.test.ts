@@ -109,7 +109,13 @@ describe("the matrix", () => {
       { mean: 1.274, low: null, high: 2 },
     ]);
     const back = bothSides("margin", [metOf(pair)]).get("b a")!;
-    expect([back.wins, back.losses, back.value, back.low, back.high]).toEqual([0, 3, 1.274, null, 2]);
+    expect([back.wins, back.losses, back.value, back.low, back.high]).toEqual([
+      0,
+      3,
+      1.274,
+      null,
+      2,
+    ]);
   });
   it("is blue above a half, orange below, and written in ink that is read", async () => {
     const { inkOn, scoreColour } = await import("../src/ui/colours");

@@ -1,4 +1,4 @@
-/** `CircleFigure` draws players that beat each other in a circle, with arrows from each to the next. */
+/** `CircleFigure` draws players that beat each other in a circle, with arrows. */
 import { useMemo } from "preact/hooks";
 import type { Circle } from "../api/reports";
 import { type CircleGraph, graphOf, NODE_PX } from "../circleLayout";
@@ -48,7 +48,15 @@ function Drawn({ graph: { width, height, nodes, arrows } }: { graph: CircleGraph
       aria-label={`${nodes.length} players that beat each other in circles`}
     >
       <defs>
-        <marker id="beats" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+        <marker
+          id="beats"
+          viewBox="0 0 8 8"
+          refX="6"
+          refY="4"
+          markerWidth="7"
+          markerHeight="7"
+          orient="auto"
+        >
           <path d="M0 0 8 4 0 8z" />
         </marker>
       </defs>

@@ -12,15 +12,11 @@ const CHANCE = 0.01;
 const MUCH = 0.25;
 
 /**
- * Shows nothing where there can be no circle: with fewer than three players, and where returns count.
+ * Shows nothing where there can be no circle: with two players, and where returns count.
  */
 export function Circles({ report }: { report: RatingReport }) {
   return report.objective !== "return" && report.players.length > 2 ? (
-    <CircleList
-      objective={report.objective}
-      cycles={report.cycles}
-      share={report.cyclic_share}
-    />
+    <CircleList objective={report.objective} cycles={report.cycles} share={report.cyclic_share} />
   ) : null;
 }
 

@@ -60,11 +60,7 @@ export function GameFilters({
         />
       )}
       {counted && (
-        <Chosen
-          title={player ? "Result of the player" : "Result"}
-          name="result"
-          of={results}
-        />
+        <Chosen title={player ? "Result of the player" : "Result"} name="result" of={results} />
       )}
       <Length title="Decisions, at least" name="shortest" />
       <Length title="Decisions, at most" name="longest" />

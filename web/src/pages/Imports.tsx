@@ -235,8 +235,7 @@ function Progress({ sent }: { sent: readonly [number, number] | null }) {
     return (
       <p>
         <label>
-          Sending {sent && `${bytes(part)} of ${bytes(all)}`}{" "}
-          <progress value={part} max={all} />
+          Sending {sent && `${bytes(part)} of ${bytes(all)}`} <progress value={part} max={all} />
         </label>
       </p>
     );
@@ -255,5 +254,8 @@ function Refused({ problem }: { problem: ServiceProblem }) {
 /** Makes a name of a file's, as a match can name it. */
 function nameOf(file: string): string {
   const plain = file.toLowerCase().replace(/\.safetensors$/, "");
-  return plain.replaceAll(/[^a-z0-9_-]+/g, "-").replaceAll(/^[-_]+|[-_]+$/g, "").slice(0, 64);
+  return plain
+    .replaceAll(/[^a-z0-9_-]+/g, "-")
+    .replaceAll(/^[-_]+|[-_]+$/g, "")
+    .slice(0, 64);
 }

@@ -3,69 +3,14 @@ import { get } from "../api/client";
 import type { Objective } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
-import type { Game } from "../matchResults";
 import { labelOf } from "../playerLabels";
-import { countedIn, gainsText } from "../strength";
-import { to } from "../address";
-import { Pages, usePage } from "../ui/paging";
-import { Empty, Shown } from "../ui/state";
-import { type Column, Table } from "../ui/table";
+import { countedIn } from "../strength";
+import { usePage } from "../ui/paging";
+import { Shown } from "../ui/state";
 import { Fact, Value } from "../ui/value";
-import { ExportGames } from "./ExportGames";
-import { askedGames, type Choosable, GameFilters, gamesAreFiltered } from "./GameFilters";
+import { askedGames, type Choosable } from "./GameFilters";
+import { gameColumns, GameList, MOST_GAMES } from "./GameList";
 import { MatchStatistics, verdictOf } from "./MatchStatistics";
-
-/** The service gives no more games at once. */
-export const MOST_GAMES = 500;
-
-/** The columns of a table of stored games. */
-export const GAME_COLUMNS: readonly Column<Game>[] = [
-  {
-    name: "number",
-    value: (row) => row.number,
-    show: (row) => <a href={to(["games", row.id])}>{row.number}</a>,
-    numeric: true,
-  },
-  {
-    name: "pair",
-    value: (row) => row.pair,
-    show: (row) => <Value of={row.pair} format={String} why="not played in pairs" />,
-    numeric: true,
-  },
-  {
-    name: "seats",
-    value: (row) => row.seats.map((seat) => seat.player).join(" "),
-    show: (row) => row.seats.map((seat) => labelOf(seat.player_kind, seat.player)).join(" – "),
-  },
-  { name: "result", value: (row) => row.seats.map((seat) => seat.place).join(" "), show: result },
-  { name: "decisions", value: (row) => row.steps, numeric: true },
-  { name: "ended by", value: (row) => row.end_reason },
-  { name: "seed", value: (row) => row.seed, numeric: true },
-];
-
-/** Returns the columns of games in which an objective counts: wins, margins or returns. */
-export function gameColumns(objective: Objective): readonly Column<Game>[] {
-  if (objective === "win") return GAME_COLUMNS;
-  const gained: Column<Game> = {
-    name: objective,
-    value: (row) => row.seats.map((seat) => seat.returns).join(" "),
-    show: (row) => (
-      <span class="number">
-        {gainsText(
-          row.seats.map((seat) => seat.returns),
-          objective,
-        )}
-      </span>
-    ),
-  };
-  return GAME_COLUMNS.map((column) => (column.name === "result" ? gained : column));
-}
-
-function result(game: Game): string {
-  const first = game.seats.filter((seat) => seat.place === 0);
-  if (first.length === game.seats.length) return "drawn";
-  return `${first.map((seat) => labelOf(seat.player_kind, seat.player)).join(", ")} won`;
-}
 
 export function Match({ id }: { id: string }) {
   const found = useGet("/v1/matches/{match_id}", { path: { match_id: id } });
@@ -148,7 +93,6 @@ function Games({
   objective: Objective;
   players: readonly Choosable[];
 }) {
-  const columns = gameColumns(objective);
   const page = usePage("before");
   const asked = askedGames();
   const games = useGet(
@@ -164,32 +108,18 @@ function Games({
   return (
     <>
       <h2>Games</h2>
-      <GameFilters
+      <GameList
+        label="Games, newest first"
+        name={`games of match ${id}`}
+        games={games}
+        page={page}
+        all={all}
+        columns={gameColumns(objective)}
+        objective={objective}
         players={[...new Map(players.map((one) => [one.name, one])).values()]}
         opponents={[]}
-        counted={objective !== "return"}
+        none="No game was finished yet"
       />
-      <Shown query={games} what="games">
-        {(list) =>
-          list.items.length ? (
-            <>
-              <ExportGames name={`games of match ${id}`} page={all} />
-              <Table
-                label="Games, newest first"
-                columns={columns}
-                rows={list.items}
-                id={(row) => row.id}
-                cards
-              />
-              <Pages of="games" page={page} next={list.next} />
-            </>
-          ) : (
-            <Empty
-              title={gamesAreFiltered() ? "No game is like that" : "No game was finished yet"}
-            />
-          )
-        }
-      </Shown>
     </>
   );
 }

@@ -31,24 +31,27 @@ const TITLES: Record<Objective, string> = {
 const NOTES: Record<Objective, string> = {
   win: "Score of the row against the column: blue above a half, orange below.",
   margin: "Mean margin a game of the row against the column: blue above 0, orange below.",
-  return: "Mean return a game of the row beside the column; in the diagonal, with copies of itself.",
+  return:
+    "Mean return a game of the row beside the column; in the diagonal, with copies of itself.",
 };
 const NO_INTERVAL = "its games give no interval";
 
 /** Returns the columns of the numbers of pairs. */
 export function metColumns(objective: Objective): readonly Column<Met>[] {
   const { name, format } = valued(objective);
-  const ends = (["value", "low", "high"] as const).map(
-    (key): Column<Met> => ({
-      name: key === "value" ? name : key,
-      value: (row) => row[key],
-      show: (row) => <Value of={row[key]} format={format} why={NO_INTERVAL} />,
-      numeric: true,
-    }),
-  );
-  const counts = ([["won", "wins"], ["drawn", "draws"], ["lost", "losses"]] as const).map(
-    ([name, key]): Column<Met> => ({ name, value: (row) => row[key], numeric: true }),
-  );
+  const ends = (["value", "low", "high"] as const).map((key): Column<Met> => ({
+    name: key === "value" ? name : key,
+    value: (row) => row[key],
+    show: (row) => <Value of={row[key]} format={format} why={NO_INTERVAL} />,
+    numeric: true,
+  }));
+  const counts = (
+    [
+      ["won", "wins"],
+      ["drawn", "draws"],
+      ["lost", "losses"],
+    ] as const
+  ).map(([name, key]): Column<Met> => ({ name, value: (row) => row[key], numeric: true }));
   return [
     { name: "player", value: (row) => row.player },
     { name: "opponent", value: (row) => row.opponent },
@@ -72,7 +75,11 @@ export function PairMatrix({ population, objective, sides, pairs, everyMs }: Pai
   const byName = useMemo(() => new Map(sides.map((side) => [side.name, side])), [sides]);
   const known = useMemo(() => bothSides(objective, pairs), [objective, pairs]);
   const scale = useMemo(
-    () => scaleOf(objective, pairs.map((met) => met.value)),
+    () =>
+      scaleOf(
+        objective,
+        pairs.map((met) => met.value),
+      ),
     [objective, pairs],
   );
   const names = useMemo(() => named([...byName.keys()], find), [byName, find]);

@@ -138,12 +138,24 @@ function Pointed({ at, size, names }: { at: Place; size: number; names: readonly
   const start = (index: number) => px(LABEL_PX + index * size);
   return (
     <div aria-hidden="true">
-      <i class="beam" style={{ left: px(LABEL_PX), top: start(row), width: px(side), height: px(size) }} />
-      <i class="beam" style={{ top: px(LABEL_PX), left: start(column), height: px(side), width: px(size) }} />
-      <i class="pointed" style={{ left: start(column), top: start(row), width: px(size), height: px(size) }} />
+      <i
+        class="beam"
+        style={{ left: px(LABEL_PX), top: start(row), width: px(side), height: px(size) }}
+      />
+      <i
+        class="beam"
+        style={{ top: px(LABEL_PX), left: start(column), height: px(side), width: px(size) }}
+      />
+      <i
+        class="pointed"
+        style={{ left: start(column), top: start(row), width: px(size), height: px(size) }}
+      />
       {size < 13 && (
         <>
-          <b class="row-name" style={{ top: px(LABEL_PX + row * size + size / 2), width: px(LABEL_PX - 4) }}>
+          <b
+            class="row-name"
+            style={{ top: px(LABEL_PX + row * size + size / 2), width: px(LABEL_PX - 4) }}
+          >
             {short(names[row]!)}
           </b>
           <b class="column-name" style={{ left: px(LABEL_PX + column * size + size / 2) }}>

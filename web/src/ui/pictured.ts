@@ -1,4 +1,4 @@
-/** This file ties a chart to the figure around it, which saves what the chart shows as a picture. */
+/** This file ties a chart to the figure around it, which saves the chart as a picture. */
 import { createContext } from "preact";
 import type { Shown } from "./picture";
 

@@ -22,5 +22,8 @@ export function savePicture(shown: Shown, kind: "png" | "svg"): void {
   const name = `${shown.title}.${kind}`;
   if (kind === "svg") saveFile(name, svgOf(picture), "image/svg+xml");
   else
-    canvasOf(picture, SCALE).toBlob((blob) => blob && saveFile(name, blob, "image/png"), "image/png");
+    canvasOf(picture, SCALE).toBlob(
+      (blob) => blob && saveFile(name, blob, "image/png"),
+      "image/png",
+    );
 }

@@ -117,10 +117,7 @@ function Choice({
   return (
     <label>
       {title}
-      <select
-        value={now}
-        onChange={({ currentTarget: { value } }) => setQuery({ [name]: value })}
-      >
+      <select value={now} onChange={({ currentTarget: { value } }) => setQuery({ [name]: value })}>
         {Object.entries(texts).map(([value, text]) => (
           <option key={value} value={value}>
             {text}

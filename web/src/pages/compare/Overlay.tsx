@@ -110,7 +110,13 @@ function Drawn({
   const measure = found.find(([, one]) => one.series.length)?.[1].measure ?? found[0]?.[1].measure;
   const alike = found.filter(([, one]) => fits(one, measure));
   const { lines, unit } = useMemo(
-    () => linesOf(alike.map(([, one]) => one), asked.over, by, share),
+    () =>
+      linesOf(
+        alike.map(([, one]) => one),
+        asked.over,
+        by,
+        share,
+      ),
     [of, by, share],
   );
   if (!measure) return null;
@@ -132,7 +138,10 @@ function Drawn({
           by={by}
           share={share}
           others={others.map(([name, one]) => `${name} (${one.measure.value})`)}
-          games={gamesOf(asked, alike.map(([name]) => about.get(name)?.game))}
+          games={gamesOf(
+            asked,
+            alike.map(([name]) => about.get(name)?.game),
+          )}
           intervals={lines.some((line) => line.low)}
           refused={log && !positive}
         />
@@ -157,7 +166,9 @@ function Drawn({
 
 /** Returns the different games of populations, where strength is drawn. */
 function gamesOf({ metric }: Asked, games: readonly (string | undefined)[]): Set<string> {
-  return new Set(metric === STRENGTH || metric === AGAINST ? games.flatMap((one) => one || []) : []);
+  return new Set(
+    metric === STRENGTH || metric === AGAINST ? games.flatMap((one) => one || []) : [],
+  );
 }
 
 function fits(one: Found, measure: Measure | undefined): boolean {

@@ -5,13 +5,11 @@ import type { Objective } from "../../api/reports";
 import { get } from "../../api/client";
 import { useGet } from "../../api/useGet";
 import { bytes } from "../../format";
-import { Pages, usePage } from "../../ui/paging";
-import { Empty, Shown } from "../../ui/state";
-import { type Column, Table } from "../../ui/table";
+import { usePage } from "../../ui/paging";
+import type { Column } from "../../ui/table";
 import type { Game } from "../../matchResults";
-import { ExportGames } from "../ExportGames";
-import { askedGames, type Choosable, GameFilters, gamesAreFiltered } from "../GameFilters";
-import { gameColumns, MOST_GAMES } from "../Match";
+import { askedGames, type Choosable } from "../GameFilters";
+import { gameColumns, GameList, MOST_GAMES } from "../GameList";
 
 const PAGE = 100;
 
@@ -59,30 +57,18 @@ export function Games({
       {films.value?.problem && (
         <p class="warning">The newest film could not be made: {films.value.problem}</p>
       )}
-      <GameFilters players={players} opponents={opponents} counted={objective !== "return"} />
-      <Shown query={games} what="games">
-        {(list) =>
-          list.items.length ? (
-            <>
-              <ExportGames name={`games of ${name}`} page={all} />
-              <Table
-                label="Evaluation games, newest first"
-                columns={columns}
-                rows={list.items}
-                id={(row) => row.id}
-                cards
-              />
-              <Pages of="games" page={page} next={list.next} />
-            </>
-          ) : (
-            <Empty
-              title={
-                gamesAreFiltered() ? "No game is like that" : "No evaluation game was finished yet"
-              }
-            />
-          )
-        }
-      </Shown>
+      <GameList
+        label="Evaluation games, newest first"
+        name={`games of ${name}`}
+        games={games}
+        page={page}
+        all={all}
+        columns={columns}
+        objective={objective}
+        players={players}
+        opponents={opponents}
+        none="No evaluation game was finished yet"
+      />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** `Changes` shows which members improved between two moments, against whom, and what of it is sure. */
+/** `Changes` shows which members improved between two moments, against which others, and how surely. */
 import { useMemo, useState } from "preact/hooks";
 import { query, setQuery } from "../../address";
 import type { Got } from "../../api/client";
@@ -38,7 +38,12 @@ function columnsOf(objective: Report["objective"]): readonly Column<Changed>[] {
     numeric: true,
   });
   const moment = (key: "before" | "after"): readonly Column<Changed>[] => [
-    { name: key, value: (row) => row[key].value, show: (row) => format(row[key].value), numeric: true },
+    {
+      name: key,
+      value: (row) => row[key].value,
+      show: (row) => format(row[key].value),
+      numeric: true,
+    },
     { name: `games ${key}`, value: (row) => row[key].games, numeric: true },
   ];
   return [
@@ -128,15 +133,24 @@ function ChangeFigure({ report }: { report: Report }) {
   const role = query.value.get("role");
   const names = useMemo(() => {
     const listed = sides.filter((side) => !role || side.role === null || side.role === role);
-    return named(listed.map((side) => side.name), find);
+    return named(
+      listed.map((side) => side.name),
+      find,
+    );
   }, [sides, find, role]);
   const known = useMemo(() => bothChanged(objective, pairs), [report]);
   const square = useMemo(() => {
-    const [, most] = scaleOf("margin", pairs.map((one) => one.difference));
+    const [, most] = scaleOf(
+      "margin",
+      pairs.map((one) => one.difference),
+    );
     return (row: string, column: string) => {
       const one = known.get(place(row, column));
       if (!one) return undefined;
-      const text = objective === "win" ? String(Math.round(100 * one.difference)) : valued(objective).square(one.difference);
+      const text =
+        objective === "win"
+          ? String(Math.round(100 * one.difference))
+          : valued(objective).square(one.difference);
       return {
         shade: shade(one.difference, [-most, most]),
         games: one.sure ? FULL : 0,
@@ -153,11 +167,17 @@ function ChangeFigure({ report }: { report: Report }) {
       </Empty>
     );
   const write = valued(objective).change;
-  const [, most] = scaleOf("margin", pairs.map((one) => one.difference));
+  const [, most] = scaleOf(
+    "margin",
+    pairs.map((one) => one.difference),
+  );
   return (
     <Figure
       title={TITLE}
-      note={`How much more the row gets of the column, ${span}: blue for more, orange for less. Both are as they were; players that do not learn show what a member gained by itself.`}
+      note={
+        `How much more the row gets of the column, ${span}: blue for more, orange for less. ` +
+        "Both are as they were; players that do not learn show what a member gained by itself."
+      }
       columns={columnsOf(objective)}
       rows={pairs}
     >
@@ -194,8 +214,7 @@ function Sure({ report, known }: { report: Report; known: ReadonlyMap<string, Ch
   if (!sure.length)
     return (
       <p class="note">
-        None of the {pairs.length} changes is sure, with at most 5 % chance of even one wrong
-        claim.
+        None of the {pairs.length} changes is sure, with at most 5 % chance of even one wrong claim.
       </p>
     );
   return (

@@ -1,4 +1,4 @@
-/** `RateChart` shows what members get of one opponent over the frames that they were trained for. */
+/** `RateChart` shows what members get of one opponent over their frames of training. */
 import { useMemo } from "preact/hooks";
 import { query, setQuery } from "../../address";
 import { useGet } from "../../api/useGet";
@@ -26,14 +26,12 @@ const NO_INTERVAL = "its games give no interval";
 
 function columnsOf(objective: RateReport["objective"]): readonly Column<Row>[] {
   const { name, format } = valued(objective);
-  const ends = (["value", "low", "high"] as const).map(
-    (key): Column<Row> => ({
-      name: key === "value" ? name : key,
-      value: (row) => row[key],
-      show: (row) => <Value of={row[key]} format={format} why={NO_INTERVAL} />,
-      numeric: true,
-    }),
-  );
+  const ends = (["value", "low", "high"] as const).map((key): Column<Row> => ({
+    name: key === "value" ? name : key,
+    value: (row) => row[key],
+    show: (row) => <Value of={row[key]} format={format} why={NO_INTERVAL} />,
+    numeric: true,
+  }));
   return [
     { name: "member", value: (row) => row.member },
     { name: "from", value: (row) => row.first, show: (row) => count(row.first), numeric: true },
@@ -78,7 +76,9 @@ function Rates({ report }: { report: RateReport }) {
   const { name, verb, format } = valued(objective);
   const called = opponentName(against, objective === "return");
   const title = `${titled(objective)} ${verb} ${called}`;
-  const rows = members.flatMap(({ member, blocks }) => blocks.map((block) => ({ ...block, member })));
+  const rows = members.flatMap(({ member, blocks }) =>
+    blocks.map((block) => ({ ...block, member })),
+  );
   return (
     <Figure
       title={title}

@@ -1,5 +1,5 @@
 /**
- * `Schedules` is the tab that shows how PBT changed every hyperparameter: one chart each, with rings
+ * `Schedules` is the tab that shows how PBT changed each hyperparameter: one chart each, with rings
  * where a member copied another, which values the strongest members share, and a card for each
  * round.
  */
