@@ -4,10 +4,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import threading
 from contextlib import closing
 from pathlib import Path
-from typing import cast
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -351,17 +349,3 @@ def test_a_read_within_a_read_sees_what_the_outer_one_sees(started: Started) -> 
                 list_events(league, "unknown")
             assert told() == ["before"]
         assert told() == ["before", "meanwhile"]
-
-
-def test_a_connection_that_is_read_from_while_the_league_is_closed_is_closed_after_it(
-    tmp_path: Path,
-) -> None:
-    league = open_league(tmp_path / "league.db")
-    with league.read() as connection:
-        read_from = cast(sqlite3.Connection, connection.connection.driver_connection)
-        closer = threading.Thread(target=league.close)
-        closer.start()
-        closer.join()
-        assert read_from.execute("SELECT 1").fetchone() == (1,)
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        read_from.execute("SELECT 1")
