@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ _ATTEMPTS = 3
 _LINE_LENGTH = 200
 # Several engines may start at the same time, one in each thread.
 _WATCHING = threading.Lock()
+_FORKING = threading.Lock()
 _STARTER = Path(__file__).with_name("engine.sh")
 
 
@@ -82,8 +83,21 @@ def launch(game: Any, folder: Path, preload: Path | None = None) -> None:
         str(_launch_script(folder, Path(load_vizdoom().__file__).with_name("vizdoom"), preload))
     )
     game.set_doom_config_path(str(folder / "engine.ini"))
-    game.init()
+    with _forking():
+        game.init()
     _forget_names(game.get_instance_id())
+
+
+def _forking() -> AbstractContextManager[object]:
+    """Held while ViZDoom forks: one engine at a time, where this process's BLAS has threads.
+
+    OpenBLAS joins its threads before each fork. Two forks at once join them twice, and the second
+    may wait for ever. `arena` sets OPENBLAS_NUM_THREADS to 1; a program that loads this package
+    starts its engines one by one unless it does so, too.
+    """
+    names = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+    chosen = next((value for name in names if (value := os.environ.get(name))), "")
+    return nullcontext() if chosen == "1" else _FORKING
 
 
 def engine_pid(instance: str) -> int:

@@ -213,3 +213,56 @@ def test_engines_start_beside_each_other() -> None:
     for _ in range(2):
         processes = [subprocess.Popen([sys.executable, "-c", MANY]) for _ in range(4)]
         assert [process.wait(120) for process in processes] == [0] * 4
+
+
+STARTS = """
+import threading, time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import mkdtemp
+import vizdoom
+from pbt.envs.doom.engine import launch
+
+now, most = 0, 0
+
+class Counted(vizdoom.DoomGame):
+    def init(self):
+        global now, most
+        now += 1
+        most = max(most, now)
+        try:
+            return super().init()
+        finally:
+            now -= 1
+
+def start(number):
+    game = Counted()
+    game.load_config(str(Path(vizdoom.__file__).parent / "scenarios/basic.cfg"))
+    game.set_window_visible(False)
+    launch(game, Path(mkdtemp()))
+    return game
+
+with ThreadPoolExecutor(4) as pool:
+    for game in list(pool.map(start, range(4))):
+        game.close()
+print(most)
+"""
+
+
+@pytest.mark.parametrize(("threads", "together"), [(None, False), ("2", False), ("1", True)])
+def test_engines_start_one_by_one_where_a_fork_would_meet_threads_of_blas(
+    threads: str | None, together: bool, tmp_path: Path
+) -> None:
+    """Of eight engines that four threads started, some hung for ever in two of six processes."""
+    names = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+    own = {key: value for key, value in os.environ.items() if key not in names}
+    chosen = {} if threads is None else {"OPENBLAS_NUM_THREADS": threads}
+    done = subprocess.run(
+        [sys.executable, "-c", STARTS],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**own, **chosen, "TMPDIR": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert (int(done.stdout) > 1) is together
