@@ -70,6 +70,7 @@ class Supervisor:
     def start(self) -> None:
         """Begin to look; a service that only reads starts and records nothing."""
         if not self._settings.read_only:
+            self._strays.start()
             self._thread.start()
 
     def wake(self) -> None:
@@ -91,6 +92,7 @@ class Supervisor:
         May be called again.
         """
         self._closing = True
+        self._strays.close()
         self.wake()
         if self._thread.is_alive():
             self._thread.join()
@@ -118,7 +120,6 @@ class Supervisor:
             self._wake.clear()
 
     def _look(self) -> None:
-        self._strays.end()
         # Before anything is looked for in the data directory: it may have been moved away.
         self._league.refuse_if_away()
         now = time.monotonic()

@@ -297,8 +297,8 @@ os.kill(os.getpid(), signal.SIGSTOP)
 def test_one_left_behind_in_the_middle_of_a_commit_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing can be written while it lives; to end it must not need that."""
-    monkeypatch.setattr(strays, "STRAY_TIMEOUT_S", 0.0)
+    """Nothing can be written while it lives: the writers wait, and the time to end it does not."""
+    monkeypatch.setattr(strays, "STRAY_TIMEOUT_S", 5.0)
     with serving(tmp_path) as service:
         service.create("one", start=True)
         service.wait_state("one", "running")
@@ -318,9 +318,9 @@ def test_one_left_behind_in_the_middle_of_a_commit_is_ended(
             )
             assert left.stdout is not None and left.stdout.readline() == b"writes\n"
             with serving(tmp_path) as service:
+                assert left.wait(10) == -signal.SIGKILL
                 service.wait_starts("one", 2)
                 service.wait_state("one", "running")
-                assert left.wait(5) == -signal.SIGKILL
         finally:
             left.kill()
             league.close()
