@@ -13,8 +13,10 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     finally:
-        # The work is over: nothing is left that an interruption would have to save.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        # The work is over: nothing is left that an interruption would have to save. A process in
+        # the background of a script ignores Ctrl-C to its end.
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 if __name__ == "__main__":
