@@ -157,7 +157,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "context": {"http", "notify", "reconcile"},
         "routes": {"context", "http", "notify", "open_values", "reconcile"},
         "app": {"context", "http", "openapi", "reconcile", "routes"},
-        "__main__": {"app", "http"},
+        "serving": {"app", "http"},
+        "__main__": {"serving"},
     },
 }
 
