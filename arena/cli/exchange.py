@@ -83,8 +83,13 @@ def export(
     _, (player,) = resolve_players([snapshot], data, None, allow_files=True)
     card = export_snapshot(player, out, hyperparams)
     population = player.population or ""
-    with open_league(league_path(data_dir(data))) as league:
-        head = record_export(league, population, card.snapshot_id)
+    try:
+        with open_league(league_path(data_dir(data))) as league:
+            head = record_export(league, population, card.snapshot_id)
+    except BaseException:  # what left a league stands in it
+        out.unlink()
+        card_beside(out).unlink()
+        raise
     files = {"weights": out, "card": card_beside(out)}
     text = f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its card: "
     _tell(f"{text}{files['card']}", population, head, {**_plain(card), **files}, as_json)

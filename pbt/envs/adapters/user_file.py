@@ -39,18 +39,7 @@ def file_spec(name: str) -> EnvSpec:
             f"env {name!r} names no function; expected './my_game.py:function', with the "
             "function that returns the environment"
         )
-    path = place_of(expanded(path_text).resolve())
-    if not path.is_file():
-        raise EnvNameError(
-            f"env {name!r}: no file {path}; expected a Python file; a path in a config begins in "
-            f"the config's folder, one that is typed in the working directory, {Path.cwd()}. Where "
-            "the file of a population has moved: arena train --resume NAME --set "
-            "env.name=./new/place.py:function"
-        )
-    if importlib.util.spec_from_file_location(path.stem, path) is None:
-        raise EnvNameError(
-            f"env {name!r}: {path.name} is not a Python file; expected a name that ends in .py"
-        )
+    path = _python_file(name, path_text)
     with aside():
         function = _function(name, _load(name, path), function_name)
 
@@ -89,6 +78,23 @@ def adapt(env: Any, name: str) -> Game:
         "AEC or parallel environment (with possible_agents), "
         "a gymnasium.Env, or a pbt.envs.contract.Game; return the environment object itself"
     )
+
+
+def _python_file(name: str, path_text: str) -> Path:
+    """Raises: EnvNameError when there is none, or one that Python does not load."""
+    path = place_of(expanded(path_text).resolve())
+    if not path.is_file():
+        raise EnvNameError(
+            f"env {name!r}: no file {path}; expected a Python file; a path in a config begins in "
+            f"the config's folder, one that is typed in the working directory, {Path.cwd()}. Where "
+            "the file of a population has moved: arena train --resume NAME --set "
+            "env.name=./new/place.py:function"
+        )
+    if importlib.util.spec_from_file_location(path.stem, path) is None:
+        raise EnvNameError(
+            f"env {name!r}: {path.name} is not a Python file; expected a name that ends in .py"
+        )
+    return path
 
 
 def _load(name: str, path: Path) -> ModuleType:
