@@ -122,7 +122,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "guests": {"machine"},
         "league": {"data", "stats"},
         "assessment": {"data", "league", "stats"},
-        "backup": {"data", "league"},
+        "backup": {"data", "league", "words"},
         "report": {"assessment", "data", "league", "machine", "stats"},
         "players": {"data", "guests", "league"},
         "training": {"assessment", "data", "league", "machine", "signals", "stats"},
