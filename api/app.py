@@ -31,7 +31,7 @@ def create_app(settings: Settings) -> FastAPI:
     """Make the service as an ASGI application.
 
     It supervises trainings from its start-up to its shutdown. There is one per data directory:
-    `api.__main__` holds the lock. Raises: PbtError when the league or a token file cannot be used.
+    `api.serving` holds the lock. Raises: PbtError when the league or a token file cannot be used.
     """
     context = _make_context(settings)
 

@@ -122,7 +122,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "guests": {"machine"},
         "league": {"data", "stats"},
         "assessment": {"data", "league", "stats"},
-        "backup": {"data", "league"},
+        "backup": {"data", "league", "words"},
         "report": {"assessment", "data", "league", "machine", "stats"},
         "players": {"data", "guests", "league"},
         "training": {"assessment", "data", "league", "machine", "signals", "stats"},
@@ -157,7 +157,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "context": {"http", "notify", "reconcile"},
         "routes": {"context", "http", "notify", "open_values", "reconcile"},
         "app": {"context", "http", "openapi", "reconcile", "routes"},
-        "__main__": {"app", "http"},
+        "serving": {"app", "http"},
+        "__main__": {"serving"},
     },
 }
 

@@ -222,7 +222,8 @@ def test_the_wheel_holds_configs_migrations_and_both_commands(tmp_path: Path) ->
         name.startswith("arena/league/migrations/versions/") and name.endswith(".py")
         for name in names
     )
-    assert "arena = arena.cli.app:main" in commands and "pbt-arena = arena.cli.app:main" in commands
+    for program in ("arena", "pbt-arena"):
+        assert f"{program} = arena.__main__:main" in commands
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
         "pbt",
         "arena",

@@ -29,6 +29,7 @@ from arena.league.copying import copy_league, identity_in, size_of
 from arena.league.database import League, open_league
 from arena.league.identity import identity_file
 from arena.league.schema import SCHEMA_REVISION
+from arena.words import bytes_text
 from pbt import __version__
 from pbt.checkpoint.folders import checkpoint_folders
 from pbt.errors import ConfigError, HeldError
@@ -109,7 +110,7 @@ def _refuse_full_disk(data: Path, league: League, path: Path, progress: CopyProg
     needed, free = int(progress.total_bytes * ROOM_LEFT), shutil.disk_usage(path.parent).free
     if needed > free:
         raise BackupError(
-            f"{path.parent}: {free / 1e9:.2f} GB are free, the backup needs {needed / 1e9:.2f} GB; "
+            f"{path.parent}: {bytes_text(free)} are free, the backup needs {bytes_text(needed)}; "
             "free space, or name a file on another disk"
         )
 

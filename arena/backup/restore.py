@@ -20,6 +20,7 @@ from arena.backup.progress import CopyProgress
 from arena.data.paths import POPULATION_NAME, league_path
 from arena.league.copying import identity_in
 from arena.league.identity import FILE as IDENTITY
+from arena.words import bytes_text
 from pbt.errors import ConfigError, HeldError
 from pbt.files import sync_folder
 
@@ -148,8 +149,8 @@ def _refuse_full_disk(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise BackupError(
-            f"{folder.parent}: {free / 1e9:.2f} GB are free, the backup needs "
-            f"{needed / 1e9:.2f} GB; free space, or name a folder on another disk"
+            f"{folder.parent}: {bytes_text(free)} are free, the backup needs "
+            f"{bytes_text(needed)}; free space, or name a folder on another disk"
         )
 
 

@@ -195,7 +195,7 @@ def use_all_handles() -> None:
 
 
 def main() -> None:
-    """The entry point of the console script."""
+    """One command line from the start of the process to its end."""
     # Ratings are small linear algebra: threads that wait for each other, or for a core that a
     # training uses, cost more than they gain.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -13,8 +13,9 @@ from arena.backup.make import Description, make_backup
 from arena.backup.progress import CopyProgress
 from arena.backup.restore import restore_backup
 from arena.cli.going_on import GoingOn
-from arena.cli.output import DataOption, JsonOption, bytes_text, print_json, print_table, say
+from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
 from arena.data.paths import data_dir, data_text
+from arena.words import bytes_text
 from pbt.user_folders import expanded
 
 

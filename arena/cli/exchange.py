@@ -1,7 +1,7 @@
 """`arena export` and `arena import`: snapshots that move between leagues as files."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,11 +83,21 @@ def export(
     _, (player,) = resolve_players([snapshot], data, None, allow_files=True)
     card = export_snapshot(player, out, hyperparams)
     population = player.population or ""
-    with open_league(league_path(data_dir(data))) as league:
-        head = record_export(league, population, card.snapshot_id)
     files = {"weights": out, "card": card_beside(out)}
+    head = _record(data_dir(data), population, card.snapshot_id, files.values())
     text = f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its card: "
     _tell(f"{text}{files['card']}", population, head, {**_plain(card), **files}, as_json)
+
+
+def _record(data: Path, population: str, snapshot_id: str, written: Iterable[Path]) -> str:
+    """Record an export in its league, or take the files back. Returns the head of the chain."""
+    try:
+        with open_league(league_path(data)) as league:
+            return record_export(league, population, snapshot_id)
+    except BaseException:
+        for path in written:
+            path.unlink()
+        raise
 
 
 def import_(

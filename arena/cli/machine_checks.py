@@ -14,6 +14,7 @@ from typing import Literal
 import psutil
 
 from arena import machine
+from arena.words import number_of
 
 GIB = 1 << 30
 LOW_MEMORY_BYTES = 2 * GIB
@@ -220,7 +221,8 @@ def check_processes(data: Path) -> Iterator[Finding]:
                 f"{', '.join(map(str, stray))}; end them: kill {' '.join(map(str, stray))}"
             ),
         )
-    with_children = f", with {len(children)} processes of their own" if children else ""
+    count = number_of(len(children), "process", "processes")
+    with_children = f", with {count} of their own" if children else ""
     yield Finding(
         "processes",
         "ok",

@@ -16,7 +16,6 @@ import typer
 MOST_ROWS = 10**9
 """Of a list that is printed."""
 _WIDE = 1000
-_UNITS = ("B", "kB", "MB", "GB")
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")]
 DataOption = Annotated[
@@ -152,12 +151,3 @@ def speakable(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value
-
-
-def bytes_text(count: float) -> str:
-    """1234567 -> "1.2 MB"."""
-    for unit in _UNITS[:-1]:
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} {_UNITS[-1]}"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.cli.league import NO_POPULATION
-from arena.cli.output import DataOption, JsonOption, bytes_text, print_json, print_table
+from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.cli.rating_table import rating_text
 from arena.data.lock import holder
 from arena.data.paths import data_dir, league_path, population_paths
@@ -20,6 +20,7 @@ from arena.league.ratings import (
     population_table,
 )
 from arena.league.summaries import PopulationSummary, list_populations, roles_of
+from arena.words import bytes_text
 
 
 def populations(data: DataOption = None, as_json: JsonOption = False) -> None:

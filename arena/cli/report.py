@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, NameArgument, bytes_text, print_json
+from arena.cli.output import DataOption, JsonOption, NameArgument, print_json
 from arena.data.paths import data_dir, league_path
+from arena.words import bytes_text
 from pbt.errors import ConfigError
 
 OutOption = Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.output import DataOption, JsonOption, bytes_text, print_json, say
+from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.data.paths import IMPORTED, data_dir, league_path
 from arena.league.chain_notes import record_import
 from arena.league.database import open_league, upgrade_league
@@ -16,7 +16,7 @@ from arena.league.deletion import delete as delete_from
 from arena.league.frames import frames_text
 from arena.league.retention import mark_anchor
 from arena.league.snapshot_names import find_snapshot
-from arena.words import number_of
+from arena.words import bytes_text, number_of
 from pbt.errors import ConfigError, SnapshotError
 
 

@@ -129,9 +129,10 @@ def _expected(masks: Sequence[NDArray[np.bool_]]) -> str:
 def _object(said: bytes) -> dict[str, Any]:
     """The JSON object in these bytes; {} where there is none. Raises: GuestFault: no UTF-8."""
     try:
-        parsed = json.loads(said)
+        # Of bytes, JSON's reader would guess UTF-16 too. Some writers begin with a byte order mark.
+        parsed = json.loads(said.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        byte = said[error.start]
+        byte = error.object[error.start]
         raise GuestFault(
             f"said {shown(said)}; byte {error.start} of the line, {byte:#04x}, is not UTF-8; "
             "expected text in UTF-8, as JSON is"

@@ -9,9 +9,9 @@ from typing import Any
 import httpx2
 import uvicorn
 
-from api.__main__ import url_of, uvicorn_config
 from api.http.listening import listening_on
 from api.http.settings import DEFAULT_PORT
+from api.serving import url_of, uvicorn_config
 from tests.api.service import Service, new_app
 
 

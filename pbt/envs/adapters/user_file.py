@@ -39,14 +39,7 @@ def file_spec(name: str) -> EnvSpec:
             f"env {name!r} names no function; expected './my_game.py:function', with the "
             "function that returns the environment"
         )
-    path = place_of(expanded(path_text).resolve())
-    if not path.is_file():
-        raise EnvNameError(
-            f"env {name!r}: no file {path}; expected a Python file; a path in a config begins in "
-            f"the config's folder, one that is typed in the working directory, {Path.cwd()}. Where "
-            "the file of a population has moved: arena train --resume NAME --set "
-            "env.name=./new/place.py:function"
-        )
+    path = _python_file(name, path_text)
     with aside():
         function = _function(name, _load(name, path), function_name)
 
@@ -57,7 +50,7 @@ def file_spec(name: str) -> EnvSpec:
             except Exception as error:
                 raise EnvError(
                     f"env {name!r}: {function_name}() raised {type(error).__name__}: "
-                    f"{error}\n{_user_traceback(error)}"
+                    f"{error}{_user_traceback(error)}"
                 ) from error
             game = adapt(env, name)
         return quiet(game)
@@ -87,6 +80,23 @@ def adapt(env: Any, name: str) -> Game:
     )
 
 
+def _python_file(name: str, path_text: str) -> Path:
+    """Raises: EnvNameError when there is none, or one that Python does not load."""
+    path = place_of(expanded(path_text).resolve())
+    if not path.is_file():
+        raise EnvNameError(
+            f"env {name!r}: no file {path}; expected a Python file; a path in a config begins in "
+            f"the config's folder, one that is typed in the working directory, {Path.cwd()}. Where "
+            "the file of a population has moved: arena train --resume NAME --set "
+            "env.name=./new/place.py:function"
+        )
+    if importlib.util.spec_from_file_location(path.stem, path) is None:
+        raise EnvNameError(
+            f"env {name!r}: {path.name} is not a Python file; expected a name that ends in .py"
+        )
+    return path
+
+
 def _load(name: str, path: Path) -> ModuleType:
     """The module of the file, run anew, with its folder and that of its package to import from."""
     top = _package(path)
@@ -110,7 +120,7 @@ def _load(name: str, path: Path) -> ModuleType:
             )
         raise EnvError(
             f"env {name!r}: loading {path.name} raised {type(error).__name__}: "
-            f"{error}{advice}\n{_user_traceback(error)}"
+            f"{error}{advice}{_user_traceback(error)}"
         ) from error
 
 
@@ -130,8 +140,7 @@ def _alias(path: Path) -> str:
 def _run(path: Path, module_name: str) -> ModuleType:
     """Load a file as a module of this name, or as a package if it is an `__init__.py`."""
     module_spec = importlib.util.spec_from_file_location(module_name, path)
-    if module_spec is None or module_spec.loader is None:
-        raise ImportError("not a Python file; expected a name that ends in .py")
+    assert module_spec is not None and module_spec.loader is not None, path
     module = importlib.util.module_from_spec(module_spec)
     # Dataclasses look up their module by its name.
     sys.modules[module_name] = module
@@ -164,11 +173,17 @@ def _function(name: str, module: ModuleType, function_name: str) -> Any:
 
 
 def _user_traceback(error: BaseException) -> str:
-    """The traceback without this module's own frames."""
+    """The traceback without this module's own frames, on lines of its own.
+
+    It is empty where no line of the user's raised the error: it would only say the error again.
+    """
     frames = error.__traceback__
     while frames is not None and (
         "importlib" in frames.tb_frame.f_code.co_filename
         or frames.tb_frame.f_code.co_filename == __file__
     ):
         frames = frames.tb_next
-    return "".join(traceback.format_exception(type(error), error, frames, chain=False)).rstrip()
+    if frames is None and not isinstance(error, SyntaxError):  # which shows the line itself
+        return ""
+    lines = traceback.format_exception(type(error), error, frames, chain=False)
+    return "\n" + "".join(lines).rstrip()

@@ -3,6 +3,7 @@
 import errno
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -201,6 +202,22 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("ARENA_DATA", str(folder))
     return folder
+
+
+def test_control_c_while_the_program_loads_leaves_no_traceback(tmp_path: Path) -> None:
+    """A library that the program loads first stands in for the moment."""
+    (tmp_path / "typer.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)\n")
+    done = arena("--version", cwd=tmp_path, PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert (done.returncode, done.stdout, done.stderr) == (cli.INTERRUPTED, "", "")
+
+
+def test_control_c_while_the_program_leaves_leaves_no_traceback(tmp_path: Path) -> None:
+    """The result is there; the shell says 130 of a program that the signal ended."""
+    leaving = "import atexit, os, signal; atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "sitecustomize.py").write_text(leaving)
+    done = arena("--version", cwd=tmp_path, PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert done.stdout.startswith("pbt-arena ")
 
 
 def test_a_bug_leaves_one_line_and_a_log(

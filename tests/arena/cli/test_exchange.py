@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import torch
 from safetensors.torch import load
 
 from arena.cli.app import run
+from arena.data.paths import league_path
 from arena.data.snapshot_cards import card_beside
 from pbt.models.tensor_file import read_tensor_file
 from pbt.models.weights import to_bytes
@@ -238,6 +241,22 @@ def test_names_and_files_that_are_taken(
     assert run(["import", str(other), "--name", "x", "--data", there]) == 2
     assert "another snapshot already" in capsys.readouterr().err
     assert run(["train", "connect_four", "--name", "imported", "--data", there]) == 2
+
+
+def test_an_export_that_the_league_cannot_record_leaves_nothing(
+    exported: tuple[Path, Path], tmp_path: Path, capsys: Output
+) -> None:
+    """As in a folder that is only to be read: what left a league stands in it."""
+    home = tmp_path / "home"
+    shutil.copytree(exported[0], home)
+    refuse = "create trigger refuse before insert on chain begin select raise(abort, 'no'); end"
+    with closing(sqlite3.connect(league_path(home))) as connection:
+        connection.execute(refuse)
+    out = tmp_path / "kept" / "m1.safetensors"
+    out.parent.mkdir()
+    assert run(["export", "home/m1", "--out", str(out), "--data", str(home)]) == 1
+    assert "error: " in capsys.readouterr().err
+    assert list(out.parent.iterdir()) == []
 
 
 def test_a_damaged_card_is_named_and_can_be_removed(

@@ -20,11 +20,11 @@ import arena.cli.league as cli
 import arena.league.deletion
 from arena.cli.app import run
 from arena.cli.games import TABLE_GAMES
-from arena.cli.output import bytes_text
 from arena.cli.rating_table import print_league
 from arena.data.lock import PopulationLock
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
+from arena.words import bytes_text
 
 CONFIG = """
 stop_at_frames = 1200

@@ -65,7 +65,8 @@ FAULTS: dict[str, tuple[bytes, list[Any], str]] = {
         "1 is not legal; expected .*, one of 1, 2; one of 0$",
     ),
     "very large": (b'{"action": 1' + b"0" * 5000 + b"}", SEVEN, r"\.\.\. \(\d+ bytes\); expected"),
-    "no text": (b"\xff\xfe", SEVEN, "expected one line with {.action.: N}"),
+    "no text": (b"\xff\xfe garbage", SEVEN, "byte 0 of the line, 0xff, is not UTF-8"),
+    "utf-16": ('{"action": 0}'.encode("utf-16"), SEVEN, "byte 0 of the line, 0xff, is not UTF-8"),
     "deep": (
         b"[" * 60_000,
         SEVEN,

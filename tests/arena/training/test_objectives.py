@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,7 @@ def make_older(data: Path, name: str) -> None:
         checkpoint = read_checkpoint(folder)
         del checkpoint.state["config"]["env"]["objective"]
         write_checkpoint(paths.checkpoints, checkpoint, keep=100)
-    with sqlite3.connect(league_path(data)) as connection:
+    with closing(sqlite3.connect(league_path(data))) as connection, connection:
         connection.execute(
             "update populations set config = replace(config, '\"objective\":\"win\",', '')"
         )

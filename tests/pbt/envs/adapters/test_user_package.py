@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pbt.envs import registry
-from pbt.errors import EnvError
+from pbt.errors import EnvError, EnvNameError
 
 
 @pytest.fixture(autouse=True)
@@ -71,9 +71,22 @@ def test_what_a_package_lacks_is_named(folder: Path) -> None:
     written(folder / "poor" / "env.py", "from .core import make\n")
     with pytest.raises(EnvError, match="(?s)loading env.py raised ModuleNotFoundError: .*core"):
         made("./poor/env.py:make")
-    written(folder / "plain.txt", "")
-    with pytest.raises(EnvError, match=r"loading plain.txt raised ImportError: not a Python file"):
-        made("./plain.txt:make")
+
+
+@pytest.mark.parametrize("place", ["plain.txt", "package/plain.txt"])
+def test_a_file_that_is_not_python_is_called_that_once(place: str, folder: Path) -> None:
+    written(folder / "package" / "__init__.py", "")
+    written(folder / place, "")
+    with pytest.raises(EnvNameError) as told:
+        made(f"./{place}:make")
+    assert str(told.value).count("not a Python file") == 1 and "\n" not in str(told.value)
+
+
+def test_an_error_that_no_line_of_the_user_raised_is_told_once(folder: Path) -> None:
+    written(folder / "strict.py", "def make(size):\n    pass\n")
+    with pytest.raises(EnvError) as told:
+        made("./strict.py:make")
+    assert str(told.value).count("missing 1 required positional argument") == 1
 
 
 def type_of_rps() -> str:
