@@ -9,28 +9,34 @@ An edit is decided on the config in force. It is decided again where another req
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
+from fastapi import Query
 from starlette.responses import Response
 
 from api.context import Change, Context, IfMatch, made_from_request, revision_of
 from api.http.problems import EDITS, Problem
 from api.reconcile.asking import finding_of
+from api.reconcile.trainings import newest_status
 from api.routes.bodies import PopulationName
-from arena.data.status import RunStatus
+from arena.data.edit_effects import EditStanding, edit_effects, standing_of
+from arena.league.ancestry import read_histories
+from arena.league.database import League
 from arena.league.idempotency import Answer, Keyed
-from arena.league.population_requests import edit
+from arena.league.population_requests import edit, refuse_edit
 from arena.league.populations import stored_config
+from arena.league.summaries import list_members
 from arena.league.supervised import PreconditionError, Supervised, get_supervised
 from pbt.config.load import config_from_table
-from pbt.config.resume import changes, takes_live, with_objective
+from pbt.config.resume import changes, with_objective
 from pbt.config.schema import RunConfig
 from pbt.config.stored import config_as_stored
 from pbt.errors import ConfigError
 
 SHAPING = "learning.shaping."
 TRIES = 8
-WITH_TRAINER = ("starting", "running", "recovering")
+DryRun = Annotated[bool, Query(description="decide it and tell its effects, but change nothing")]
 
 
 @dataclass(frozen=True)
@@ -38,12 +44,12 @@ class Decided:
     """An edit that was decided.
 
     words   "key=value", in order
-    render  makes the answer from the edited row
+    render  makes the answer from the effects of the edit in words and the edited row
     anchor  a snapshot that becomes an anchor together with the edit, or not at all
     """
 
     words: Sequence[str]
-    render: Callable[[Supervised], Answer]
+    render: Callable[[Sequence[str], Supervised], Answer]
     anchor: str | None = None
 
 
@@ -56,6 +62,16 @@ class PopulationChange(Change):
 
     name: PopulationName
     if_match: IfMatch = None
+
+
+@dataclass(kw_only=True)
+class ConfigEdit(PopulationChange):
+    """A request that edits the config of a population.
+
+    dry_run  decide it and answer with its effects, but store nothing
+    """
+
+    dry_run: DryRun = False
 
     def edit_decided(
         self, content: object, decide: Callable[[Supervised, RunConfig], Decided]
@@ -72,14 +88,13 @@ class PopulationChange(Change):
         def act(keyed: Keyed | None) -> Answer:
             required = revision_of(self.if_match)
             for attempt in range(1, TRIES + 1):
-                row = get_supervised(self.here.league, self.name)
-                decided = decide(row, in_force(self.here, self.name, row))
+                row, decided, effects = self._decided(decide)
                 try:
                     return edit(
                         self.here.league,
                         self.name,
                         decided.words,
-                        decided.render,
+                        partial(decided.render, effects),
                         keyed=keyed,
                         if_revision=row.revision if required is None else required,
                         anchor=decided.anchor,
@@ -89,39 +104,51 @@ class PopulationChange(Change):
                         raise
             raise AssertionError("the last attempt answers or raises")
 
+        if self.dry_run:
+            row, decided, effects = self._decided(decide)
+            refuse_edit(row, revision_of(self.if_match))
+            body = decided.render(effects, row).body
+            return Response(body, media_type="application/json")
         return self.once([content, self.if_match], act)
+
+    def _decided(
+        self, decide: Callable[[Supervised, RunConfig], Decided]
+    ) -> tuple[Supervised, Decided, list[str]]:
+        """The newest row of the population, the edit decided on it, and what that does."""
+        row = get_supervised(self.here.league, self.name)
+        before = in_force(self.here, self.name, row)
+        decided = decide(row, before)
+        after = config_as_stored(before.model_dump(mode="json"), EDITS, decided.words)
+        standing = _standing(self.here, row, before, after)
+        return row, decided, edit_effects(before, after, standing)
 
 
 ChangingPopulation = Annotated[PopulationChange, made_from_request(PopulationChange)]
+EditingConfig = Annotated[ConfigEdit, made_from_request(ConfigEdit)]
 
 
-def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus | None) -> list[str]:
-    """What an edit does beside setting values, in words. Pure.
-
-    state   of the population
-    status  of its newest trainer
-    """
-    sentences = []
-    if state in WITH_TRAINER and not takes_live(before, after):
-        sentences.append("its trainer saves, and starts again with the new values")
-    if before.env.objective != after.env.objective:
-        sentences.append("every member's score begins anew")
-    learning = (
-        [member.frames for member in status.members if member.state != "failed"]
-        if status is not None
-        else []
+def _standing(here: Context, row: Supervised, before: RunConfig, after: RunConfig) -> EditStanding:
+    """How a population stands. before, after: its config without and with the edit."""
+    roles = {
+        name: role
+        for name, role in member_roles(here.league, row.name, after).items()
+        if name not in before.population.left
+    }
+    rows = [member for member in list_members(here.league, row.name) if member.name in roles]
+    began = (
+        {}
+        if all(member.hyperparams for member in rows)
+        else read_histories(here.league, row.name).initial
     )
-    target, least = after.stop_at_frames, min(learning, default=0)
-    if state == "finished":
-        if target > max(least, before.stop_at_frames):
-            sentences.append("it is finished; start it to train on")
-        return sentences
-    if learning and least >= target:
-        when = (
-            "the population finishes" if state in WITH_TRAINER else "it finishes at its next start"
-        )
-        sentences.append(f"every member has trained {target:,} frames already: {when}")
-    return sentences
+    values = {member.name: member.hyperparams or began.get(member.name, {}) for member in rows}
+    status = newest_status(here.paths(row.name))
+    return standing_of(row.state, status, roles, values)
+
+
+def member_roles(league: League, name: str, config: RunConfig) -> dict[str, str]:
+    """Member -> role of all members there ever were, and of those that are to join."""
+    stored = {row.name: row.role for row in list_members(league, name)}
+    return stored | {member: one.role for member, one in config.population.joined.items()}
 
 
 def config_table(here: Context, name: str) -> dict[str, Any]:

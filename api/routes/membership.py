@@ -6,7 +6,7 @@ Each is an edit of the config that its trainer puts in force (`arena.training.li
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
@@ -15,11 +15,10 @@ from starlette.responses import Response
 from api.context import made_from_request
 from api.http.problems import Problem
 from api.routes.bodies import Body
-from api.routes.edits import ChangingPopulation, Decided, PopulationChange
+from api.routes.edits import ConfigEdit, Decided, EditingConfig, member_roles
 from arena.league.database import League
 from arena.league.idempotency import Answer
 from arena.league.stored_snapshots import list_snapshots
-from arena.league.summaries import list_members
 from arena.league.supervised import Supervised
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_number
@@ -55,6 +54,7 @@ class MembershipBody(BaseModel):
     change         "join" or "leave"
     revision       of the population, with this request
     pending_edits  edits that are not in force yet
+    effects        what the change does, in words
     """
 
     population: str
@@ -63,17 +63,27 @@ class MembershipBody(BaseModel):
     change: str
     revision: int
     pending_edits: list[str]
+    effects: list[str] = []
 
 
 @dataclass(kw_only=True)
-class Removal(PopulationChange):
+class Removal(ConfigEdit):
     """A request that takes a member out."""
 
     member: MemberPath
 
 
-@router.post("", operation_id="addMember", status_code=202, response_model=MembershipBody)
-def add_member(change: ChangingPopulation, body: NewMemberBody) -> Response:
+DRY: dict[int | str, dict[str, Any]] = {200: {"model": MembershipBody}}
+
+
+@router.post(
+    "",
+    operation_id="addMember",
+    status_code=202,
+    response_model=MembershipBody,
+    responses=DRY,
+)
+def add_member(change: EditingConfig, body: NewMemberBody) -> Response:
     """Add a member that learns from now on. It gets the next name that no member ever had.
 
     Its trainer saves and goes on with it within seconds, or starts with it.
@@ -107,7 +117,11 @@ def add_member(change: ChangingPopulation, body: NewMemberBody) -> Response:
 
 
 @router.delete(
-    "/{member}", operation_id="removeMember", status_code=202, response_model=MembershipBody
+    "/{member}",
+    operation_id="removeMember",
+    status_code=202,
+    response_model=MembershipBody,
+    responses=DRY,
 )
 def remove_member(change: Annotated[Removal, made_from_request(Removal)]) -> Response:
     """Take a member out: it learns no more. Each role must keep a member.
@@ -139,7 +153,7 @@ def remove_member(change: Annotated[Removal, made_from_request(Removal)]) -> Res
 
 
 def edit_members(
-    change: PopulationChange,
+    change: ConfigEdit,
     content: object,
     decide: Callable[[Supervised, RunConfig, dict[str, str]], Decided],
 ) -> Response:
@@ -153,10 +167,10 @@ def edit_members(
     )
 
 
-def rendered(member: str, role: str, change: str) -> Callable[[Supervised], Answer]:
-    """What makes the answer from the edited row. change: "join" or "leave"."""
+def rendered(member: str, role: str, change: str) -> Callable[[Sequence[str], Supervised], Answer]:
+    """What makes the answer from the effects and the edited row. change: "join" or "leave"."""
 
-    def render(row: Supervised) -> Answer:
+    def render(effects: Sequence[str], row: Supervised) -> Answer:
         body = MembershipBody(
             population=row.name,
             member=member,
@@ -164,16 +178,11 @@ def rendered(member: str, role: str, change: str) -> Callable[[Supervised], Answ
             change=change,
             revision=row.revision,
             pending_edits=list(row.overrides),
+            effects=list(effects),
         )
         return Answer(202, f"/v1/populations/{row.name}/members", body.model_dump_json())
 
     return render
-
-
-def member_roles(league: League, name: str, config: RunConfig) -> dict[str, str]:
-    """Member -> role of all members there ever were, and of those that are to join."""
-    stored = {row.name: row.role for row in list_members(league, name)}
-    return stored | {member: one.role for member, one in config.population.joined.items()}
 
 
 def playing(config: RunConfig, roles: dict[str, str]) -> list[str]:

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from api.context import Changing, Context, Here
 from api.http.json_body import ExactRoute
 from api.http.json_response import written
 from api.http.problems import EDITS, Problem
-from api.open_values import ConfigTable
 from api.reconcile.trainer_process import LOG_NAME, tail
 from api.reconcile.trainings import checkpoint_folders, newest_status
 from api.routes.assessment_bodies import (
@@ -30,22 +29,19 @@ from api.routes.bodies import (
     State,
     population_body,
 )
+from api.routes.creating import Checked, CheckOnly, Made, created
 from api.routes.edits import (
-    ChangingPopulation,
     Decided,
+    EditingConfig,
     checked,
     config_table,
     edited,
-    effects,
 )
 from api.routes.pages import Cursor, Limit, Since, Until, read_cursor, write_cursor
 from api.routes.webhooks import webhook_troubles
 from arena.data.logs import newest_records
-from arena.league.idempotency import Answer, Keyed
-from arena.league.population_requests import create_supervised
-from arena.league.populations import NewPopulation
+from arena.league.idempotency import Answer
 from arena.league.supervised import Supervised, get_supervised, list_supervised
-from arena.machine import versions
 from pbt.config.resume import OBJECTIVE, diff_shapes, is_live
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import check_start_values
@@ -76,17 +72,6 @@ class PopulationList(BaseModel):
 
     items: list[ListedPopulation]
     next: str | None
-
-
-class Checked(BaseModel):
-    """The result of a dry run.
-
-    id      the population's name
-    config  the config with all its values
-    """
-
-    id: str
-    config: ConfigTable
 
 
 class LogRecord(BaseModel):
@@ -171,41 +156,16 @@ def list_populations(
 def create_population(
     change: Changing,
     body: NewPopulationBody,
-    dry_run: Annotated[bool, Query(description="check everything, but create nothing")] = False,
+    dry_run: CheckOnly = False,
 ) -> Response:
     """Create a population. Its config is checked first, also against its game."""
-    here = change.here
 
-    def new() -> NewPopulation:
-        config, roles = checked(here, body.config, new=True, sets_objective=True)
+    def made() -> Made:
+        config, roles = checked(change.here, body.config, new=True, sets_objective=True)
         check_start_values(config, "config")
-        return NewPopulation(
-            body.name, config.env.name, config.model_dump(mode="json"), versions(), roles
-        )
+        return Made(config, roles)
 
-    def render(row: Supervised, config: Mapping[str, Any]) -> Answer:
-        shown = population_body(row, None, config=dict(config))
-        return Answer(201, f"/v1/populations/{body.name}", shown.model_dump_json())
-
-    def act(keyed: Keyed | None) -> Answer:
-        made = new()
-        if here.paths(body.name).root.exists() and all(
-            row.name != body.name for row in list_supervised(here.league)
-        ):
-            raise Problem(
-                "conflict",
-                (
-                    f"files of a population {body.name!r} exist already; remove them with `arena "
-                    f"delete {body.name}`, or choose another name"
-                ),
-            )
-        return create_supervised(
-            here.league, made, keyed, lambda row: render(row, made.config), start=body.start
-        )
-
-    if dry_run:
-        return JSONResponse({"id": body.name, "config": new().config})
-    return change.once(body.model_dump(mode="json"), act)
+    return created(change, body.name, body, made, start=body.start, dry_run=dry_run)
 
 
 @router.get("/{name}", operation_id="getPopulation", response_model=PopulationBody)
@@ -227,10 +187,11 @@ def _refuse_members(body: PatchBody) -> None:
 
 
 @router.patch("/{name}", operation_id="editPopulation", response_model=PopulationBody)
-def edit_population(change: ChangingPopulation, body: PatchBody) -> Response:
+def edit_population(change: EditingConfig, body: PatchBody) -> Response:
     """Set values that a started population can take.
 
-    A running training goes on with them; for some of them its processes start again.
+    A running training goes on with them; for some of them its processes start again. `effects` of
+    the answer tells what the edit does, and with `dry_run` what it would do.
     """
     _refuse_members(body)
 
@@ -246,11 +207,9 @@ def edit_population(change: ChangingPopulation, body: PatchBody) -> Response:
                 EDITS,
                 sets_objective=OBJECTIVE in body.set,
             )
-        status = newest_status(change.here.paths(row.name))
-        sentences = effects(row.state, before, after, status)
 
-        def render(changed: Supervised) -> Answer:
-            shown = full(change.here, changed, sentences)
+        def render(effects: Sequence[str], changed: Supervised) -> Answer:
+            shown = full(change.here, changed, effects)
             return Answer(200, None, shown.model_dump_json())
 
         return Decided(words, render)

@@ -5,6 +5,7 @@ A new route is a function in the module of its resource; a new module is a line 
 
 from api.routes import (
     assessment,
+    configs,
     curves,
     evaluations,
     events,
@@ -40,6 +41,7 @@ ROUTERS = tuple(
         health,
         session,
         populations,
+        configs,
         lifecycle,
         operations,
         members,

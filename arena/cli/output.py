@@ -43,6 +43,11 @@ SetOption = Annotated[
     ),
 ]
 
+StartOption = Annotated[bool, typer.Option("--start", help="Start training it at once.")]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Check it and tell what it does, but change nothing.")
+]
+
 
 def print_json(value: Any) -> None:
     """Print one line on stdout. Numbers that JSON does not have (nan, inf) become null."""

@@ -6,25 +6,27 @@ It is a client of the REST interface and needs no torch.
 import time
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
 from arena.cli.assessment_text import assessment_lines, member_columns, member_rows
 from arena.cli.output import (
     DataOption,
+    DryRunOption,
     JsonOption,
     NameArgument,
     SetOption,
+    StartOption,
     print_json,
     print_table,
     say,
 )
-from arena.cli.service_client import Client
+from arena.cli.population_edits import clone, join, leave, set_
+from arena.cli.service_client import Client, call_population
 from arena.cli.train import NameOption
 from arena.cli.webhook import webhook
 from arena.data.paths import check_population_name, data_dir
-from pbt.errors import ConfigError, PbtError
+from pbt.errors import PbtError
 
 app = typer.Typer(
     help="Populations of a running service (`arena serve`).",
@@ -45,10 +47,8 @@ def create(
         str, typer.Argument(help="A config file (.toml) or the name of a shipped one.")
     ],
     name: NameOption = None,
-    start: Annotated[bool, typer.Option("--start", help="Start training it at once.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, but create nothing.")
-    ] = False,
+    start: StartOption = False,
+    dry_run: DryRunOption = False,
     overrides: SetOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -109,7 +109,10 @@ def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
 @app.command(epilog="Example: arena population status first")
 def status(name: NameArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
     """Show whether one population learns, which member is best, and what is wrong with it."""
-    population, told = _call(data, "GET", name), _call(data, "GET", name, "/assessment")
+    population, told = (
+        call_population(data, "GET", name),
+        call_population(data, "GET", name, "/assessment"),
+    )
     if as_json:
         print_json({**population, "assessment": told})
         return
@@ -133,7 +136,7 @@ def logs(
     as_json: JsonOption = False,
 ) -> None:
     """Print the newest output of the population's trainer."""
-    log = _call(data, "GET", name, f"/logs?lines={lines}")
+    log = call_population(data, "GET", name, f"/logs?lines={lines}")
     if as_json:
         print_json(log)
     else:
@@ -159,93 +162,18 @@ _add_operation("pause", "Save the population and free the machine until the popu
 _add_operation("resume", "Go on training after a pause.")
 
 
-@app.command(
-    "set",
-    epilog="Example: arena population set first stop_at_frames=2_000_000 evaluation.share=0.1",
-)
-def set_(
-    name: NameArgument,
-    values: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="KEY=VALUE...",
-            help="Settings that can still be changed after the first start, with new values.",
-        ),
-    ],
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Edit the config of a population.
-
-    A running training goes on with the new values; for some of them its processes start again.
-    """
-    body = {"set": dict(_assignment(word) for word in values)}
-    edited = _call(data, "PATCH", name, body=body)
-    if as_json:
-        print_json(edited)
-    else:
-        say(
-            f"population {name!r} takes: "
-            f"{', '.join(edited['spec']['pending_edits']) or 'nothing to change'}"
-        )
-        for effect in edited["effects"]:
-            say(f"  {effect}")
-
-
 app.command(epilog="Example: arena population webhook first https://hooks.example.org/arena")(
     webhook
 )
 
 
-@app.command(epilog="Example: arena population join first --weights m0")
-def join(
-    name: NameArgument,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "A member (m0) or a snapshot's id whose weights it begins with. Default: newly "
-                "initialised weights."
-            )
-        ),
-    ] = None,
-    role: Annotated[
-        str | None, typer.Option(help="Its role; needed only when the game has several.")
-    ] = None,
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Add a member. It learns from now on, also while the others train."""
-    body = {
-        key: value for key, value in (("weights", weights), ("role", role)) if value is not None
-    }
-    _tell_member(_call(data, "POST", name, "/members", body), as_json)
-
-
-@app.command(epilog="Example: arena population leave first m1")
-def leave(
-    name: NameArgument,
-    member: Annotated[str, typer.Argument(metavar="MEMBER", help="The member, such as m1.")],
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Take a member out of the training.
-
-    A last snapshot of it is kept. Its games and ratings stay.
-    """
-    change = _call(data, "DELETE", name, f"/members/{quote(member, safe='')}")
-    _tell_member(change, as_json)
-
-
-def _tell_member(change: Any, as_json: bool) -> None:
-    if as_json:
-        print_json(change)
-    else:
-        what = f"joins as {change['role']}" if change["change"] == "join" else "leaves"
-        say(
-            f"population {change['population']!r}: {change['member']} {what} as soon as its "
-            "trainer has saved, or starts"
-        )
+for _edit, _title, _example in (
+    (set_, "set", "set first stop_at_frames=2_000_000 evaluation.share=0.1"),
+    (join, "join", "join first --weights m0"),
+    (leave, "leave", "leave first m1"),
+    (clone, "clone", "clone first second --set learning.gamma=0.98 --start"),
+):
+    app.command(_title, epilog=f"Example: arena population {_example}")(_edit)
 
 
 @app.command(epilog="Example: arena population delete first --yes")
@@ -264,12 +192,6 @@ def delete(
     ):
         raise typer.Exit(1)
     _ask(data, name, "delete", as_json, wait=wait)
-
-
-def _call(data: Path | None, method: str, name: str, below: str = "", body: object = None) -> Any:
-    """Send a request about one population. below: the rest of the path, such as "/members"."""
-    client, path = Client.find(data_dir(data)), f"/v1/populations/{check_population_name(name)}"
-    return client.call(method, f"{path}{below}", body)
 
 
 def _ask(data: Path | None, name: str, kind: str, as_json: bool, *, wait: bool) -> None:
@@ -305,22 +227,6 @@ def _waits_for(status: Any) -> str:
     if status["state"] == "queued":
         return "queued until another one stops"
     return str(status["message"]) if status["reason"] == "held" else ""
-
-
-def _assignment(word: str) -> tuple[str, Any]:
-    """`learning.gamma=0.98` -> ("learning.gamma", 0.98), read as `--set` reads it."""
-    from pbt.config.load import options_from
-
-    key, equals, _ = word.partition("=")
-    if not equals:
-        raise ConfigError(
-            "arena population set",
-            [f"{word}: it has no value; expected section.key=value"],
-        )
-    table: Any = options_from([word])
-    for part in key.strip().split("."):
-        table = table[part]
-    return key.strip(), table
 
 
 def _cells(item: Any) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from arena.data.paths import check_population_name, data_dir
 from arena.data.service_state import read_state, read_token
 from pbt.errors import PbtError
 
@@ -101,6 +102,14 @@ class Client:
         if answer.status >= http.client.BAD_REQUEST:
             raise RefusedError(_words(report), answer.status)
         return report
+
+
+def call_population(
+    data: Path | None, method: str, name: str, below: str = "", body: object = None
+) -> Any:
+    """Send a request about one population. below: the rest of the path, such as "/members"."""
+    client, path = Client.find(data_dir(data)), f"/v1/populations/{check_population_name(name)}"
+    return client.call(method, f"{path}{below}", body)
 
 
 def _words(problem: Any) -> str:

@@ -67,6 +67,13 @@ def _refuse_taken(connection: Connection, name: str) -> None:
         )
 
 
+def refuse_edit(before: Supervised, if_revision: int | None) -> None:
+    """Raises: ConflictError, PreconditionError for a population that takes no edits now."""
+    refuse_revision(before, if_revision)
+    if before.desired == "deleted":
+        raise ConflictError(f"population {before.name!r} is being deleted")
+
+
 def edit(
     league: League,
     name: str,
@@ -85,9 +92,7 @@ def edit(
 
     def act(connection: Connection) -> Answer:
         before = find_supervised(connection, name)
-        refuse_revision(before, if_revision)
-        if before.desired == "deleted":
-            raise ConflictError(f"population {name!r} is being deleted")
+        refuse_edit(before, if_revision)
         population_id = find_population(connection, name).id
         put_supervised(
             connection,

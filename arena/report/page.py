@@ -74,17 +74,21 @@ def _top(report: PopulationReport) -> Markup:
 
 
 def _config(report: PopulationReport) -> Markup:
+    """The config beside its template; all of it is folded."""
     config = report.config
+    template = "the defaults" if config.beside is None else f"the template {config.beside}"
+    columns = ("key", "value", config.beside or "default")
+    chosen, decided = (
+        [(one.key, one.value, one.other) for one in config.differences if one.decided is decided]
+        for decided in (False, True)
+    )
+    heading = f"{count_text(len(chosen), 'value differs', 'values differ')} from {template}"
+    left_open = f"Decided when the population began, and left open by {template}"
     return tag(
         "section",
         tag("h2", "Config"),
-        table(
-            ("key", "value", "default"),
-            config.set_keys,
-            caption=f"{count_text(len(config.set_keys), 'value differs', 'values differ')} from "
-            "the defaults",
-            class_="code",
-        ),
+        table(columns, chosen, caption=heading, class_="code"),
+        table(columns, decided, caption=left_open, class_="code") if decided else None,
         folded(
             "The whole config, as TOML",
             tag("pre", config.toml, tabindex=0, role="region", aria_label="The config"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from arena.assessment.answer import Assessment
 from arena.assessment.records import StrengthHistory
 from arena.league.lineage import Histories, Lineage
+from pbt.config.difference import ValueDifference
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,14 @@ class MatrixFacts:
 class ConfigFacts:
     """The config in force.
 
-    set_keys  (dotted key, value, default), as TOML writes them, of the values that differ from
-              their defaults
-    toml      all of it
+    beside       the shipped config of the same game that it is nearest to; None where there is
+                 none, and the defaults stand for it
+    differences  from that one
+    toml         all of it
     """
 
-    set_keys: tuple[tuple[str, str, str], ...]
+    beside: str | None
+    differences: tuple[ValueDifference, ...]
     toml: str
 
 

@@ -6,6 +6,7 @@ An edited config makes a changed checkpoint; league and opponents are told once 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from arena.data.edit_effects import EditStanding
 from arena.training.sink import TrainingSink
 from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.state import learner_part
@@ -67,6 +68,28 @@ def newcomers(before: RunConfig, after: RunConfig) -> dict[str, Joined]:
     """Name -> entry of the members that join by this edit and do not leave by it."""
     known = {*before.population.joined, *after.population.left}
     return {name: entry for name, entry in after.population.joined.items() if name not in known}
+
+
+def standing_at(checkpoint: Checkpoint | None, after: RunConfig) -> EditStanding:
+    """How a population stands in its newest checkpoint. after: its config with the edits."""
+    if checkpoint is None:
+        return EditStanding("stopped")
+    there = members_of(checkpoint)
+    clocks = {
+        name: int(checkpoint.tensors[learner_part(name)]["clocks"][1])
+        for name, member in there.items()
+        if not member.failed
+    }
+    roles = {name: member.role for name, member in there.items()}
+    roles |= {name: one.role for name, one in after.population.joined.items()}
+    roles = {
+        name: role
+        for name, role in roles.items()
+        if name in there or name not in after.population.left
+    }
+    learning = [name for name in roles if name not in there or there[name].learning]
+    values = {name: member.hyperparams for name, member in there.items()}
+    return EditStanding("stopped", clocks, learning, roles, values)
 
 
 def settled(before: RunConfig, after: RunConfig, checkpoint: Checkpoint) -> RunConfig:

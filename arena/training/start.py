@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 
+from arena.data.edit_effects import SCORES_END, resumed_effects
 from arena.data.paths import PopulationPaths
 from arena.league.chain import chain_of_population, has_head
 from arena.league.database import League
 from arena.league.summaries import list_populations
 from arena.machine import usable_cores
 from arena.training.game_check import CheckedGame, checked_game, judged_objective, number_warnings
-from arena.training.membership import Membership, change_members, settled
+from arena.training.membership import Membership, change_members, settled, standing_at
 from arena.training.moved_files import take_moves
 from pbt.checkpoint.files import Checkpoint, read_newest
 from pbt.checkpoint.folders import checkpoint_folders
@@ -38,7 +39,6 @@ from pbt.runtime.placements import resolve
 from pbt.snapshots import FileSnapshotStore
 
 EVERY_ROUND = 2**62
-SCORES_END = "every member's score begins anew"
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Start:
     last_rounds  member -> its last round that the checkpoint knows
     defaults     key -> value of what decides how fast a game is learned and the config of a new
                  population did not name
+    effects      what the edits do, in words
     """
 
     config: RunConfig
@@ -66,6 +67,7 @@ class Start:
     membership: Membership = field(default_factory=Membership)
     last_rounds: Mapping[str, int] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    effects: Sequence[str] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -147,13 +149,13 @@ def next_start(
     overrides, moved = take_moves(paths, before, overrides)
     source = f"stored config of {name!r}" + (" with --set" if overrides else "")
     config = with_tables(config_as_stored(before.model_dump(mode="json"), source, overrides))
-    if refused := diff_shapes(before, config):
-        raise ConfigError(f"--set for {name!r}", refused)
+    _refuse(name, diff_shapes(before, config))
     checked = checked_game(config, source)
     notes += moved + objective_notes(name, before, as_it_began(config, checked.seats), checked)
     before, config = _as_trained(before, checked), _as_trained(config, checked)
     refuse_lost_history(league, name, paths, checkpoint)
     membership, last_rounds = Membership(), known_rounds(checkpoint)
+    standing = standing_at(checkpoint, config)
     if checkpoint is not None and changes_members(before, config):
         config = settled(before, config, checkpoint)
         checkpoint, membership = change_members(
@@ -163,16 +165,20 @@ def next_start(
     notes += _first_notes(config, checked) if checkpoint is None else []
     edited = changes(before, config)
     notes += [_edit_note(key, *values) for key, values in edited.items()]
+    encoder = encoder_words(config.model, checked.layouts)
     return Start(
-        config,
-        checked.spec,
-        checkpoint,
-        notes,
-        encoder_words(config.model, checked.layouts),
-        {key: new for key, (_, new) in edited.items()},
-        membership,
-        last_rounds,
+        *(config, checked.spec, checkpoint, notes, encoder),
+        edited={key: new for key, (_, new) in edited.items()},
+        membership=membership,
+        last_rounds=last_rounds,
+        effects=resumed_effects(before, config, standing),
     )
+
+
+def _refuse(name: str, problems: Sequence[str]) -> None:
+    """Raises: ConfigError where edits of a population have problems."""
+    if problems:
+        raise ConfigError(f"--set for {name!r}", problems)
 
 
 def _as_trained(stored: RunConfig, checked: CheckedGame) -> RunConfig:
@@ -204,7 +210,7 @@ def objective_notes(
     edited = objective != as_it_began(before, checked.seats).env.objective
     change = f"`arena train --resume {name} --set env.objective"
     if judged.problem and edited:
-        raise ConfigError(f"--set for {name!r}", [f'{judged.problem}; make it "{judged.better}"'])
+        _refuse(name, [f'{judged.problem}; make it "{judged.better}"'])
     if judged.problem:
         return [f"{judged.problem}; it goes on so, until {change}={judged.better}` changes it"]
     began_otherwise = checked.seats > 1 and checked.declared not in (None, objective)

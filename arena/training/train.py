@@ -135,8 +135,8 @@ class _Training:
             if start.checkpoint
             else f"{self.name} has no checkpoint"
         )
-        for note in start.notes:
-            self.say(note)
+        for line in (*start.notes, *start.effects):
+            self.say(line)
 
     def train(self, start: Start) -> Result:
         """Train until the end or a stop. Whenever members join or leave, a new incarnation begins,

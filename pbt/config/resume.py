@@ -125,7 +125,7 @@ def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
         + outside
         + [
             (
-                f"{key} = {_shown(after)}: fixed at {_shown(before)} when the population started; "
+                f"{key} = {shown(after)}: fixed at {shown(before)} when the population started; "
                 "leave it, or train a new population with --name"
             )
             for key, (before, after) in edited.items()
@@ -205,7 +205,8 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value of a config, as messages say it."""
     if value is None:
         return "nothing"
     if isinstance(value, str):

@@ -115,6 +115,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "createPopulation": {"name": "x", "config": CONFIG},
     "editPopulation": {"set": {"description": "x"}},
     "addMember": {},
+    "clonePopulation": {"name": "x", "set": {"description": "x"}},
     "createEvaluation": {"players": ["unknown@best", "random"]},
     "createPlay": {"opponent": "unknown@best", "name": "x"},
     "makeMove": {"at": 0, "action": 0},

@@ -91,6 +91,8 @@ def test_edits_that_change_shapes_are_refused_and_others_are_logged(tmp_path: Pa
         )
     )
     assert code == 0, errors
+    assert "frames to go rather than 0" in errors
+    assert "learning.learning_rate: every member gets this value" in errors
     with open_league(league_path(tmp_path), read_only=True) as league:
         texts = [
             stored.event.text for stored in list_events(league, "a") if stored.event.kind == "edit"

@@ -2,89 +2,38 @@
 stand.
 """
 
-from dataclasses import replace
-from typing import Any
-
-import pytest
-
-from api.routes.edits import effects
-from arena.data.status import MemberRow
-from pbt.config.load import config_from_table
-from pbt.config.schema import RunConfig
 from tests.api.service import Service
-from tests.arena.sample_status import STATUS
-
-AT_5000 = replace(
-    STATUS,
-    members=(
-        MemberRow("m0", 5000, 1.0, "learning"),
-        MemberRow("m1", 9000, 1.0, "finished"),
-        MemberRow("m2", 7, None, "failed"),
-    ),
-)
-ANEW, OVER, START, SCORES = (
-    "its trainer saves, and starts again with the new values",
-    "every member has trained",
-    "it is finished; start it to train on",
-    "every member's score begins anew",
-)
-
-
-def config(**values: Any) -> RunConfig:
-    return config_from_table(
-        {"env": {"name": "tictactoe", "objective": "win"}, "stop_at_frames": 10_000, **values},
-        "test",
-    )
-
-
-@pytest.mark.parametrize(
-    ("state", "changed", "expected"),
-    [
-        ("running", {"evaluation": {"share": 0.5}}, []),
-        ("running", {"learning": {"gamma": 0.5}}, [ANEW]),
-        ("recovering", {"learning": {"gamma": 0.5}}, [ANEW]),
-        ("stopped", {"learning": {"gamma": 0.5}}, []),
-        (
-            "stopped",
-            {"stop_at_frames": 4_000},
-            [f"{OVER} 4,000 frames already: it finishes at its next start"],
-        ),
-        ("running", {"stop_at_frames": 20_000}, []),
-        ("running", {"stop_at_frames": 5_001}, []),
-        (
-            "running",
-            {"stop_at_frames": 5_000},
-            [f"{OVER} 5,000 frames already: the population finishes"],
-        ),
-        ("finished", {"stop_at_frames": 20_000}, [START]),
-        ("finished", {"stop_at_frames": 4_000}, []),
-        ("finished", {"evaluation": {"share": 0.5}}, []),
-        ("running", {"env": {"name": "tictactoe", "objective": "margin"}}, [ANEW, SCORES]),
-        ("finished", {"env": {"name": "tictactoe", "objective": "margin"}}, [SCORES]),
-    ],
-)
-def test_what_an_edit_does_beside(state: str, changed: dict[str, Any], expected: list[str]) -> None:
-    assert effects(state, config(), config(**changed), AT_5000) == expected
-
-
-def test_a_new_end_of_annealing_needs_a_new_start() -> None:
-    before, after = (
-        config(stop_at_frames=frames, learning={"anneal_to": 0.1}) for frames in (10_000, 20_000)
-    )
-    assert effects("running", before, after, AT_5000) == [ANEW]
-
-
-def test_of_a_population_that_never_trained_nothing_is_foreseen() -> None:
-    assert effects("created", config(), config(stop_at_frames=1), None) == []
 
 
 def test_the_answer_to_an_edit_has_them(service: Service) -> None:
     service.create("one", start=True)
     service.wait_checkpoint("one")
     service.wait(lambda: service.call("GET", "/v1/populations/one")["status"]["frames"] > 100)
-    told = service.call("PATCH", "/v1/populations/one", {"set": {"stop_at_frames": 100}})
-    assert told["effects"] == [f"{OVER} 100 frames already: the population finishes"]
+    edit = {"set": {"stop_at_frames": 100}}
+    foretold = service.call("PATCH", "/v1/populations/one?dry_run=true", edit)
+    assert foretold["spec"]["pending_edits"] == [] and foretold["revision"] == 1
+    told = service.call("PATCH", "/v1/populations/one", edit)
+    assert told["effects"] == foretold["effects"]
+    assert told["effects"][0] == "its trainer takes it at its next rest, without a new start"
+    assert told["effects"][1].endswith(
+        "-> 100: every member has trained 100 frames already: the population finishes"
+    )
     assert service.call("GET", "/v1/populations/one")["effects"] == []
+
+
+def test_a_dry_run_refuses_what_the_edit_would_be_refused_for(service: Service) -> None:
+    service.create("one")
+    for body, place in (
+        ({"set": {"learning.gamma": 2}}, "/set/learning.gamma"),
+        ({"set": {"seed": 3}}, "/set/seed"),
+        ({"set": {"population.left": ["m0"]}}, "/set/population.left"),
+    ):
+        for query in ("", "?dry_run=true"):
+            problem = service.call("PATCH", f"/v1/populations/one{query}", body, 422)
+            assert problem["errors"][0]["pointer"] == place
+    tagged = {"If-Match": '"7"'}
+    edit = {"set": {"stop_at_frames": 100}}
+    service.call("PATCH", "/v1/populations/one?dry_run=true", edit, 412, **tagged)
 
 
 def test_members_have_their_frames_and_their_first_values(service: Service) -> None:
@@ -140,7 +89,8 @@ def test_an_edit_answers_what_a_look_answers(service: Service) -> None:
     service.done(service.call("POST", "/v1/populations/one/pause"))
     edited = service.call("PATCH", "/v1/populations/one", {"set": {"learning.gamma": 0.9}})
     seen = service.call("GET", "/v1/populations/one")
-    assert edited == seen and seen["status"]["last_checkpoint"] and seen["status"]["members"]
+    assert {**edited, "effects": []} == seen
+    assert seen["status"]["last_checkpoint"] and seen["status"]["members"]
 
 
 def test_states_of_members_agree_with_their_population(service: Service) -> None:

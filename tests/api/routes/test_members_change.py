@@ -143,3 +143,18 @@ def test_a_running_trainer_takes_them_without_a_new_start(service: Service) -> N
     assert (service.data / "populations/first/taken").read_text().split() == [
         'population.joined.m1.role="player"'
     ]
+
+
+def test_a_dry_run_tells_who_would_come_and_go_and_changes_nothing(demo: Service) -> None:
+    foretold = demo.call("POST", f"{MEMBERS}?dry_run=true", {"weights": "m0"}, 200)
+    assert foretold["member"] == "m2" and pending(demo) == []
+    assert foretold["effects"][0] == "its next start takes it"
+    assert foretold["effects"][1].startswith("m2 joins as player with a copy of m0")
+    assert foretold["effects"][2].startswith("2 -> 3 members play player")
+    demo.call("POST", f"{MEMBERS}?dry_run=true", {"weights": "m7"}, 422)
+    made = demo.call("POST", MEMBERS, {"weights": "m0"}, 202)
+    assert made["effects"] == foretold["effects"]
+    gone = demo.call("DELETE", f"{MEMBERS}/m1?dry_run=true", None, 200)
+    assert gone["effects"][1].startswith("m1 leaves") and gone["pending_edits"] == pending(demo)
+    assert "3 -> 2 members play player" in gone["effects"][2]
+    demo.call("DELETE", f"{MEMBERS}/m9?dry_run=true", None, 404)
