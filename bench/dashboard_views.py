@@ -45,7 +45,7 @@ def many(selector: str, number: int = 1) -> str:
     return f"document.querySelectorAll({json.dumps(selector)}).length >= {number}"
 
 
-SHOWN_MEMBERS, SHOWN_PLAYERS = 10, 20
+SHOWN_MEMBERS, SHOWN_PLAYERS, SHOWN_EVENTS = 10, 20, 25
 """Rows that a long table shows before it is unfolded."""
 MATRIX = "document.querySelector('canvas.matrix')?.width > 300"
 
@@ -70,7 +70,7 @@ def views(members: int) -> list[View]:
         View("lineage", f"{base}/lineage", many(".lineage path")),
         View("curves", f"{base}/curves", many(".uplot canvas", 4)),
         View("health", f"{base}/health", many(".uplot canvas", 2)),
-        View("events", f"{base}/events", many("tbody tr", 100)),
+        View("events", f"{base}/events", many("tbody tr", SHOWN_EVENTS)),
         View("policy", f"{base}/policies/m3", many(".uplot canvas")),
         View("compare", f"compare?population={NAME}&metric=entropy", many(".uplot canvas")),
         View("league", f"league?population={NAME}", MATRIX),

@@ -21,7 +21,8 @@ from api.http.tokens import COOKIE, Tokens
 from bench.browser import VIEWS, launched
 from bench.served import Service, served
 
-LOOKS = (("light", 1280), ("dark", 1280), ("light", 320), ("light", 2560))
+LOOKS = (("light", 1280, 800), ("dark", 1280, 800), ("light", 390, 844), ("light", 2560, 1440))
+"""Colours, width and height of the screen."""
 HEIGHT = 800
 README = {
     "ratings": ("ratings", 680),
@@ -116,16 +117,16 @@ def see(page: Page, address: str) -> None:
     page.evaluate(PAINTED)
 
 
-def all_of(page: Page, width: int) -> None:
-    """Make the window as high as the page, since charts are drawn when they come into sight."""
-    page.set_viewport_size(
-        {
-            "width": width,
-            "height": max(HEIGHT, page.evaluate("document.documentElement.scrollHeight")),
-        }
-    )
+def all_of(page: Page, width: int, height: int) -> float:
+    """Make the window as high as the page, since charts are drawn when they come into sight.
+
+    Returns: how many screens of that height the page has
+    """
+    whole = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size({"width": width, "height": max(height, whole)})
     page.wait_for_function(WHOLE)
     page.evaluate(PAINTED)
+    return float(whole / height)
 
 
 def take_all(browser: Browser, service: Service, population: str, folder: Path) -> None:
@@ -134,14 +135,15 @@ def take_all(browser: Browser, service: Service, population: str, folder: Path) 
     play = seated(
         service, logged_in(browser, service, "light", README_WIDTH, HEIGHT).new_page(), population
     )
-    for scheme, width in LOOKS:
-        page = logged_in(browser, service, scheme, width, HEIGHT).new_page()
+    for scheme, width, height in LOOKS:
+        page = logged_in(browser, service, scheme, width, height).new_page()
         for name, path in paths(names if play is None else {**names, "play": play}).items():
-            page.set_viewport_size({"width": width, "height": HEIGHT})
+            page.set_viewport_size({"width": width, "height": height})
             see(page, f"{service.state.url}/app/{path}")
-            all_of(page, width)
-            page.screenshot(path=folder / f"{name}-{scheme}-{width}.png", full_page=True)
-            print(folder / f"{name}-{scheme}-{width}.png")
+            screens = all_of(page, width, height)
+            picture = folder / f"{name}-{scheme}-{width}.png"
+            page.screenshot(path=picture, full_page=True)
+            print(f"{picture}, {screens:.1f} screens", flush=True)
     if play is not None:
         service.call("DELETE", f"/v1/plays/{play}")
 

@@ -172,7 +172,7 @@ def _to_supervised(row: Any) -> Supervised:
             overrides=(),
             revision=0,
             state=row.league_state,
-            message="never asked of this service",
+            message="this service was never asked to start it",
             since=row.created_at,
             restarts=0,
         )

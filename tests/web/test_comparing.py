@@ -126,6 +126,9 @@ def test_games_are_chosen_and_saved(trained: Served, visit: Visit, axe: Path) ->
     wanted = trained.call("GET", f"/v1/populations/first/games?{asked}")["items"]
     rows = page.get_by_role("region", name="Evaluation games").locator("tbody tr")
     if wanted:
+        expect(rows).not_to_have_count(0, timeout=WAIT_MS)
+        if page.get_by_text(re.compile(r"^\d+ more games$")).count():
+            page.get_by_text(re.compile(r"^\d+ more games$")).click()
         expect(rows).to_have_count(min(100, len(wanted)), timeout=WAIT_MS)
         assert all("random won" in text for text in rows.all_inner_texts())
         lines = list(csv.DictReader(io.StringIO(saved(page, "CSV").decode())))

@@ -153,7 +153,7 @@ def test_curves_over_time_count_minutes_not_frames(trained: Served, visit: Visit
 
 def test_a_score_against_an_anchor(trained: Served, visit: Visit) -> None:
     page = visit(trained).see("populations/first/ratings")
-    figure = page.locator("section.figure").filter(has_text="Score against random")
+    figure = page.locator("section.figure").filter(has_text="Win rate against random")
     figure.get_by_text("Numbers").click()
     expect(figure.locator("tbody tr").first).to_be_visible()
     pairs = trained.call("GET", "/v1/win-matrix?population=first")["pairs"]
@@ -257,6 +257,7 @@ def test_a_match_from_the_matrix_by_keyboard(trained: Served, visit: Visit) -> N
     shows(page, "40 of 40")
     visitor.keep("evaluation")
     page.get_by_role("link", name="Its games").click()
+    page.get_by_text("15 more games").click()
     expect(page.locator("tbody tr").filter(has_text=re.compile("won|drawn"))).to_have_count(40)
     shows(page, re.compile(r"first/m\d@\S+ won"))
 

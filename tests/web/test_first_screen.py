@@ -93,7 +93,7 @@ def test_a_finished_population_shows_its_result_first(
     expect(best.get_by_role("link")).to_have_text(told["best"]["player"].removeprefix("first/"))
     expect(best).to_contain_text(f"best of {told['best']['of']}")
     expect(page.get_by_role("heading", name="Rating over frames")).to_be_visible()
-    expect(page.get_by_role("heading", name="Score against random")).to_be_visible()
+    expect(page.get_by_role("heading", name="Win rate against random")).to_be_visible()
     rows = page.get_by_role("region", name="Members").locator("tbody tr")
     expect(rows).to_have_count(len(told["members"]))
     strongest = told["members"][0]

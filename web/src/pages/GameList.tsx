@@ -5,15 +5,19 @@ import type { Game } from "../matchResults";
 import { labelOf } from "../playerLabels";
 import { gainsText } from "../strength";
 import { to } from "../address";
+import { FoldedTable } from "../ui/FoldedTable";
 import { Pages, type usePage } from "../ui/paging";
 import { Empty, Shown } from "../ui/state";
-import { type Column, Table } from "../ui/table";
+import type { Column } from "../ui/table";
 import { Value } from "../ui/value";
 import { ExportGames, type GamePage } from "./ExportGames";
 import { type Choosable, GameFilters, gamesAreFiltered } from "./GameFilters";
 
 /** The service gives no more games at once. */
 export const MOST_GAMES = 500;
+
+/** Rows that are always shown. */
+const FIRST = 25;
 
 /** The columns of a table of stored games. */
 const GAME_COLUMNS: readonly Column<Game>[] = [
@@ -33,6 +37,7 @@ const GAME_COLUMNS: readonly Column<Game>[] = [
     name: "seats",
     value: (row) => row.seats.map((seat) => seat.player).join(" "),
     show: (row) => row.seats.map((seat) => labelOf(seat.player_kind, seat.player)).join(" – "),
+    wide: true,
   },
   { name: "result", value: (row) => row.seats.map((seat) => seat.place).join(" "), show: result },
   { name: "decisions", value: (row) => row.steps, numeric: true },
@@ -99,7 +104,15 @@ export function GameList({
           list.items.length ? (
             <>
               <ExportGames name={name} page={all} />
-              <Table label={label} columns={columns} rows={list.items} id={(row) => row.id} cards />
+              <FoldedTable
+                label={label}
+                what="games"
+                first={FIRST}
+                columns={columns}
+                rows={list.items}
+                id={(row) => row.id}
+                cards
+              />
               <Pages of="games" page={page} next={list.next} />
             </>
           ) : (

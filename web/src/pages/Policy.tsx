@@ -17,9 +17,11 @@ import { cells } from "../ui/Matrix";
 import { Empty, Shown, whyNot } from "../ui/state";
 import { type Column, Table } from "../ui/table";
 import { Fact, Value } from "../ui/value";
+import { reasonText } from "../verdictText";
 import { decidedColumns } from "./pairColumns";
 import { PlayerLink } from "./PlayerLink";
 import { SitDownLink } from "./SitDownLink";
+import { SteadyValues, steadyValue } from "./SteadyValues";
 import { Strength } from "./Strength";
 
 const STEPS: readonly Column<LineageStep>[] = [
@@ -33,7 +35,12 @@ const STEPS: readonly Column<LineageStep>[] = [
       row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") ||
       "nothing",
   },
-  { name: "why", value: (row) => row.verdict, wide: true },
+  {
+    name: "why",
+    value: (row) => row.verdict,
+    show: (row) => reasonText(row.verdict ?? ""),
+    wide: true,
+  },
 ];
 
 function came(step: LineageStep): string {
@@ -155,14 +162,22 @@ function Schedule({ steps, until }: { steps: readonly LineageStep[]; until: numb
     { name: key, value: (row) => row.hyperparams[key], numeric: true, why: "it was not set then" },
     { name: "by", value: (row) => row.kind },
   ];
+  const steady = keys.flatMap((key) => {
+    const value = steadyValue(steps.map((step) => step.hyperparams[key]));
+    return value === null ? [] : [[key, value] as const];
+  });
+  const moved = keys.filter((key) => !steady.some(([name]) => name === key));
   return (
-    <div class="figures">
-      {keys.map((key) => (
-        <Figure key={key} title={key} columns={columns(key)} rows={steps}>
-          <Chart label={key} lines={[scheduleLine(steps, key, until)]} height={160} />
-        </Figure>
-      ))}
-    </div>
+    <>
+      <SteadyValues of={steady} />
+      <div class="figures">
+        {moved.map((key) => (
+          <Figure key={key} title={key} columns={columns(key)} rows={steps}>
+            <Chart label={key} lines={[scheduleLine(steps, key, until)]} height={160} />
+          </Figure>
+        ))}
+      </div>
+    </>
   );
 }
 

@@ -8,6 +8,7 @@ import { note, noted, query, setQuery } from "../address";
 import { dash } from "./colours";
 import { Legend, LegendOfMany } from "./Legend";
 import { type Line, same, valueAt } from "./lines";
+import { narrow } from "./narrow";
 import { PicturedBy } from "./pictured";
 import { type Front, join, optionsOf, summed } from "./plot";
 import { pointedName } from "./pointed";
@@ -37,6 +38,9 @@ interface Props {
 
 const NOTHING: Front = { lines: [], offsets: [], named: [], chosen: new Set(), pointed: null };
 
+/** The part of its height that a chart has on a phone. */
+const NARROW = 0.8;
+
 /** The parameter of the address that names lines in front, in all charts of a view. */
 const IN_FRONT = "line";
 
@@ -47,11 +51,12 @@ export function Chart({
   alike,
   format = decimal,
   log = false,
-  height = 220,
+  height: asked = 220,
   range,
   unit = "frames",
   formatX = count,
 }: Props) {
+  const height = narrow.value ? Math.round(NARROW * asked) : asked;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(

@@ -1,6 +1,10 @@
-/** `Fold` hides what is long until a person opens it; only then it is made. */
+/**
+ * `Fold` hides what is long until a person opens it; only then it is made. `NarrowFold` does so on
+ * a phone alone.
+ */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { narrow } from "./narrow";
 
 export function Fold({
   summary,
@@ -15,5 +19,25 @@ export function Fold({
       <summary>{summary}</summary>
       {open && children()}
     </details>
+  );
+}
+
+/** title: of the fold, and where nothing folds the heading above */
+export function NarrowFold({
+  title,
+  heading = true,
+  children,
+}: {
+  title: string;
+  /** Whether a heading is needed: a figure has its own. */
+  heading?: boolean;
+  children: () => ComponentChildren;
+}) {
+  if (narrow.value) return <Fold summary={title}>{children}</Fold>;
+  return (
+    <>
+      {heading && <h2>{title}</h2>}
+      {children()}
+    </>
   );
 }

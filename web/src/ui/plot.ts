@@ -166,7 +166,8 @@ export function optionsOf(drawing: Drawing): uPlot.Options {
       {
         ...axis,
         size: 64,
-        values: ticksBy((value) => (log && !isRound(value) ? "" : format(value))),
+        ...(log && { filter: (_: uPlot, splits: number[]) => splits }),
+        values: log ? (_, ticks) => ratioTicks(ticks, format) : ticksBy(format),
       },
     ],
     cursor: {
@@ -183,10 +184,22 @@ export function optionsOf(drawing: Drawing): uPlot.Options {
   };
 }
 
-/** Tells whether a number is 1, 2 or 5 times a power of ten: these stand at an axis by ratios. */
-function isRound(value: number): boolean {
+/** Beyond this ratio powers of ten alone stand at an axis. */
+const FAR = 300;
+
+/** Writes the ticks of an axis by ratios: 1, 2 and 5 times a power of ten; of a long axis 1. */
+export function ratioTicks(
+  ticks: readonly (number | null)[],
+  format: (value: number) => string,
+): string[] {
+  const known = ticks.flatMap((tick) => tick ?? []);
+  const far = Math.max(...known) > FAR * Math.min(...known);
+  return ticks.map((tick) => (tick !== null && isRound(tick, far) ? format(tick) : ""));
+}
+
+function isRound(value: number, far: boolean): boolean {
   const first = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
-  return [1, 2, 5].some((one) => Math.abs(first - one) < 1e-6);
+  return (far ? [1] : [1, 2, 5]).some((one) => Math.abs(first - one) < 1e-6);
 }
 
 /** With less around it the outermost line would touch the edge, or leave it where it is moved. */

@@ -5,8 +5,9 @@ import { count, when } from "../../format";
 import { query, setQuery } from "../../address";
 import { Pages, usePage } from "../../ui/paging";
 import { Downloads } from "../../ui/Downloads";
+import { FoldedTable } from "../../ui/FoldedTable";
 import { Empty, Shown } from "../../ui/state";
-import { type Column, Table } from "../../ui/table";
+import type { Column } from "../../ui/table";
 
 type Event = Got<"/v1/populations/{name}/events">["items"][number];
 
@@ -22,13 +23,14 @@ const EVENTS: readonly Column<Event>[] = [
   { name: "what", value: (row) => row.text, wide: true },
 ];
 
-const EVENTS_SHOWN = 500;
+const EVENTS_ASKED = 500;
+const FIRST = 25;
 
 export function Events({ name, everyMs }: { name: string; everyMs: number }) {
   const page = usePage("earlier");
   const found = useGet(
     "/v1/populations/{name}/events",
-    { path: { name }, query: { limit: EVENTS_SHOWN, cursor: page[0] } },
+    { path: { name }, query: { limit: EVENTS_ASKED, cursor: page[0] } },
     { everyMs, population: name, keep: true },
   );
   const kind = query.value.get("kind") ?? "";
@@ -57,7 +59,14 @@ export function Events({ name, everyMs }: { name: string; everyMs: number }) {
               </label>
               <Downloads name={`events of ${name}`} columns={EVENTS} rows={rows} />
             </div>
-            <Table label="Events" columns={EVENTS} rows={rows} cards />
+            <FoldedTable
+              label="Events"
+              what="events"
+              first={FIRST}
+              columns={EVENTS}
+              rows={rows}
+              cards
+            />
             <Pages of="events" page={page} next={list.next} />
           </>
         );

@@ -12,6 +12,7 @@ import { Spark } from "../../ui/Spark";
 import { Empty } from "../../ui/state";
 import type { Column } from "../../ui/table";
 import { Hint, Value } from "../../ui/value";
+import { reasonText } from "../../verdictText";
 
 const FIRST = 10;
 
@@ -22,6 +23,11 @@ const HEALTH = {
   dead: "chip-failed",
   unknown: "",
 } as const;
+
+/** A member that trains is green; one that has ended well is calm. */
+function chipOf({ health, state }: MemberRow): string {
+  return health === "ok" && state !== "running" ? "" : HEALTH[health];
+}
 
 /** Returns the columns that the members need: roles and win rates where there are any. */
 function columnsOf(of: Assessment): readonly Column<MemberRow>[] {
@@ -74,9 +80,7 @@ function columnsOf(of: Assessment): readonly Column<MemberRow>[] {
       value: (row) => row.health,
       show: (row) => (
         <div>
-          <span class={`chip ${HEALTH[row.health]}`}>
-            {row.health === "ok" ? row.state : row.health}
-          </span>
+          <span class={`chip ${chipOf(row)}`}>{row.health === "ok" ? row.state : row.health}</span>
           {row.health !== "ok" && row.health_text && <p class="warning">{row.health_text}</p>}
         </div>
       ),
@@ -126,8 +130,8 @@ function lastPbt({ last_pbt: last }: MemberRow) {
   return (
     <div>
       {last.text} <small>{ago(last.time)}</small>
-      <p class="why" tabIndex={0}>
-        {last.why}
+      <p class="why" tabIndex={0} title={last.why}>
+        {reasonText(last.why)}
       </p>
     </div>
   );

@@ -3,7 +3,9 @@ import type { Got } from "../../api/client";
 import { useGet } from "../../api/useGet";
 import { to } from "../../address";
 import { ago, count, when } from "../../format";
+import { NarrowFold } from "../../ui/Fold";
 import { Empty, Shown } from "../../ui/state";
+import { rounded } from "../../verdictText";
 
 type Event = Got<"/v1/populations/{name}/events">["items"][number];
 
@@ -20,25 +22,31 @@ export function Newest({ name, everyMs }: { name: string; everyMs: number }) {
   );
   return (
     <section>
-      <h2>What happened last</h2>
-      <Shown query={found} what="events">
-        {({ items }) =>
-          items.length ? (
-            <>
-              <ul class="events">
-                {newestOf(items).map((one) => (
-                  <Happened key={`${one.incarnation} ${one.created_at} ${one.text}`} event={one} />
-                ))}
-              </ul>
-              <p class="note">
-                <a href={to(["populations", name, "events"])}>All events</a>
-              </p>
-            </>
-          ) : (
-            <Empty title="Nothing happened yet" />
-          )
-        }
-      </Shown>
+      <NarrowFold title="What happened last">
+        {() => (
+          <Shown query={found} what="events">
+            {({ items }) =>
+              items.length ? (
+                <>
+                  <ul class="events">
+                    {newestOf(items).map((one) => (
+                      <Happened
+                        key={`${one.incarnation} ${one.created_at} ${one.text}`}
+                        event={one}
+                      />
+                    ))}
+                  </ul>
+                  <p class="note">
+                    <a href={to(["populations", name, "events"])}>All events</a>
+                  </p>
+                </>
+              ) : (
+                <Empty title="Nothing happened yet" />
+              )
+            }
+          </Shown>
+        )}
+      </NarrowFold>
     </section>
   );
 }
@@ -50,8 +58,8 @@ function Happened({ event }: { event: Event }) {
       <small title={when(event.created_at)}>
         {`${ago(event.created_at)}, at ${count(event.frames)} frames`}
       </small>
-      <p class="why" tabIndex={0}>
-        {event.text}
+      <p class="why" tabIndex={0} title={event.text}>
+        {rounded(event.text)}
       </p>
     </li>
   );

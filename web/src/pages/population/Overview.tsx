@@ -91,7 +91,7 @@ function Strength({ name, everyMs }: { name: string; everyMs: number }) {
 function Facts({ body: { status } }: { body: Body }) {
   const trained = status.members.length > 0;
   return (
-    <dl class="facts">
+    <dl class="facts line">
       <Fact name="frames of all members">
         <Value of={trained ? status.frames : null} format={count} why="it has not trained yet" />
       </Fact>

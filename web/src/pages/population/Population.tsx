@@ -53,10 +53,12 @@ export function Population({ name, tab }: { name: string; tab: string }) {
               <h1>{name}</h1>
               <StateChip status={body.status} />
             </div>
-            <a class="button" href={`${ROOT}/v1/populations/${name}/report`} download>
-              Report
-            </a>
-            <PopulationActions name={name} state={body.status.state} done={found.again} />
+            <div>
+              <a class="button" href={`${ROOT}/v1/populations/${name}/report`} download>
+                Report
+              </a>
+              <PopulationActions name={name} state={body.status.state} done={found.again} />
+            </div>
           </div>
           <Tabs label={`Views of ${name}`} tabs={tabs} now={tab} />
           <Content name={name} tab={tab} body={body} again={found.again} />

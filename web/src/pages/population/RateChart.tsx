@@ -99,7 +99,10 @@ function Rates({ report }: { report: RateReport }) {
         <Empty title={`No snapshot has met ${called} yet`} />
       )}
       <p class="note">
-        The {name} of the snapshots of each {count(report.block_frames)} frames
+        The {name} of{" "}
+        {report.block_frames > 1
+          ? `the snapshots of each ${count(report.block_frames)} frames`
+          : "each snapshot"}
         {lines[0]?.name === "median of all"
           ? "; the band around the median holds half of the members"
           : " with its 95 % interval"}

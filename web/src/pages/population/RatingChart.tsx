@@ -8,6 +8,7 @@ import { countedIn, headlineOf, type ReportRow, strengthOf } from "../../strengt
 import { query, setQuery } from "../../address";
 import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
+import { NarrowFold } from "../../ui/Fold";
 import type { Line } from "../../ui/lines";
 import { type Cell, cells } from "../../ui/Matrix";
 import { MANY_LINES } from "../../ui/summary";
@@ -106,9 +107,10 @@ function AgainstAnchor({
     const cell = known.get(`${one.row.player} ${anchor}`);
     return cell ? [{ ...one, cell }] : [];
   });
+  const margins = matrix.objective === "margin";
   const choice = (
     <label class="inline">
-      of each snapshot that met{" "}
+      of each snapshot{margins ? "" : ", a draw counts half,"} that met{" "}
       <select value={anchor} onChange={(event) => setQuery({ against: event.currentTarget.value })}>
         {[...new Set([...anchors, anchor])].map((name) => (
           <option key={name}>{name}</option>
@@ -116,9 +118,8 @@ function AgainstAnchor({
       </select>
     </label>
   );
-  const margins = matrix.objective === "margin";
-  const title = `${margins ? "Margin a game" : "Score"} against ${anchor}`;
-  return (
+  const title = `${margins ? "Margin a game" : "Win rate"} against ${anchor}`;
+  const figure = () => (
     <Figure title={title} note={choice} columns={againstColumns(matrix.objective)} rows={met}>
       <Chart
         label={title}
@@ -131,6 +132,11 @@ function AgainstAnchor({
         {...(margins ? {} : { range: [0, 1.03] as const })}
       />
     </Figure>
+  );
+  return (
+    <NarrowFold title={title} heading={false}>
+      {figure}
+    </NarrowFold>
   );
 }
 

@@ -7,6 +7,7 @@ import { useState } from "preact/hooks";
 import { useGet } from "../../api/useGet";
 import { count } from "../../format";
 import { Fold } from "../../ui/Fold";
+import { narrow } from "../../ui/narrow";
 import { Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
 import type { RoundNumbers } from "./history";
@@ -39,7 +40,7 @@ export function RoundCards({
         key={one.round}
         population={population}
         of={one}
-        begin={one === rounds[0] && matchMedia("(min-width: 48rem)").matches}
+        begin={one === rounds[0] && !narrow.peek()}
       />
     ));
   return (

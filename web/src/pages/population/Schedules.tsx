@@ -13,6 +13,7 @@ import { Empty, Shown } from "../../ui/state";
 import { MANY_LINES } from "../../ui/summary";
 import type { Column } from "../../ui/table";
 import { type History, membersOf, type Point, roundNumbers } from "./history";
+import { SteadyValues, steadyValue } from "../SteadyValues";
 import { RoundCards } from "./RoundCards";
 import { Winners } from "./Winners";
 
@@ -50,16 +51,24 @@ export function Schedules({ name, everyMs }: { name: string; everyMs: number }) 
     <Shown query={found} what="hyperparameters">
       {(history) => {
         const keys = [...new Set(Object.values(history.start).flatMap(Object.keys))].sort();
+        const steady = keys.flatMap((key) => {
+          const value = steadyValue(valuesOf(history, key));
+          return value === null ? [] : [[key, value] as const];
+        });
+        const moved = keys.filter((key) => !steady.some(([name]) => name === key));
         return keys.length === 0 ? (
           <Empty title="No hyperparameters yet" />
         ) : (
           <>
-            <p class="note">
-              {RINGS}
-              {membersOf(history).length > MANY_LINES ? MANY : FEW}
-            </p>
+            {moved.length > 0 && (
+              <p class="note">
+                {RINGS}
+                {membersOf(history).length > MANY_LINES ? MANY : FEW}
+              </p>
+            )}
+            <SteadyValues of={steady} />
             <div class="figures">
-              {keys.map((key) => (
+              {moved.map((key) => (
                 <Schedule key={key} name={key} history={history} now={now} />
               ))}
             </div>
@@ -161,6 +170,14 @@ export function linesOf(history: History, key: string, now: ReadonlyMap<string, 
       : {};
     return { name: member, colour, x, y, steps: true, ...marks };
   });
+}
+
+/** Returns all values that a hyperparameter had, of all members. */
+function valuesOf(history: History, key: string): (number | undefined)[] {
+  return membersOf(history).flatMap((member) => [
+    history.start[member]?.[key],
+    ...(history.members[member] ?? []).map((point) => point.values[key]),
+  ]);
 }
 
 /** Tells whether values differ so much that ratios say more than differences. */

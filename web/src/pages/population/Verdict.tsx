@@ -154,7 +154,7 @@ function Anchors({ of }: { of: Assessment }) {
   return (
     <>
       {of.anchors.slice(0, 3).map(({ player, score, low, high, games }) => (
-        <p key={player}>
+        <p key={player} class="anchor">
           <small>
             <span class="number">{percent(score)}</span> against {short(player)}{" "}
             <span class="number">{`[${percent(low, 0)}, ${percent(high, 0)}]`}</span>,{" "}
