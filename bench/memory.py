@@ -63,7 +63,7 @@ class MemoryStore:
     def load(self, snapshot_id: str) -> dict[str, Tensor]:
         if snapshot_id not in self._stored:
             raise SnapshotError(f"snapshot {snapshot_id[:12]} is not stored here")
-        return self._stored[snapshot_id]
+        return {name: tensor.clone() for name, tensor in self._stored[snapshot_id].items()}
 
 
 class NoControl:

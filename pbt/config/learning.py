@@ -118,6 +118,14 @@ def minibatches_by_size(values: Mapping[str, Any]) -> int:
     return parts
 
 
+def first_moment_decay(values: Mapping[str, Any]) -> float:
+    """The default of `adam_beta1`.
+
+    values  the section's keys that were read before
+    """
+    return 0.0 if values.get("optimizer") == "rmsprop" else 0.9
+
+
 class LearningConfig(Section):
     """The update, APPO: PPO's clip and V-trace, each with a switch.
 
@@ -125,10 +133,16 @@ class LearningConfig(Section):
     minibatches           parts into which a batch is split; each gives one step of the optimiser.
                           By default as many as have 256 steps or more each: 8 of 2048
     epochs                passes over a batch
-    learning_rate         Adam's step size; PBT mutates it
-    adam_beta1            Adam's decay of the first moment; PBT mutates it
+    optimizer             what turns gradients into steps
+    learning_rate         the optimiser's step size; PBT mutates it
+    adam_beta1            Adam's decay of the first moment; PBT mutates it. 0 with "rmsprop", which
+                          has none
     adam_beta2            Adam's decay of the second moment
     adam_eps              Adam's epsilon
+    rmsprop_decay         RMSProp's decay of the mean square
+    rmsprop_eps           RMSProp's epsilon
+    rmsprop_eps_inside    epsilon is added to the mean square inside the root, as by Lasagne and
+                          TensorFlow; false: to the root, as by torch
     gamma                 discount per step
     gae_lambda            shortens the traces; 1.0 is plain V-trace
     vtrace                correct for the lag between acting and learning
@@ -157,10 +171,14 @@ class LearningConfig(Section):
     batch_steps: Annotated[int, Field(ge=1, le=100_000_000)] = 2048
     minibatches: PositiveInt = Field(default_factory=minibatches_by_size)
     epochs: Annotated[int, Field(ge=1, le=1000)] = 10
+    optimizer: Literal["adam", "rmsprop"] = "adam"
     learning_rate: LearningRate = 5e-4
-    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
+    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(default_factory=first_moment_decay)
     adam_beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999
     adam_eps: OneOrLess = 1e-6
+    rmsprop_decay: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.99
+    rmsprop_eps: OneOrLess = 1e-5
+    rmsprop_eps_inside: bool = False
     gamma: Probability = 0.99
     gae_lambda: Probability = 0.95
     vtrace: bool = True

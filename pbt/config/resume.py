@@ -25,6 +25,8 @@ _EDITABLE_LEARNING = (
     "epochs",
     "adam_beta2",
     "adam_eps",
+    "rmsprop_decay",
+    "rmsprop_eps",
     "gamma",
     "gae_lambda",
     "vtrace",

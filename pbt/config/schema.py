@@ -70,6 +70,7 @@ class RunConfig(Section):
     def _contradictions(self) -> list[str]:
         """Cross-field problems, one line each: ``place = found: expected; what to do``."""
         problems = float32_problems(self) + self._batch_problems() + self._reward_problems()
+        problems += self._optimizer_problems()
         if self.model.encoder == "mlp" and self.model.conv not in ("auto", ()):
             problems.append(
                 'model.conv: has layers, but encoder = "mlp" uses none; remove them, or set '
@@ -114,6 +115,21 @@ class RunConfig(Section):
             if (problem := float32_problem(weight * scale))
             and not float32_problem(weight)
             and not float32_problem(scale)
+        ]
+
+    def _optimizer_problems(self) -> list[str]:
+        """Values of a first moment where the optimiser has none, one line each."""
+        if self.learning.optimizer == "adam":
+            return []
+        places = {"learning": self.learning.adam_beta1}
+        for name, override in self.members.items():
+            places[f"members.{name}"] = override.adam_beta1 or 0.0
+            for number, step in enumerate(override.schedule):
+                places[f"members.{name}.schedule[{number}]"] = step.adam_beta1 or 0.0
+        return [
+            f"{place}.adam_beta1 = {value:g}: RMSProp has no first moment; remove it"
+            for place, value in places.items()
+            if value
         ]
 
     def _batch_problems(self) -> list[str]:

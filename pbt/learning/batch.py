@@ -1,8 +1,9 @@
 """A batch is what a learner trains on: [T, B] tensors of one policy, time first."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -97,6 +98,23 @@ class Batch:
                 if field.name != "observations"
             },
         )
+
+
+def minibatches(
+    batch: Batch, parts: int, epochs: int, shuffle: Callable[[int], np.random.Generator]
+) -> Iterator[Batch]:
+    """The parts of every epoch, shuffled by slots.
+
+    parts    1: the batch as it is
+    shuffle  epoch -> the generator that its order is drawn from
+    """
+    for epoch in range(epochs):
+        if parts == 1:
+            yield batch
+            continue
+        order = torch.from_numpy(shuffle(epoch).permutation(batch.slots))
+        slots = order.to(batch.valid.device)
+        yield from (batch.select(part) for part in slots.tensor_split(parts))
 
 
 def zeroed_observations(batch: Batch) -> dict[str, Tensor]:

@@ -1,12 +1,13 @@
 """A learner trains one member: it takes batches and changes the weights.
 
 An update is `epochs` passes over a batch in `minibatches` parts. For every part it computes the
-gradient, sums it over the shards, clips it and takes a step with Adam. Each shard of a member runs
+gradient, sums it over the shards, clips it, and the optimiser takes a step. Each shard runs
 a Learner of its own on its part of the batch; the sums keep these replicas equal bit for bit.
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -15,14 +16,14 @@ from pbt.config.learning import LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning import losses
-from pbt.learning.batch import Batch, observed_places, zeroed_observations
+from pbt.learning.batch import Batch, minibatches, observed_places, zeroed_observations
 from pbt.learning.divergence import advice
-from pbt.learning.optimizer import FlatAdam
+from pbt.learning.optimizer import FlatParameters, Rates, new_optimizer
 from pbt.learning.reducer import Reducer, SingleReducer
 from pbt.learning.return_scale import ReturnScale
 from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, target_sums, update_stats
 from pbt.learning.vtrace import Targets, gae, vtrace
-from pbt.learning.weight_copy import ADAM_PREFIX, RETURNS, copy_weights
+from pbt.learning.weight_copy import RETURNS, copy_weights
 from pbt.models.distributions import joint_entropy, joint_log_prob, log_probabilities
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX, check_shapes
@@ -36,10 +37,11 @@ _CLOCKS = "clocks"
 class Learner:
     """Owns the model's weights, the optimiser and the member's clocks.
 
-    version   of the weights: +1 for every batch that changed them, in one optimiser step or several
-    frames    tics of valid steps over all shards, counted once for all epochs
-    skipped   optimiser steps that were skipped because the gradient or the loss was not finite
-    listener  is called with every part of a batch and the log-probabilities, [T, B], of its actions
+    parameters  the model's, as one vector
+    version     of the weights: +1 for every batch that changed them, however many optimiser steps
+    frames      tics of valid steps over all shards, counted once for all epochs
+    skipped     optimiser steps that were skipped: the gradient or the loss was not finite
+    listener    called with every part of a batch and its actions' log-probabilities, [T, B]
     """
 
     def __init__(
@@ -65,7 +67,10 @@ class Learner:
         self._terms = reward_terms
         self._stop_at_frames = stop_at_frames
         self._key: tuple[int, tuple[Key, ...]] = (key[0], key[1:])
-        self._adam = FlatAdam(model, beta2=config.adam_beta2, eps=config.adam_eps)
+        self.parameters = FlatParameters(model)
+        self._optimizer = new_optimizer(config, self.parameters.vector)
+        # What the latest step of this update was taken with.
+        self._last_step: Rates | None = None
         self._returns = ReturnScale(self.device) if config.normalize_returns else None
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
@@ -100,9 +105,9 @@ class Learner:
 
         Two values are annealed, and shaping weights scaled. Empty where the update took no step.
         """
-        if self._adam.last_step is None:
+        if self._last_step is None:
             return {}
-        learning_rate, beta1 = self._adam.last_step
+        learning_rate, beta1 = self._last_step
         shaping = dict(zip(self._terms, self._shaping.tolist(), strict=True))
         return Hyperparams(learning_rate, self._entropy_coef, beta1, shaping).flat()
 
@@ -123,7 +128,7 @@ class Learner:
         reducer = SingleReducer() if reducer is None else reducer
         lags = lag_sums(batch, self.version)
         sums, norms, skipped_before = StepSums.zeros(), [], self.skipped
-        self._adam.last_step, self._batch = None, batch
+        self._last_step, self._batch = None, batch
         if self._returns is not None:
             steps = self._rewards(batch), self._discounts(batch), batch.valid
             self._returns.begin(*steps, self.config.gae_lambda, reducer)
@@ -138,7 +143,7 @@ class Learner:
                 norms.append(norm)
                 sums = sums + step_sums
         self.version += bool(norms)
-        if not self._adam.is_finite():
+        if not self.parameters.is_finite():
             raise EngineError(
                 f"learner of {self.member}: the weights left the range of numbers {self._values()}"
             )
@@ -162,31 +167,26 @@ class Learner:
                 f"learner of {self.member}: a batch of {batch.slots} slots; expected at "
                 f"least learning.minibatches = {parts}"
             )
-        version = self.version
-        for epoch in range(self.config.epochs):
-            if parts == 1:
-                yield batch
-                continue
-            order = torch.from_numpy(
-                generator(self._key[0], *self._key[1], "shuffle", version, epoch).permutation(
-                    batch.slots
-                )
-            )
-            yield from (
-                batch.select(slots) for slots in order.to(batch.valid.device).tensor_split(parts)
-            )
+        seed, key = self._key
+        shuffle = partial(generator, seed, *key, "shuffle", self.version)
+        return minibatches(batch, parts, self.config.epochs, shuffle)
 
-    def gradients(self, batch: Batch, reducer: Reducer | None = None) -> tuple[Tensor, float]:
+    def gradients(
+        self, batch: Batch, reducer: Reducer | None = None, *, at: Tensor | None = None
+    ) -> tuple[Tensor, float]:
         """(gradient, weight) of this shard.
 
         The gradient, [parameters] float32, is that of the loss SUMMED over the valid steps; weight
         is their number. `apply` takes both, added over the shards. The gradient is nan when the
         loss is not finite, so that every shard skips the step. The reducer adds the moments that
         normalise advantages.
+
+        at: the parameters, [parameters], at which the gradient is computed; None: the present ones,
+        to which `apply` applies it in any case
         """
-        gradient_and_weight, _ = self._gradients(
-            batch, SingleReducer() if reducer is None else reducer
-        )
+        reducer = SingleReducer() if reducer is None else reducer
+        with self.parameters.at(at):
+            gradient_and_weight, _ = self._gradients(batch, reducer)
         return gradient_and_weight[:-1], float(gradient_and_weight[-1])
 
     def _gradients(self, batch: Batch, reducer: Reducer) -> tuple[Tensor, StepSums]:
@@ -212,7 +212,7 @@ class Learner:
         self._entropy_coef = self.annealed(self.hyperparams.entropy_coef)
         loss = policy + config.value_coef * value - self._entropy_coef * entropy
         # The backward pass.
-        gradient_and_weight = self._adam.gradient_of(loss, valid.sum())
+        gradient_and_weight = self.parameters.gradient_of(loss, valid.sum())
         if not math.isfinite(float(loss.detach())):
             gradient_and_weight[:-1] = math.nan
         sums = StepSums.of(
@@ -287,11 +287,10 @@ class Learner:
             return norm
         self._skips_in_a_row = 0
         scale = min(1.0, self.config.max_grad_norm / (norm + 1e-6))
-        self._adam.step(
-            gradient.mul_(scale / weight),
-            self.annealed(self.hyperparams.learning_rate),
-            self.hyperparams.adam_beta1,
-        )
+        learning_rate = self.annealed(self.hyperparams.learning_rate)
+        self._last_step = Rates(learning_rate, self.hyperparams.adam_beta1)
+        vector = self.parameters.vector
+        self._optimizer.step(vector, gradient.mul_(scale / weight), self._last_step)
         return norm
 
     def _values(self) -> str:
@@ -328,10 +327,11 @@ class Learner:
         clocks = torch.tensor(
             [self.version, self.frames, self.skipped, self._skips_in_a_row], device=self.device
         )
+        optimizer = self._optimizer
         model = {MODEL_PREFIX + name: tensor for name, tensor in self.model.state_dict().items()}
         return {
             **model,
-            **{ADAM_PREFIX + name: tensor for name, tensor in self._adam.tensors().items()},
+            **{optimizer.PREFIX + name: tensor for name, tensor in optimizer.tensors().items()},
             **({} if self._returns is None else {RETURNS: self._returns.sums}),
             _CLOCKS: clocks,
         }
@@ -346,5 +346,5 @@ class Learner:
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
         """Take another member's weights (`pbt.learning.weight_copy`); the clocks stay its own."""
         check_shapes(self.tensors(), state, f"state for the learner of {self.member}")
-        copy_weights(self.model, self._adam, self._returns, state)
+        copy_weights(self.model, self._optimizer, self._returns, state)
         self._skips_in_a_row = 0

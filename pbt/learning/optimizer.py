@@ -1,60 +1,116 @@
-"""Adam on one flat vector of all parameters.
+"""Optimisers on one flat vector of all parameters.
 
-So gradients, clipping, reduction and checkpoints of a whole network are single operations.
+So gradients, clipping, reduction and checkpoints of a whole network are single operations. The
+rates that PBT moves come with every step; what an optimiser is made with stays as it is.
 """
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.optim.adam import adam
 
+from pbt.config.learning import LearningConfig
 
-class FlatAdam:
-    """Adam (Kingma & Ba 2015) by torch's fused kernel.
 
-    last_step  (learning rate, beta1) of the latest step; the caller may set it to None
+class FlatParameters:
+    """A model's parameters as one vector. They are views of it, so they change with it.
 
-    The model's parameters become views of one vector, so a step on the vector is a step on them.
-    The kernel is called as a function, because the first torch.optim.Optimizer of a process loads
-    torch's compiler, which takes 2 s and 80 MB and is not used.
+    vector  [parameters] float32
     """
 
-    def __init__(self, model: nn.Module, *, beta2: float, eps: float) -> None:
+    def __init__(self, model: nn.Module) -> None:
         self._parameters = list(model.parameters())
-        self._flat = torch.cat([parameter.detach().reshape(-1) for parameter in self._parameters])
-        views = zip(
-            self._parameters,
-            torch.split(self._flat, [parameter.numel() for parameter in self._parameters]),
-            strict=True,
-        )
-        for parameter, weights in views:
-            parameter.data = weights.view_as(parameter)
-        self._beta2, self._eps = beta2, eps
-        self.last_step: tuple[float, float] | None = None
-        self._steps = torch.zeros((), device=self._flat.device)
-        self._exp_avg, self._exp_avg_sq = torch.zeros_like(self._flat), torch.zeros_like(self._flat)
+        parts = [parameter.detach().reshape(-1) for parameter in self._parameters]
+        self.vector = torch.cat(parts)
+        self._show(self.vector)
+
+    def _show(self, vector: Tensor) -> None:
+        """Make the model's parameters views of a vector."""
+        sizes = [parameter.numel() for parameter in self._parameters]
+        for parameter, part in zip(self._parameters, torch.split(vector, sizes), strict=True):
+            parameter.data = part.view_as(parameter)
+
+    @contextmanager
+    def at(self, vector: Tensor | None) -> Iterator[None]:
+        """Within it, the model computes with another vector. None: with its own."""
+        if vector is None:
+            yield
+            return
+        self._show(vector)
+        try:
+            yield
+        finally:
+            self._show(self.vector)
 
     def gradient_of(self, loss: Tensor, weight: Tensor) -> Tensor:
         """The gradient of a scalar followed by `weight`, [parameters + 1], a new tensor."""
         gradients = torch.autograd.grad(loss, self._parameters)
-        return torch.cat(
-            [
-                *(gradient.reshape(-1) for gradient in gradients),
-                weight.to(self._flat.dtype).reshape(1),
-            ]
-        )
+        flat = (gradient.reshape(-1) for gradient in gradients)
+        return torch.cat([*flat, weight.to(self.vector.dtype).reshape(1)])
+
+    def is_finite(self) -> bool:
+        """Whether the sum of all weights is finite, which it is not when a weight is not."""
+        return math.isfinite(float(self.vector.sum()))
+
+
+class Rates(NamedTuple):
+    """What a step is taken with.
+
+    beta1  decay of the first moment, for an optimiser that has one
+    """
+
+    learning_rate: float
+    beta1: float
+
+
+class Optimizer(ABC):
+    """Moves a vector against gradients, and keeps their moments.
+
+    With learning rate 0 the vector keeps its numbers, while the moments still move.
+
+    PREFIX  of the names of its tensors in a learner's state
+    """
+
+    PREFIX: ClassVar[str]
+
+    @abstractmethod
+    def step(self, vector: Tensor, gradient: Tensor, rates: Rates) -> None:
+        """Take one step, in place. The gradient is not used afterwards."""
+
+    @abstractmethod
+    def tensors(self) -> dict[str, Tensor]:
+        """The moments, not copied; the next step changes them."""
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Copy from the `tensors` of an optimiser of the same kind and of as many parameters."""
+        for name, value in self.tensors().items():
+            value.copy_(state[name])
+
+
+class Adam(Optimizer):
+    """Adam (Kingma & Ba 2015) by torch's fused kernel.
+
+    The kernel is called as a function, because the first torch.optim.Optimizer of a process loads
+    torch's compiler, which takes 2 s and 80 MB and is not used.
+    """
+
+    PREFIX = "adam."
+
+    def __init__(self, vector: Tensor, *, beta2: float, eps: float) -> None:
+        """vector: one like those that will be moved."""
+        self._beta2, self._eps = beta2, eps
+        self._steps = torch.zeros((), device=vector.device)
+        self._exp_avg, self._exp_avg_sq = torch.zeros_like(vector), torch.zeros_like(vector)
 
     @torch.no_grad()
-    def step(self, gradient: Tensor, learning_rate: float, beta1: float) -> None:
-        """Take one step against the gradient, [parameters].
-
-        With learning rate 0 the weights keep their bits, while the moments still move.
-        """
-        self.last_step = learning_rate, beta1
+    def step(self, vector: Tensor, gradient: Tensor, rates: Rates) -> None:
         adam(
-            [self._flat],
+            [vector],
             [gradient],
             [self._exp_avg],
             [self._exp_avg_sq],
@@ -63,22 +119,48 @@ class FlatAdam:
             fused=True,
             amsgrad=False,
             maximize=False,
-            lr=learning_rate,
-            beta1=beta1,
+            lr=rates.learning_rate,
+            beta1=rates.beta1,
             beta2=self._beta2,
             eps=self._eps,
             weight_decay=0.0,
         )
 
-    def is_finite(self) -> bool:
-        """Whether the sum of all weights is finite, which it is not when a weight is not."""
-        return math.isfinite(float(self._flat.sum()))
-
     def tensors(self) -> dict[str, Tensor]:
-        """The moments and the step count, not copied; the next step changes them."""
         return {"step": self._steps, "exp_avg": self._exp_avg, "exp_avg_sq": self._exp_avg_sq}
 
-    def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Copy from the `tensors` of an optimiser of the same parameters."""
-        for name, value in self.tensors().items():
-            value.copy_(state[name])
+
+class RMSProp(Optimizer):
+    """RMSProp (Tieleman & Hinton 2012): gradients are divided by the root of their mean square.
+
+    Programs disagree on where epsilon stands: torch adds it to the root, Lasagne and TensorFlow add
+    it to the mean square inside.
+    """
+
+    PREFIX = "rmsprop."
+
+    def __init__(self, vector: Tensor, *, decay: float, eps: float, eps_inside: bool) -> None:
+        """vector: one like those that will be moved."""
+        self._decay, self._eps, self._eps_inside = decay, eps, eps_inside
+        self._square_avg = torch.zeros_like(vector)
+
+    @torch.no_grad()
+    def step(self, vector: Tensor, gradient: Tensor, rates: Rates) -> None:
+        mean = self._square_avg.mul_(self._decay)
+        mean.addcmul_(gradient, gradient, value=1.0 - self._decay)
+        root = (mean + self._eps).sqrt_() if self._eps_inside else mean.sqrt().add_(self._eps)
+        vector.addcdiv_(gradient, root, value=-rates.learning_rate)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {"square_avg": self._square_avg}
+
+
+OPTIMIZER_PREFIXES = (Adam.PREFIX, RMSProp.PREFIX)
+
+
+def new_optimizer(config: LearningConfig, vector: Tensor) -> Optimizer:
+    """The optimiser that the config names. vector: one like those that it will move."""
+    if config.optimizer == "adam":
+        return Adam(vector, beta2=config.adam_beta2, eps=config.adam_eps)
+    inside = config.rmsprop_eps_inside
+    return RMSProp(vector, decay=config.rmsprop_decay, eps=config.rmsprop_eps, eps_inside=inside)

@@ -8,18 +8,20 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from pbt.learning.optimizer import FlatAdam
+from pbt.learning.optimizer import Optimizer
 from pbt.learning.return_scale import ReturnScale
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX
 
-# Names in a learner's state: of the optimiser's tensors, and of the sums of the returns' scale.
-ADAM_PREFIX = "adam."
+# The name of the sums of the returns' scale in a learner's state.
 RETURNS = "returns.sums"
 
 
 def copy_weights(
-    model: PolicyModel, adam: FlatAdam, returns: ReturnScale | None, state: Mapping[str, Tensor]
+    model: PolicyModel,
+    optimizer: Optimizer,
+    returns: ReturnScale | None,
+    state: Mapping[str, Tensor],
 ) -> None:
     """Put weights, normaliser statistics and optimiser moments of a learner's state in place.
 
@@ -29,7 +31,7 @@ def copy_weights(
     state  the donor's, with the shapes of this model; its clocks are left out
     """
     model.load_state_dict(_part(state, MODEL_PREFIX))
-    adam.load_state(_part(state, ADAM_PREFIX))
+    optimizer.load_state(_part(state, optimizer.PREFIX))
     if returns is not None:
         returns.load(state[RETURNS])
 

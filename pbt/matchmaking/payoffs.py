@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from pbt.config.population import MatchmakingConfig
 from pbt.matchmaking.past import WinRates
-from pbt.matchmaking.seats import SnapshotEntry
+from pbt.matchmaking.roster import SnapshotEntry
 from pbt.records import GameRecord, PlayerRef, SeatRecord, is_voided
 from pbt.transport.messages import JsonState
 

@@ -1,11 +1,11 @@
 """The planner chooses the next game of every table of a training run: its players and its seeds.
 
 A plan depends on (run seed, table, count) and on stored state only. Several planners may share a
-run. Each plans for its own tables, and all get the same news of members and snapshots.
+run. Each plans for its own tables, and all follow the same roster.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,33 +14,17 @@ from numpy.typing import NDArray
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.inference.frozen import FrozenPool, Seated
-from pbt.matchmaking.past import PastRules, WinRates
+from pbt.matchmaking.past import PastRules
+from pbt.matchmaking.roster import Roster
 from pbt.matchmaking.seats import (
     SELF_PLAY_SHARE,
-    MemberEntry,
-    SnapshotEntry,
     owner_of_table,
-    past_candidates,
     seat_evaluation_game,
     seat_training_game,
 )
 from pbt.records import PlayerRef
 from pbt.seeding import generator, integer
 from pbt.transport.messages import GamePlan, JsonState, SeatPlan
-
-
-@dataclass
-class MemberPolicy:
-    """A member as the planner sees it.
-
-    entry       its name and role, and whether it learns
-    policy      its index in the policy table
-    generation  of its weights
-    """
-
-    entry: MemberEntry
-    policy: int
-    generation: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,13 +59,13 @@ class TrainingPlanner:
         self,
         config: RunConfig,
         facts: GameFacts,
-        live_members: Sequence[MemberPolicy],
+        roster: Roster,
         frozen: FrozenPool,
         tables: Sequence[int],
         counts: NDArray[np.int64],
         closing_games: int,
     ) -> None:
-        """live_members: the members.
+        """Plan for some of the tables.
 
         frozen         the policy slots for frozen players
         tables         numbers of the tables that this planner plans for
@@ -90,46 +74,33 @@ class TrainingPlanner:
         """
         self._config, self._facts, self._frozen = config, facts, frozen
         self._past = PastRules.from_config(config.matchmaking)
-        self._win_rates: WinRates = {}
-        self._evaluation_share = config.evaluation.share
         self._tables, self._counts = tuple(tables), counts
-        self._live_members = {live.entry.name: live for live in live_members}
-        self._snapshots: list[SnapshotEntry] = []
-        # Snapshots that a next game may seat. They stay few, however old the population is.
-        self._seatable: list[SnapshotEntry] = []
         self._evaluated: Counter[str] = Counter()
         self._closing_played = 0
         self._closing_total = closing_games
         self.on_generation: Callable[[int, int], None] = lambda policy, generation: None
+        self._follow(roster)
 
-    # --- what the controller tells ----------------------------------------------------------------
+    # --- who plays --------------------------------------------------------------------------------
 
-    def add_snapshot(self, entry: SnapshotEntry) -> None:
-        self._snapshots.append(entry)
-        self._find_seatable()
+    @property
+    def roster(self) -> Roster:
+        return self._roster
 
-    def remove_snapshots(self, snapshot_ids: set[str]) -> None:
-        self._snapshots = [
-            entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids
-        ]
-        self._find_seatable()
-
-    def set_win_rates(self, win_rates: WinRates) -> None:
-        self._win_rates = win_rates
-
-    def set_evaluation_share(self, share: float) -> None:
-        self._evaluation_share = share
-
-    def set_generation(self, member: str, generation: int) -> None:
-        live = self._live_members[member]
-        live.generation = generation
-        self.on_generation(live.policy, generation)
-
-    def set_learning(self, member: str, learning: bool) -> None:
-        live = self._live_members[member]
-        live.entry = MemberEntry(live.entry.name, live.entry.role, learning)
-        if learning:
+    @roster.setter
+    def roster(self, roster: Roster) -> None:
+        """Plan by it from now on, and call `on_generation` for members with new weights."""
+        before = self._members
+        if roster.learning and not self._roster.learning:
             self._closing_played = 0
+        self._follow(roster)
+        for name, member in self._members.items():
+            if name in before and member.generation != before[name].generation:
+                self.on_generation(member.policy, member.generation)
+
+    def _follow(self, roster: Roster) -> None:
+        self._roster = roster
+        self._members = {member.name: member for member in roster.members}
 
     def close_with(self, games: int) -> None:
         """Hand out `games` more evaluation games once no member learns."""
@@ -140,28 +111,7 @@ class TrainingPlanner:
 
         Removing any other snapshot changes no game.
         """
-        return {entry.snapshot_id for entry in self._seatable} | self._frozen.seated()
-
-    def _find_seatable(self) -> None:
-        """Choose the seatable snapshots.
-
-        They are the candidates of training games, and each member's two newest ones, which meet in
-        evaluation games.
-        """
-        chosen: set[str] = set()
-        for role in self._facts.role_index:
-            chosen.update(past_candidates(self._snapshots, role, self._past))
-        for member in self._live_members:
-            chosen.update(
-                entry.snapshot_id
-                for entry in [entry for entry in self._snapshots if entry.member == member][-2:]
-            )
-        self._seatable = [entry for entry in self._snapshots if entry.snapshot_id in chosen]
-
-    @property
-    def learning(self) -> bool:
-        """At least one member still learns."""
-        return any(live.entry.learning for live in self._live_members.values())
+        return self._roster.snapshot_ids() | self._frozen.seated()
 
     @property
     def closing_games(self) -> int:
@@ -175,8 +125,8 @@ class TrainingPlanner:
         seed, count = self._config.seed, int(self._counts[table])
         block = self._config.sampling.seat_block
         rng = generator(seed, "game", table // block * block, count)
-        evaluation = rng.random() < self._evaluation_share
-        if self.learning:
+        evaluation = rng.random() < self._roster.evaluation_share
+        if self._roster.learning:
             players = self._evaluation_players(rng) if evaluation else None
             evaluation = players is not None
             players = players or self._training_players(rng, table)
@@ -195,7 +145,7 @@ class TrainingPlanner:
             own = rng if block == 1 else generator(seed, "opening", table, count)
             opening = int(own.integers(self._config.sampling.opening_plies + 1))
             return GamePlan(count, "training", game_seed, seats, noise, opening, game_seed)
-        if not self.learning:
+        if not self._roster.learning:
             self._closing_played += 1
         self._evaluated.update(player.name for player in players or () if player.kind == "snapshot")
         opening = self._config.evaluation.opening_plies if self._facts.random_openings else 0
@@ -208,21 +158,22 @@ class TrainingPlanner:
         self._frozen.release(self._frozen_seats([seat.player for seat in plan.seats]))
 
     def _training_players(self, rng: np.random.Generator, table: int) -> tuple[PlayerRef, ...]:
-        members = [live.entry for live in self._live_members.values()]
+        members = self._roster.members
         if len(self._facts.seat_roles) == 1:
             players = [entry.name for entry in members if entry.role == self._facts.seat_roles[0]]
             owner = owner_of_table(table, len(self._counts), players)
-            if owner is not None and self._live_members[owner].entry.learning:
+            if owner is not None and self._members[owner].learning:
                 return (PlayerRef("member", owner),)
+        snapshots, win_rates = self._roster.snapshots, self._roster.win_rates
         return seat_training_game(
-            rng, self._facts.seat_roles, members, self._seatable, self._past, self._win_rates
+            rng, self._facts.seat_roles, members, snapshots, self._past, win_rates
         )
 
     def _evaluation_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...] | None:
         return seat_evaluation_game(
             rng,
             self._facts.seat_roles,
-            self._seatable,
+            self._roster.snapshots,
             self._facts.scripted,
             self._evaluated,
             SELF_PLAY_SHARE if self._facts.self_play else 0.0,
@@ -243,8 +194,8 @@ class TrainingPlanner:
         )
 
     def _live(self, player: PlayerRef) -> SeatPlan:
-        live = self._live_members[player.name]
-        return SeatPlan(player, live.policy, live.generation, live.entry.learning)
+        member = self._members[player.name]
+        return SeatPlan(player, member.policy, member.generation, member.learning)
 
     def _frozen_seats(self, players: Sequence[PlayerRef]) -> list[Seated]:
         roles = zip(players, self._facts.seat_roles, strict=True)
@@ -257,19 +208,9 @@ class TrainingPlanner:
     # --- resume -----------------------------------------------------------------------------------
 
     def state(self) -> JsonState:
-        return {
-            "counts": self._counts.tolist(),
-            "evaluated": dict(self._evaluated),
-            "closing_played": self._closing_played,
-            "snapshots": [
-                [entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots
-            ],
-            "entrants": {
-                name: [live.generation, live.entry.learning]
-                for name, live in self._live_members.items()
-            },
-            "win_rates": self._win_rates,
-        }
+        return planner_state(
+            self._roster, self._counts.tolist(), self._evaluated, self._closing_played
+        )
 
     def load(self, state: JsonState) -> None:
         if len(state["counts"]) != len(self._counts):
@@ -280,14 +221,8 @@ class TrainingPlanner:
         for table in self._tables:
             self._counts[table] = state["counts"][table]
         self._evaluated = Counter(state["evaluated"])
-        self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
-        self._find_seatable()
-        # Older checkpoints have no win rates.
-        self._win_rates = state.get("win_rates", {})
-        for name, (generation, learning) in state["entrants"].items():
-            self._live_members[name].generation = generation
-            self.set_learning(name, learning)
         self._closing_played = state["closing_played"]
+        self._follow(self._roster.resumed(state))
 
     def gone(self, plan: GamePlan) -> str:
         """Name of the plan's first live player that is no member any more, "" if there is none."""
@@ -295,7 +230,7 @@ class TrainingPlanner:
             (
                 seat.player.name
                 for seat in plan.seats
-                if seat.player.kind == "member" and seat.player.name not in self._live_members
+                if seat.player.kind == "member" and seat.player.name not in self._members
             ),
             "",
         )
@@ -320,21 +255,14 @@ class TrainingPlanner:
         return plan._replace(seats=seats)
 
 
-def merge_planners(states: Sequence[JsonState], counts: Sequence[int]) -> JsonState:
-    """Merge the states of all planners of a run into one. counts: games so far, by table."""
-    evaluated = sum((Counter[str](state["evaluated"]) for state in states), Counter[str]())
-    played = sum(state["closing_played"] for state in states)
-    return {
-        **states[0],
-        "counts": list(counts),
-        "evaluated": dict(evaluated),
-        "closing_played": played,
-    }
+def planner_state(
+    roster: Roster, counts: Sequence[int], evaluated: Mapping[str, int], closing_played: int
+) -> JsonState:
+    """What a checkpoint keeps of matchmaking.
 
-
-def split_planner(state: JsonState, planners: int) -> list[JsonState]:
-    """Split a state into one for each of several planners.
-
-    All get the same members and snapshots; the first one gets the counts of games played so far.
+    counts          games so far, by table
+    evaluated       evaluation games so far, by snapshot
+    closing_played  games of the final evaluation so far
     """
-    return [state] + [{**state, "evaluated": {}, "closing_played": 0}] * (planners - 1)
+    games = {"counts": list(counts), "evaluated": dict(evaluated), "closing_played": closing_played}
+    return {**games, **roster.state()}

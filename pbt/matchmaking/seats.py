@@ -7,13 +7,13 @@ of one role are interchangeable: a player is as likely to sit at one of them as 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from pbt.errors import EngineError
 from pbt.matchmaking.past import UNKNOWN, WEIGHTS, PastRules, WinRates, past_probabilities
+from pbt.matchmaking.roster import MemberEntry, SnapshotEntry
 from pbt.records import PlayerRef
 
 T = TypeVar("T")
@@ -28,34 +28,6 @@ OTHERS_ODDS = 0.5
 SCRIPTED_ODDS = 0.05
 # Share of the evaluation games that one player plays in all seats, where returns count.
 SELF_PLAY_SHARE = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class MemberEntry:
-    """A live member.
-
-    name      its name
-    role      the role that it plays
-    learning  False while it is paused, finished or failed; it then plays with frozen weights
-    """
-
-    name: str
-    role: str
-    learning: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotEntry:
-    """A snapshot whose weights are still stored.
-
-    snapshot_id  its id
-    member       the member that made it
-    role         the role that it plays
-    """
-
-    snapshot_id: str
-    member: str
-    role: str
 
 
 def seat_training_game(

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from pbt.errors import SnapshotError
 from pbt.learning.attesting import Attestation
-from pbt.learning.weight_copy import ADAM_PREFIX, RETURNS
+from pbt.learning.optimizer import OPTIMIZER_PREFIXES
+from pbt.learning.weight_copy import RETURNS
 from pbt.models.digests import ActingForms, digest, scripted_digest
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.certificates import CheckCounts, sample_problem, values_problem
@@ -172,11 +173,11 @@ class Certifier:
             donor = self._store.load(snapshot_id)
         except SnapshotError:
             return
-        parts = {"weights": MODEL_PREFIX, "optimiser moments": ADAM_PREFIX}
+        parts = {"weights": (MODEL_PREFIX,), "optimiser moments": OPTIMIZER_PREFIXES}
         if RETURNS in state:
-            parts["scale of returns"] = RETURNS
-        for what, prefix in parts.items():
-            mine, theirs = (digest(_part(tensors, prefix)) for tensors in (state, donor))
+            parts["scale of returns"] = (RETURNS,)
+        for what, prefixes in parts.items():
+            mine, theirs = (digest(_part(tensors, prefixes)) for tensors in (state, donor))
             problem = f"its {what} after the copy are not those of snapshot {snapshot_id[:12]}"
             self._add(name, "copy", problem if mine != theirs else None)
 
@@ -278,5 +279,5 @@ class Certifier:
             self._sink.event(Event("warning", name, certificate.frames, text))
 
 
-def _part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name: tensor for name, tensor in state.items() if name.startswith(prefix)}
+def _part(state: Mapping[str, Tensor], prefixes: tuple[str, ...]) -> dict[str, Tensor]:
+    return {name: tensor for name, tensor in state.items() if name.startswith(prefixes)}

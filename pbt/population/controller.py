@@ -12,7 +12,7 @@ from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.learning.attesting import Attestation
 from pbt.learning.statistics import UpdateStats
-from pbt.matchmaking.seats import SnapshotEntry
+from pbt.matchmaking.roster import SnapshotEntry
 from pbt.models.weights import policy_tensors
 from pbt.population.announcing import round_event, start_event
 from pbt.population.certifier import Certifier
@@ -172,7 +172,8 @@ class Controller:
             member.copies += 1
             member.newest_snapshot = directive.copy_snapshot
             self.window.restart(member.name, member.generation)
-            self._matchmaker.set_generation(member.name, member.generation)
+            roster = self._matchmaker.roster.with_generation(member.name, member.generation)
+            self._matchmaker.roster = roster
             self._payoffs.copied(member.name, directive.copy_from, member.generation)
             self._payoffs.report()
         if directive.copy_snapshot is not None:
@@ -193,7 +194,7 @@ class Controller:
         """
         self._config = config
         self._set_due()
-        self._matchmaker.set_evaluation_share(config.evaluation.share)
+        self._matchmaker.roster = self._matchmaker.roster.with_evaluation(config.evaluation.share)
         for member in self.members.values():
             if member.finished:
                 self._resume(member)
@@ -206,7 +207,7 @@ class Controller:
         """
         member = self.members[name]
         member.last_event = "joined"
-        self._matchmaker.set_learning(name, True)
+        self._matchmaker.roster = self._matchmaker.roster.with_learning(name, True)
         if donor is not None:
             self._payoffs.copied(name, donor, member.generation)
         self._begin(member)
@@ -221,7 +222,7 @@ class Controller:
         if not member.learning:
             return
         member.failed, member.failure, member.last_event = True, text, "failed"
-        self._matchmaker.set_learning(name, False)
+        self._matchmaker.roster = self._matchmaker.roster.with_learning(name, False)
         text = f"{text}; sits as a frozen opponent from now on"
         self._sink.event(Event("failed", name, self._learners[name].frames, text))
 
@@ -275,7 +276,7 @@ class Controller:
         """Record a new snapshot, which the matchmaker may seat from now on."""
         self._sink.snapshot(record)
         entry = SnapshotEntry(record.snapshot_id, record.member, record.role)
-        self._matchmaker.add_snapshot(entry)
+        self._matchmaker.roster = self._matchmaker.roster.with_snapshot(entry)
         self._payoffs.add_snapshot(entry)
 
     def _donor_snapshot(self, donor: Member) -> str:
@@ -302,7 +303,7 @@ class Controller:
     def _finish(self, member: Member) -> None:
         member.finished = True
         self._snapshot(member, "final")
-        self._matchmaker.set_learning(member.name, False)
+        self._matchmaker.roster = self._matchmaker.roster.with_learning(member.name, False)
         frames = self._learners[member.name].frames
         text = f"reached {frames} frames; sits as a frozen opponent from now on"
         self._sink.event(Event("finish", member.name, frames, text))
@@ -310,10 +311,9 @@ class Controller:
     # --- resume -----------------------------------------------------------------------------------
 
     def state(self) -> JsonState:
-        members = [member.state() for member in self.members.values()]
         return {
             "games": self.games,
-            "members": members,
+            "members": [member.state() for member in self.members.values()],
             "window": self.window.state(),
             "payoffs": self._payoffs.state(),
             **self._curves.state(),
@@ -347,4 +347,4 @@ class Controller:
             return
         member.finished = member.finished and frames >= self._config.stop_at_frames
         if not member.finished:
-            self._matchmaker.set_learning(member.name, True)
+            self._matchmaker.roster = self._matchmaker.roster.with_learning(member.name, True)

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from pbt.matchmaking.past import WinRates
-from pbt.matchmaking.seats import SnapshotEntry
+from pbt.matchmaking.roster import Roster
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
 
 
@@ -76,22 +75,12 @@ class MemberLearner(Protocol):
 
 
 class Matchmaker(Protocol):
-    """Seats the games, in this process or in the workers."""
+    """Seats the games, in this process or in the workers.
 
-    def add_snapshot(self, entry: SnapshotEntry) -> None:
-        """Add an opponent."""
+    roster  who may be seated; the controller replaces it, and games are planned by it from then on
+    """
 
-    def set_generation(self, member: str, generation: int) -> None:
-        """Note that a member's weights were replaced."""
-
-    def set_learning(self, member: str, learning: bool) -> None:
-        """Let the member learn (again), or seat it as a frozen opponent from now on."""
-
-    def set_win_rates(self, win_rates: WinRates) -> None:
-        """Take the new win rates of members against snapshots."""
-
-    def set_evaluation_share(self, share: float) -> None:
-        """Play this share of the games from now on between frozen players only."""
+    roster: Roster
 
 
 class ControlSource(Protocol):

@@ -20,8 +20,8 @@ from pbt.inference.frozen import FrozenPool, LoadPolicy, LocalPolicyHost
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
 from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
-from pbt.matchmaking.planner import MemberPolicy, TrainingPlanner
-from pbt.matchmaking.seats import MemberEntry
+from pbt.matchmaking.planner import TrainingPlanner
+from pbt.matchmaking.roster import MemberEntry, Roster
 from pbt.models.digests import ActingForms, acting_dtypes, scripted_digest
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX, load_model_weights
@@ -132,18 +132,22 @@ def new_planner(
     counts: NDArray[np.int64],
     closing_games: int = 0,
 ) -> TrainingPlanner:
-    """Return a planner for some tables at frame 0, when every member learns.
+    """Return a planner for some tables at frame 0.
 
     counts         [tables] int64, games so far of every table
     closing_games  games of the final evaluation that it may hand out
     """
-    live_members = [
-        MemberPolicy(MemberEntry(member.name, blueprint.roles[member.role], True), member.policy)
-        for member in blueprint.members
-    ]
-    return TrainingPlanner(
-        blueprint.config, blueprint.facts, live_members, frozen, tables, counts, closing_games
+    config, roster = blueprint.config, new_roster(blueprint)
+    return TrainingPlanner(config, blueprint.facts, roster, frozen, tables, counts, closing_games)
+
+
+def new_roster(blueprint: Blueprint) -> Roster:
+    """Return the roster at frame 0, when every member learns."""
+    config, roles = blueprint.config, blueprint.roles
+    members = (
+        MemberEntry(member.name, roles[member.role], member.policy) for member in blueprint.members
     )
+    return Roster(tuple(members), config.matchmaking.past_window, config.evaluation.share)
 
 
 def new_controller(

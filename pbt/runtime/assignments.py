@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pbt.checkpoint.resharding import merge_workers
-from pbt.matchmaking.planner import merge_planners, split_planner
 from pbt.population.members import Member
 from pbt.runtime.blueprint import Blueprint
 from pbt.runtime.control import Paused
 from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.placements import ProcessPlan
-from pbt.runtime.roster import Roster
+from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.shared import SharedMemory, share_state
 from pbt.transport.messages import JsonState
 
@@ -66,15 +65,16 @@ class Assignments:
         }
         return {**general, **tables}, descriptors
 
-    def tables(self, roster: Roster, closing: FinalEvaluation) -> dict[str, JsonState]:
+    def tables(self, roster: RosterSender, closing: FinalEvaluation) -> dict[str, JsonState]:
         """Return every worker's tables, and what it must know of players.
 
         Tables are those of the checkpoint at the first start after a resume, else empty ones.
         """
         resumed: Sequence[JsonState | None] = self._resumed or [None for _ in self._shared.shares]
         self._resumed = None
-        games = closing.shares(roster.closing_played)
-        planners = split_planner(roster.state(self._shared.counts), len(self._workers))
+        games = closing.shares(roster.closing_begun)
+        playing = [table for state in resumed if state for table in state["tables"]]
+        planner = roster.state(self._shared.counts, playing)
         return {
             plan.name: {
                 "source": source,
@@ -82,7 +82,7 @@ class Assignments:
                     {"share": share_state(self._shared.shares[group]), "state": resumed[group]}
                     for group in plan.groups
                 ],
-                "planner": planners[source],
+                "planner": planner,
                 "closing": closing.begun,
                 "closing_games": games[plan.name],
             }
@@ -102,20 +102,19 @@ class Assignments:
         self._resumed = workers
         return produced, dropped
 
-    def merged(self, roster: Roster, paused: Mapping[str, Paused]) -> tuple[JsonState, JsonState]:
-        """Return the states of all workers as one, and of all planners as one, with no row counts.
+    def merged(
+        self, roster: RosterSender, paused: Mapping[str, Paused]
+    ) -> tuple[JsonState, JsonState]:
+        """Return the states of all workers as one, with no row counts, and of matchmaking.
 
         paused: the workers' answers at rest, empty before they were started.
         """
         if paused:
-            states = [paused[plan.name].state for plan in self._workers]
-            worker = merge_workers([group for state in states for group in state["groups"]])
-            planner = merge_planners(
-                [state["planner"] for state in states], self._shared.counts.tolist()
-            )
+            groups = [group for plan in self._workers for group in paused[plan.name].groups]
         else:
-            worker = merge_workers(self._resumed or self._shared.empty_workers())
-            planner = roster.state(self._shared.counts)
+            groups = self._resumed or self._shared.empty_workers()
+        worker = merge_workers(groups)
+        planner = roster.state(self._shared.counts, worker["tables"])
         for filler in worker["fillers"]:
             filler["produced"], filler["dropped"] = 0, {}
         return worker, planner

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pbt.learning.attesting import Attestation
 from pbt.learning.statistics import UpdateStats
-from pbt.matchmaking.past import WinRates
+from pbt.matchmaking.roster import Roster
 from pbt.processes.messages import Failed, Stop
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
@@ -48,13 +48,13 @@ class Paused(NamedTuple):
     """A worker has come to rest.
 
     rest      the number that Pause gave
-    state     of the worker's groups of tables (`pbt.checkpoint.workers`) and of its planner
+    groups    states of the worker's groups of tables (`pbt.checkpoint.workers`)
     needed    ids of the snapshots that its tables may still seat
     standing  valid rows in its slots
     """
 
     rest: int
-    state: JsonState
+    groups: list[JsonState]
     needed: tuple[str, ...]
     standing: int
 
@@ -74,44 +74,13 @@ class Permits(NamedTuple):
     permits: tuple[RolloutPermit, ...]
 
 
-class Regenerate(NamedTuple):
-    """A member's weights were replaced and published: its rows are of this generation now."""
+class SetRoster(NamedTuple):
+    """Games are planned by this roster from now on.
 
-    member: str
-    generation: int
+    Where a member has another generation in it, that member's weights were replaced and published.
+    """
 
-
-class SetLearning(NamedTuple):
-    """A member learns (again), or sits as a frozen opponent from now on."""
-
-    member: str
-    learning: bool
-
-
-class AddSnapshot(NamedTuple):
-    """There is a new opponent."""
-
-    snapshot_id: str
-    member: str
-    role: str
-
-
-class RemoveSnapshots(NamedTuple):
-    """These snapshots are no longer seated."""
-
-    snapshot_ids: tuple[str, ...]
-
-
-class SetWinRates(NamedTuple):
-    """The win rates of members against snapshots, by which past opponents are drawn."""
-
-    win_rates: WinRates
-
-
-class SetEvaluationShare(NamedTuple):
-    """This share of the games from now on is played between frozen players only."""
-
-    share: float
+    roster: Roster
 
 
 class CloseWith(NamedTuple):
@@ -234,12 +203,7 @@ FROM_MAIN: tuple[type[Any], ...] = (
     Hold,
     Stop,
     Permits,
-    Regenerate,
-    SetLearning,
-    AddSnapshot,
-    RemoveSnapshots,
-    SetWinRates,
-    SetEvaluationShare,
+    SetRoster,
     CloseWith,
     Gather,
     Train,

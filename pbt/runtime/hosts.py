@@ -14,7 +14,6 @@ from pbt.inference.client import Inference, LocalInference
 from pbt.inference.frozen import FrozenPool
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
 from pbt.inference.remote import PolicyService, RemoteInference, server_of_member
-from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.interfaces import SnapshotStore
 from pbt.processes.freed_memory import return_free_pages
 from pbt.runtime import control
@@ -123,18 +122,8 @@ class WorkerHost:
                     self._sampler.permit(permit)
             case control.Hold():
                 self._sampler.hold = message.on
-            case control.Regenerate():
-                self._planner.set_generation(message.member, message.generation)
-            case control.SetLearning():
-                self._planner.set_learning(message.member, message.learning)
-            case control.AddSnapshot():
-                self._planner.add_snapshot(SnapshotEntry(*message))
-            case control.RemoveSnapshots():
-                self._planner.remove_snapshots(set(message.snapshot_ids))
-            case control.SetWinRates():
-                self._planner.set_win_rates(message.win_rates)
-            case control.SetEvaluationShare():
-                self._planner.set_evaluation_share(message.share)
+            case control.SetRoster():
+                self._planner.roster = message.roster
             case control.CloseWith():
                 self._planner.close_with(message.games)
                 self._closing = True
@@ -150,7 +139,7 @@ class WorkerHost:
         self._report(self._sampler.turn(PATIENCE_S))
         if (
             self._closing
-            and not self._planner.learning
+            and not self._planner.roster.learning
             and self._planner.closing_games == 0
             and not any(group.busy for group in self._groups)
         ):
@@ -183,14 +172,11 @@ class WorkerHost:
         # have come yet.
         self._report([message for group in self._groups for message in group.advance()])
         self._row.enter("paused")
-        state = {
-            "groups": [save_worker(group) for group in self._groups],
-            "planner": self._planner.state(),
-        }
         self._paused = True
+        groups = [save_worker(group) for group in self._groups]
         standing = sum(group.rows_standing() for group in self._groups)
         needed = tuple(sorted(self._planner.needed()))
-        self._channel.send(control.Paused(rest, state, needed, standing))
+        self._channel.send(control.Paused(rest, groups, needed, standing))
         return_free_pages()
 
     def _game_error(self, where: str, text: str) -> None:

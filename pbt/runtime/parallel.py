@@ -127,6 +127,7 @@ class ParallelEngine(Engine):
         for domain, reason in self._processes.troubles().items():
             self._recover(domain, reason)
         self.scheduler.dispatch()
+        self._state.roster.send_due(at_once=self.scheduler.resting)
         self._releases.send()
         self._hold_or_go()
         self._close_if_finished()
@@ -167,7 +168,7 @@ class ParallelEngine(Engine):
         """Begin the final evaluation when the last member has finished or failed."""
         if self.controller.finished and not self._final_games.begun and self.scheduler.idle:
             self._final_games.begun = True
-            for name, games in self._final_games.shares(self._state.roster.closing_played).items():
+            for name, games in self._final_games.shares(self._state.roster.closing_begun).items():
                 self._processes.send(name, control.CloseWith(games))
 
     # --- life and death ---------------------------------------------------------------------------
@@ -194,7 +195,8 @@ class ParallelEngine(Engine):
     # --- rest and resume --------------------------------------------------------------------------
 
     def at_rest(self) -> AbstractContextManager[None]:
-        """See `Engine.at_rest` and `Rest`."""
+        """See `Engine.at_rest` and `Rest`. Workers rest with the newest roster."""
+        self._state.roster.send()
         return self._rest.held()
 
     def take_cut(self, number: int) -> Checkpoint:
@@ -215,11 +217,13 @@ class ParallelEngine(Engine):
         """See `Engine.needed`; before the workers run, every snapshot of the roster."""
         answers = self._rest.answers.values()
         if not answers:
-            return self._state.roster.snapshot_ids()
+            return self._state.roster.roster.snapshot_ids()
         return set().union(*(answer.needed for answer in answers))
 
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
-        self._state.roster.remove_snapshots(snapshot_ids)
+        sender = self._state.roster
+        sender.roster = sender.roster.without_snapshots(snapshot_ids)
+        sender.send()
 
     # --- accounting -------------------------------------------------------------------------------
 

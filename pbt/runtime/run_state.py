@@ -11,7 +11,7 @@ from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.state import split_cut
 from pbt.population.interfaces import RunSink
 from pbt.records import GameKind
-from pbt.runtime.assembly import new_controller
+from pbt.runtime.assembly import new_controller, new_roster
 from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint
 from pbt.runtime.control import Paused
@@ -20,7 +20,7 @@ from pbt.runtime.learner_scheduler import LearnerScheduler
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.process_counters import ProcessCounters
 from pbt.runtime.process_group import ProcessGroup
-from pbt.runtime.roster import Roster
+from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.shared import SharedMemory
 from pbt.runtime.slot_releases import SlotReleases
 from pbt.snapshots import FileSnapshotStore
@@ -42,7 +42,7 @@ class RunState:
 
     shared: SharedMemory
     assignments: Assignments
-    roster: Roster
+    roster: RosterSender
     learners: Mapping[str, RemoteLearner]
     scheduler: LearnerScheduler
     counters: ProcessCounters
@@ -73,9 +73,7 @@ class RunState:
         state, counters = checkpoint.state, self.counters
         split = split_cut(checkpoint, self.shared.slabs, self.shared.shares)
         counters.produced_before, counters.dropped_before = self.assignments.resume(split.workers)
-        self.roster.load(
-            state["planner"], [table is not None for table in state["worker"]["tables"]]
-        )
+        self.roster.load(state["planner"], state["worker"]["tables"])
         self.shared.counts[:] = state["planner"]["counts"]
         self.scheduler.load(checkpoint, split.batchers)
 
@@ -110,7 +108,7 @@ def new_run_state(
     store: FileSnapshotStore,
 ) -> RunState:
     """Build the state at frame 0."""
-    roster = Roster((member.name for member in blueprint.members), processes.tell_workers)
+    roster = RosterSender(new_roster(blueprint), processes.tell_workers)
     shards = sorted(
         (shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains
     )

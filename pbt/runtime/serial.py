@@ -133,7 +133,8 @@ class SerialEngine(Engine):
         return self.population.planner.needed()
 
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
-        self.population.planner.remove_snapshots(snapshot_ids)
+        planner = self.population.planner
+        planner.roster = planner.roster.without_snapshots(snapshot_ids)
 
     # --- accounting -------------------------------------------------------------------------------
 

@@ -43,37 +43,6 @@ def numbers(league: League) -> list[int]:
     ]
 
 
-def test_what_goes_in_comes_out(started: Started) -> None:
-    league, incarnation = started
-    evaluation = game(1, (snapshot_player("a"), RANDOM), (1, 0), "evaluation", greedy=True, pair=3)
-    given = [game(0), evaluation, game(2, end_reason="voided: worker died", returns=(0.1, -1 / 3))]
-    with LeagueWriter(league, incarnation) as writer:
-        for record in given:
-            writer.game(record)
-        writer.snapshot(snapshot("a"))
-        writer.round(round_record())
-        writer.event(event("first"))
-        writer.event(event("first"))
-        writer.drain(DEADLINE_S)
-        assert writer.backlog == 0
-    assert [stored.record for stored in population_games(league, "demo")] == given
-    assert [stored.record for stored in list_snapshots(league, "demo")] == [snapshot("a")]
-    assert [stored.record for stored in list_rounds(league, "demo")] == [round_record()]
-    assert [stored.event for stored in list_events(league, "demo")] == [
-        event("first"),
-        event("first"),
-    ]
-
-
-def test_several_thousand_games_stay_in_order(started: Started) -> None:
-    league, incarnation = started
-    with LeagueWriter(league, incarnation) as writer:
-        for number in range(3500):
-            writer.game(game(number))
-        writer.drain(DEADLINE_S)
-    assert numbers(league) == list(range(3500))
-
-
 def test_rows_wait_while_the_folder_is_away(started: Started) -> None:
     league, incarnation = started
     folder, away = league.path.parent, league.path.parent.with_name("away")

@@ -152,3 +152,19 @@ def test_zero_is_switched_off_and_in_no_bounds() -> None:
     assert start_problems(config(learning=zeros)) == {}
     edges = {"learning_rate": 0.1, "entropy_coef": 1e-6, "adam_beta1": 0.999}
     assert start_problems(config(learning=edges)) == {}
+
+
+def test_rmsprop_has_no_first_moment_that_pbt_could_move() -> None:
+    rmsprop = {"env": {"name": "x"}, "learning": {"optimizer": "rmsprop"}}
+    config = RunConfig.model_validate(rmsprop)
+    assert config.learning.adam_beta1 == 0.0
+    assert not start_problems(config)
+    schedule = [{"at_frames": 5, "adam_beta1": 0.5}]
+    edits: tuple[dict[str, object], ...] = (
+        {"learning": {"optimizer": "rmsprop", "adam_beta1": 0.9}},
+        {"members": {"m1": {"adam_beta1": 0.9}}},
+        {"pbt": {"enabled": False}, "members": {"m1": {"schedule": schedule}}},
+    )
+    for edit in edits:
+        with pytest.raises(ValueError, match=r"adam_beta1 = 0\.\d: RMSProp has no first moment"):
+            RunConfig.model_validate({**rmsprop, **edit})

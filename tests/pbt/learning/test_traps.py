@@ -95,7 +95,8 @@ def test_trap_no_gradient_through_a_final_observation(make_bench: Make) -> None:
     learner = bench.learner()
     batch = bench.batch(learner.model, slots=32)
     before = batch.observations["observation"].clone().requires_grad_()
-    learner._adam._parameters = [before]  # what the loss says of observations instead of weights
+    # What the loss says of observations instead of weights.
+    learner.parameters._parameters = [before]
     flat, _ = learner.gradients(replace(batch, observations={"observation": before}))
     gradient = flat.view_as(before)
     assert (gradient[:-1][~batch.valid] == 0).all()

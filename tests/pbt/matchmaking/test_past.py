@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.errors import EngineError
 from pbt.matchmaking.past import PastRules, WinRates, past_probabilities
-from pbt.matchmaking.seats import MemberEntry, SnapshotEntry, past_candidates, seat_training_game
+from pbt.matchmaking.roster import MemberEntry, SnapshotEntry
+from pbt.matchmaking.seats import past_candidates, seat_training_game
 from pbt.records import PlayerRef
 from pbt.seeding import generator
 
 MODES: tuple[PastMode, ...] = get_args(PastMode)
 rates = st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1))
 members = st.lists(st.booleans(), min_size=1, max_size=5).map(
-    lambda learning: [MemberEntry(f"m{n}", "p", one) for n, one in enumerate(learning)]
+    lambda learning: [MemberEntry(f"m{n}", "p", n, learning=one) for n, one in enumerate(learning)]
 )
 
 
@@ -140,7 +141,7 @@ def test_seats_are_balanced_and_the_past_takes_its_share(mode: PastMode) -> None
 
     Each learner draws its opponents by its own rates.
     """
-    live = [MemberEntry("m0", "p", True), MemberEntry("m1", "p", True)]
+    live = [MemberEntry("m0", "p", 0), MemberEntry("m1", "p", 1)]
     snapshots, draws, rng = frozen("m0.1", "m0.2", "m1.1"), 6000, np.random.default_rng(3)
     win_rates: WinRates = {
         "m0.1": {"m0": 0.0, "m1": 1.0},
@@ -183,7 +184,7 @@ def test_latest_is_the_newest_of_each_member_whatever_the_window() -> None:
 
 
 def test_uniform_draws_are_those_of_earlier_versions_whatever_the_rates() -> None:
-    live, snapshots = [MemberEntry("m0", "p", True)], frozen("m0.1", "m0.2")
+    live, snapshots = [MemberEntry("m0", "p", 0)], frozen("m0.1", "m0.2")
     plain = [
         seat_training_game(generator(seed), ["p", "p"], live, snapshots, PastRules(0.5, 10), {})
         for seed in range(40)

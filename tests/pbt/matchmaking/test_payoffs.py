@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.matchmaking.payoffs import EloRatings, PayoffSource, RecentWinRates, payoff_source
-from pbt.matchmaking.seats import SnapshotEntry
+from pbt.matchmaking.roster import SnapshotEntry
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 
 SOURCES = (RecentWinRates, EloRatings)

@@ -1,6 +1,7 @@
 """News of members show in the plans that a planner hands out, alone or as one of several."""
 
 import hashlib
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,8 +16,8 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import EngineError, SnapshotError
 from pbt.inference.frozen import FrozenPool
-from pbt.matchmaking.planner import TrainingPlanner, merge_planners, split_planner
-from pbt.matchmaking.seats import SnapshotEntry
+from pbt.matchmaking.planner import TrainingPlanner
+from pbt.matchmaking.roster import SnapshotEntry
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble, new_planner
 from pbt.runtime.blueprint import blueprint_of
@@ -90,7 +91,8 @@ def hand_out(planner: TrainingPlanner, tables: Iterable[int], rounds: int) -> li
 def add_snapshots(*planners: TrainingPlanner) -> None:
     for each in planners:
         for number in range(5):
-            each.add_snapshot(SnapshotEntry(f"s{number}", f"m{number % 3}", "player"))
+            entry = SnapshotEntry(f"s{number}", f"m{number % 3}", "player")
+            each.roster = each.roster.with_snapshot(entry)
 
 
 def players(plan: GamePlan | None) -> tuple[PlayerRef, ...]:
@@ -101,8 +103,8 @@ def players(plan: GamePlan | None) -> tuple[PlayerRef, ...]:
 def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
     """With their newest weights, without rows, and never among themselves."""
     planner = assemble(CONFIG, registry.spec("tictactoe"), MemorySink(), MemoryStore()).planner
-    planner.set_learning("m0", False)
-    planner.set_learning("m1", False)
+    planner.roster = planner.roster.with_learning("m0", False)
+    planner.roster = planner.roster.with_learning("m1", False)
     plans = [plan for plan in (planner.next_game(0) for _ in range(200)) if plan is not None]
     assert len(plans) == 200
     seats = [seat for plan in plans for seat in plan.seats]
@@ -112,7 +114,7 @@ def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
     )
     assert all(any(seat.learning for seat in plan.seats) for plan in plans)
     assert all(sum(seat.player.name == name for seat in seats) > 40 for name in ("m0", "m1"))
-    planner.set_learning("m2", False)
+    planner.roster = planner.roster.with_learning("m2", False)
     assert planner.next_game(0) is None, (
         "no member learns, and there are no snapshots to play the closing games"
     )
@@ -127,11 +129,11 @@ def test_the_games_of_a_seed_are_those_of_earlier_versions() -> None:
     plans = hand_out(one, range(TABLES), 10)
     add_snapshots(one)
     plans += hand_out(one, range(TABLES), 30)
-    one.set_generation("m1", 2)
-    one.set_learning("m0", False)
+    one.roster = one.roster.with_generation("m1", 2)
+    one.roster = one.roster.with_learning("m0", False)
     plans += hand_out(one, range(TABLES), 10)
-    one.set_learning("m1", False)
-    one.set_learning("m2", False)
+    one.roster = one.roster.with_learning("m1", False)
+    one.roster = one.roster.with_learning("m2", False)
     plans += hand_out(one, range(TABLES), 4)
     assert sum(plan is not None for plan in plans) == 312
     assert hashlib.sha256(repr(plans).encode()).hexdigest()[:16] == "0c8626785227b9d3"
@@ -148,7 +150,7 @@ def test_planners_of_disjoint_tables_hand_out_the_games_of_one_planner_for_all()
     one = planner(0.0)
     add_snapshots(one, *parts)
     for told in (one, *parts):
-        told.set_learning("m2", False)
+        told.roster = told.roster.with_learning("m2", False)
     alone = hand_out(one, range(TABLES), 20)
     apart = [
         parts[0 if table in (0, 3, 4) else 1].next_game(table)
@@ -183,7 +185,7 @@ def test_closing_games_are_counted_and_may_be_raised() -> None:
     one = planner(0.0, closing_games=0)
     add_snapshots(one)
     for name in ("m0", "m1", "m2"):
-        one.set_learning(name, False)
+        one.roster = one.roster.with_learning(name, False)
     assert hand_out(one, [0], 3) == [None] * 3
     one.close_with(2)
     assert one.closing_games == 2
@@ -200,26 +202,27 @@ def test_closing_games_are_counted_and_may_be_raised() -> None:
     ] and one.closing_games == 0
 
 
-def test_the_states_of_several_planners_are_that_of_one_and_back() -> None:
-    counts = np.zeros(TABLES, np.int64)
-    parts = [planner(0.5, [0, 1, 2], counts), planner(0.5, [3, 4, 5], counts)]
-    add_snapshots(*parts)
-    for number, part in enumerate(parts):
-        hand_out(part, range(3 * number, 3 * number + 3), 20)
-    merged = merge_planners([part.state() for part in parts], counts.tolist())
-    assert (
-        sum(merged["evaluated"].values())
-        == sum(sum(part.state()["evaluated"].values()) for part in parts)
-        > 50
-    )
-    whole = planner(0.5)
-    whole.load(merged)
-    assert whole.state() == merged
-    again = np.zeros(TABLES, np.int64)
-    split = [planner(0.5, [table], again) for table in range(TABLES)]
-    for part, state in zip(split, split_planner(merged, TABLES), strict=True):
-        part.load(state)
-    assert merge_planners([part.state() for part in split], again.tolist()) == merged
+def test_a_planner_goes_on_from_its_state() -> None:
+    one, two = planner(0.5), planner(0.5)
+    add_snapshots(one)
+    one.roster = one.roster.with_learning("m1", False).with_generation("m2", 3)
+    hand_out(one, range(TABLES), 20)
+    state = json.loads(json.dumps(one.state()))
+    assert sum(state["evaluated"].values()) > 50
+    two.load(state)
+    assert two.state() == one.state() and two.roster == one.roster
+    assert [plan and players(plan) for plan in hand_out(two, range(TABLES), 20)] == [
+        plan and players(plan) for plan in hand_out(one, range(TABLES), 20)
+    ]
+
+
+def test_new_weights_are_announced_once() -> None:
+    one, told = planner(0.0), list[tuple[int, int]]()
+    one.on_generation = lambda policy, generation: told.append((policy, generation))
+    one.roster = one.roster.with_generation("m1", 1)
+    one.roster = one.roster.with_learning("m0", False)
+    one.roster = one.roster.with_generation("m2", 4).with_generation("m1", 2)
+    assert told == [(1, 1), (1, 2), (2, 4)]
 
 
 def test_counts_of_another_number_of_tables_are_refused_in_words() -> None:
@@ -265,7 +268,7 @@ def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
         {"m2"},
         {"m0", "m1", "m2"},
     ]
-    one.set_learning("m1", False)
+    one.roster = one.roster.with_learning("m1", False)
     assert [seated(table) for table in (0, 2, 3, 6)] == [
         {"m0"},
         {"m0", "m2"},

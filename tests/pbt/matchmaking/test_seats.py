@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from pbt.errors import EngineError
 from pbt.matchmaking.past import PastRules
+from pbt.matchmaking.roster import MemberEntry, SnapshotEntry
 from pbt.matchmaking.seats import (
-    MemberEntry,
-    SnapshotEntry,
     owner_of_table,
     seat_evaluation_game,
     seat_training_game,
@@ -24,7 +23,7 @@ ROLES = ("cat", "mouse")
 
 
 def live(*names: str, role: str = "cat", learning: bool = True) -> list[MemberEntry]:
-    return [MemberEntry(name, role, learning) for name in names]
+    return [MemberEntry(name, role, int(name[1:]), learning=learning) for name in names]
 
 
 def frozen(*names: str, role: str = "cat") -> list[SnapshotEntry]:
@@ -43,7 +42,8 @@ member_entries = st.lists(
     st.tuples(st.sampled_from(ROLES), st.booleans()), min_size=1, max_size=8
 ).map(
     lambda found: [
-        MemberEntry(f"m{index}", role, learning) for index, (role, learning) in enumerate(found)
+        MemberEntry(f"m{index}", role, index, learning=learning)
+        for index, (role, learning) in enumerate(found)
     ]
 )
 snapshot_entries = st.lists(

@@ -11,7 +11,7 @@ from pbt.config.schema import RunConfig
 from pbt.hyperparams import Hyperparams
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.past import WinRates
-from pbt.matchmaking.seats import SnapshotEntry
+from pbt.matchmaking.roster import MemberEntry, Roster, SnapshotEntry
 from pbt.models.digests import ActingForms
 from pbt.objective import ObjectiveKind
 from pbt.population.certifier import Certifier
@@ -64,28 +64,34 @@ class Counting:
 
 
 class Told:
-    """A matchmaker that writes down what it is told."""
+    """A matchmaker that writes down which win rates it is told.
+
+    Members that do not learn and snapshots stand in its roster.
+    """
 
     def __init__(self) -> None:
-        self.learning: dict[str, bool] = {}
-        self.generations: dict[str, int] = {}
-        self.snapshots: list[SnapshotEntry] = []
+        members = (MemberEntry(name, "player", policy) for policy, name in enumerate(NAMES))
+        self._roster = Roster(tuple(members), 100, 0.0)
         self.win_rates: list[WinRates] = []
 
-    def add_snapshot(self, entry: SnapshotEntry) -> None:
-        self.snapshots.append(entry)
+    @property
+    def roster(self) -> Roster:
+        return self._roster
 
-    def set_evaluation_share(self, share: float) -> None:
-        self.evaluation_share = share
+    @roster.setter
+    def roster(self, roster: Roster) -> None:
+        if roster.win_rates is not self._roster.win_rates:
+            self.win_rates.append(roster.win_rates)
+        self._roster = roster
 
-    def set_win_rates(self, win_rates: WinRates) -> None:
-        self.win_rates.append(win_rates)
+    @property
+    def snapshots(self) -> tuple[SnapshotEntry, ...]:
+        return self._roster.snapshots
 
-    def set_generation(self, member: str, generation: int) -> None:
-        self.generations[member] = generation
-
-    def set_learning(self, member: str, learning: bool) -> None:
-        self.learning[member] = learning
+    @property
+    def resting(self) -> list[str]:
+        """Members that learn no more."""
+        return [member.name for member in self._roster.members if not member.learning]
 
 
 class Scene:

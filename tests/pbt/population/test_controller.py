@@ -28,7 +28,7 @@ def test_a_failed_member_sits_as_an_opponent_and_that_is_said_once(scene: Scene)
     scene.update("m1", 40)
     for _ in range(2):
         scene.controller.fail("m1", "its learner died three times")
-    assert scene.told.learning == {"m1": False}
+    assert scene.told.resting == ["m1"]
     (event,) = (event for event in scene.sink.events if event.kind == "failed")
     assert (event.member, event.frames) == ("m1", 40) and event.text.startswith(
         "its learner died three times; sits as a frozen opponent"
@@ -79,12 +79,13 @@ def test_a_resume_gives_failed_members_another_chance(scene: Scene) -> None:
             learner.version,
             learner.frames,
         )
+    resumed.told.roster = scene.told.roster
     resumed.controller.load(scene.controller.state())
     members = resumed.controller.members
     assert [name for name in NAMES if not members[name].learning] == ["m2"], (
         "one that had finished has"
     )
-    assert resumed.told.learning == {"m1": True}
+    assert resumed.told.resting == ["m2"]
     (event,) = resumed.sink.events
     assert (event.kind, event.member, event.frames, event.text) == (
         "resume",

@@ -42,7 +42,7 @@ def test_the_matchmaker_is_told_every_hundred_games_with_the_past(mode: PastMode
     told = len(scene.told.win_rates)
     beats_the_past(scene, "m1", 99)
     resumed = with_mode(mode)
-    resumed.told.snapshots = scene.told.snapshots
+    resumed.told.roster = scene.told.roster
     resumed.controller.load(json.loads(json.dumps(scene.controller.state())))
     for one in (scene, resumed):
         before = len(one.told.win_rates)

@@ -18,6 +18,7 @@ from bench.memory import MemorySink, MemoryStore
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import Role
 from pbt.learning.statistics import UpdateStats
+from pbt.matchmaking.roster import MemberEntry, Roster
 from pbt.models.digests import ActingForms
 from pbt.population.certifier import Certifier
 from pbt.population.controller import Controller
@@ -33,15 +34,15 @@ from pbt.runtime.control import (
     Gather,
     Gathered,
     MemberError,
-    Regenerate,
     SetHyperparams,
+    SetRoster,
     Train,
     Updated,
 )
 from pbt.runtime.learner_handle import LearnerHandle, RemoteLearner
 from pbt.runtime.learner_scheduler import LearnerScheduler
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans
-from pbt.runtime.roster import Roster
+from pbt.runtime.roster_sender import RosterSender
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
 from pbt.transport.weights import PublishedWeights
@@ -143,7 +144,9 @@ class Scene:
         self._last_rows: dict[str, int] = {}
         # By member: publications when it was told to train.
         self._told_at: dict[str, int] = {}
-        self.roster = Roster(NAMES, self._tell_workers)
+        self._generations = dict.fromkeys(NAMES, 0)
+        entries = (MemberEntry(name, "player", policy) for policy, name in enumerate(NAMES))
+        self.roster = RosterSender(Roster(tuple(entries), 10, 0.0), self._tell_workers)
         self.learners = {name: self._learner(name, policy) for policy, name in enumerate(NAMES)}
         members = [
             Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)
@@ -224,18 +227,20 @@ class Scene:
     def contents(self, slots: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(self.slab.column["origin"][list(slots), 0, 0].tolist())
 
-    def _tell_workers(self, *messages: Any) -> None:
+    def _tell_workers(self, *messages: SetRoster) -> None:
         for message in messages:
-            if isinstance(message, Regenerate):
-                copied = self.store.load(
-                    self.controller.members[message.member].newest_snapshot or ""
-                )["model.w"]
-                assert torch.equal(
-                    self.learners[message.member].published.read()["model.w"], copied
-                ), "acts as it copied, from now on"
+            for entry in message.roster.members:
+                if entry.generation > self._generations[entry.name]:
+                    self._generations[entry.name] = entry.generation
+                    self._acts_as_it_copied(entry.name)
         for name in self.workers:
             if name in self.processes:
                 self.processes[name].inbox.extend(messages)
+
+    def _acts_as_it_copied(self, name: str) -> None:
+        donor = self.controller.members[name].newest_snapshot or ""
+        copied, published = self.store.load(donor), self.learners[name].published.read()
+        assert torch.equal(published["model.w"], copied["model.w"]), "from now on"
 
     def dispatch(self) -> None:
         """The end of a turn."""
@@ -349,8 +354,10 @@ class Scene:
             case RolloutPermit(slot=slot):
                 assert slot not in process.held, "permitted twice"
                 process.held.add(slot)
-            case Regenerate() as message:
-                process.generations[NAMES.index(message.member)] = message.generation
+            case SetRoster() as message:
+                process.generations = {
+                    member.policy: member.generation for member in message.roster.members
+                }
             case Train(member):
                 process.to_train.append(member)
             case Discard(member):

@@ -17,23 +17,15 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.inference.frozen import FrozenPool
 from pbt.matchmaking.planner import TrainingPlanner
-from pbt.matchmaking.seats import SnapshotEntry
+from pbt.matchmaking.roster import SnapshotEntry
 from pbt.records import PlayerRef, SeatRecord
-from pbt.runtime.assembly import assemble, new_planner
+from pbt.runtime.assembly import assemble, new_planner, new_roster
 from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint, blueprint_of
-from pbt.runtime.control import (
-    FROM_MAIN,
-    AddSnapshot,
-    Assignment,
-    Paused,
-    Regenerate,
-    RemoveSnapshots,
-    SetLearning,
-)
+from pbt.runtime.control import FROM_MAIN, Assignment, Paused, SetRoster
 from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.placements import ProcessPlan, process_plans, resolve
-from pbt.runtime.roster import Roster
+from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.serial import SerialEngine
 from pbt.runtime.shared import SharedMemory, read_share
 from pbt.transport.messages import GameEnd, GamePlan, JsonState, SeatPlan
@@ -71,19 +63,6 @@ def planner(blueprint: Blueprint) -> TrainingPlanner:
     return new_planner(blueprint, pool, range(TABLES), np.zeros(TABLES, np.int64))
 
 
-def tell(planner: TrainingPlanner, message: Any) -> None:
-    """As `pbt.runtime.hosts` does."""
-    match message:
-        case Regenerate():
-            planner.set_generation(message.member, message.generation)
-        case SetLearning():
-            planner.set_learning(message.member, message.learning)
-        case AddSnapshot():
-            planner.add_snapshot(SnapshotEntry(*message))
-        case RemoveSnapshots():
-            planner.remove_snapshots(set(message.snapshot_ids))
-
-
 def evaluation(*players: tuple[str, str], kind: Any = "evaluation") -> GameEnd:
     refs = [PlayerRef(sort, name) for sort, name in players]  # type: ignore[arg-type]
     seats = tuple(SeatPlan(ref, 3, 0, False) for ref in refs)
@@ -104,49 +83,97 @@ told = st.one_of(
 def test_a_new_worker_knows_what_the_old_ones_were_told(
     blueprint: Blueprint, story: list[tuple[str, str, int]], joins: int
 ) -> None:
-    old, late, messages = planner(blueprint), planner(blueprint), []
-    roster = Roster(MEMBERS, lambda *parts: messages.extend(parts))
-    known: set[str] = set()
+    old, late, messages = planner(blueprint), planner(blueprint), list[SetRoster]()
+    sender = RosterSender(new_roster(blueprint), messages.append)
     for number, (what, member, value) in enumerate([*story, ("learning", "m0", 1)]):
         if number == min(joins, len(story)):
-            late.load(json.loads(json.dumps(roster.state([0] * TABLES))))
+            late.load(json.loads(json.dumps(sender.state([0] * TABLES, ()))))
+        roster, snapshot_id = sender.roster, f"{member}-{value}"
         match what:
-            case "add" if f"{member}-{value}" not in known:
-                roster.add_snapshot(SnapshotEntry(f"{member}-{value}", member, "player"))
-                known.add(f"{member}-{value}")
+            case "add" if snapshot_id not in roster.snapshot_ids():
+                roster = roster.with_snapshot(SnapshotEntry(snapshot_id, member, "player"))
             case "remove":
-                roster.remove_snapshots({f"{member}-{value}", "unheard of"})
-                known.discard(f"{member}-{value}")
+                roster = roster.without_snapshots({snapshot_id, "unheard of"})
             case "generation":
-                roster.set_generation(member, value)
+                roster = roster.with_generation(member, value)
             case "learning":
-                roster.set_learning(member, bool(value))
+                roster = roster.with_learning(member, bool(value))
+        sender.roster = roster
+        sender.send()
         for message in messages:
-            tell(old, message)
+            old.roster = message.roster
             if number >= min(joins, len(story)):
-                tell(late, message)
+                late.roster = message.roster
         messages.clear()
-    assert old.state() == late.state() == roster.state(np.zeros(TABLES, np.int64))
-    assert roster.snapshot_ids() == known and roster.learning == old.learning
-    again = Roster(MEMBERS, lambda *parts: messages.extend(parts))
-    again.load(roster.state([0] * TABLES), [False] * TABLES)
-    assert again.state([0] * TABLES) == roster.state([0] * TABLES) and not messages, (
+    assert old.state() == late.state() == sender.state([0] * TABLES, ())
+    assert old.roster == late.roster == sender.roster
+    again = RosterSender(new_roster(blueprint), messages.append)
+    again.load(sender.state([0] * TABLES, ()), [None] * TABLES)
+    again.send()
+    assert again.state([0] * TABLES, ()) == sender.state([0] * TABLES, ()) and not messages, (
         "workers that start later have it in their assignment"
     )
 
 
-def test_evaluation_games_are_counted_when_they_are_over() -> None:
-    roster = Roster(MEMBERS, lambda *parts: None)
-    roster.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
-    roster.game_over(evaluation(("snapshot", "a"), ("scripted", "random")))
-    roster.game_over(evaluation(("member", "m0"), ("snapshot", "b"), kind="training"))
-    assert roster.state([])["evaluated"] == {"a": 2, "b": 1} and roster.closing_played == 0
+def test_the_roster_is_sent_a_few_times_a_second_and_new_weights_at_once(
+    blueprint: Blueprint,
+) -> None:
+    now, sent = [0.0], list[SetRoster]()
+    sender = RosterSender(new_roster(blueprint), sent.append, lambda: now[0])
+    for number in range(100):
+        sender.roster = sender.roster.with_win_rates({"a": {"m0": number / 100}})
+        sender.send_due(at_once=False)
+        now[0] += 0.01
+    assert 3 <= len(sent) <= 4 and sent[-1].roster.win_rates["a"]["m0"] < 0.99
+    sender.send_due(at_once=True)
+    assert sent[-1].roster == sender.roster
+    before = len(sent)
+    sender.send_due(at_once=True)
+    assert len(sent) == before, "it has not changed"
+    for change in (
+        sender.roster.with_generation("m1", 1),
+        sender.roster.with_learning("m0", False),
+        sender.roster.with_evaluation(0.5),
+    ):
+        sender.roster, before = change, len(sent)
+        assert len(sent) == before + 1 and sent[-1].roster == change
+
+
+def test_evaluation_games_are_counted_when_they_are_over(blueprint: Blueprint) -> None:
+    sender = RosterSender(new_roster(blueprint), lambda message: None)
+    sender.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
+    sender.game_over(evaluation(("snapshot", "a"), ("scripted", "random")))
+    sender.game_over(evaluation(("member", "m0"), ("snapshot", "b"), kind="training"))
+    assert sender.state([], ())["evaluated"] == {"a": 2, "b": 1} and sender.closing_played == 0
     for name in MEMBERS:
-        roster.set_learning(name, False)
-    roster.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
-    assert roster.closing_played == 1 and not roster.learning
-    roster.set_learning("m1", True)
-    assert roster.closing_played == 0 and roster.learning, "there will be another end"
+        sender.roster = sender.roster.with_learning(name, False)
+    sender.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
+    assert sender.closing_played == 1 and not sender.roster.learning
+    sender.roster = sender.roster.with_learning("m1", True)
+    assert sender.closing_played == 0 and sender.roster.learning, "there will be another end"
+
+
+def test_open_evaluation_games_are_counted_once(blueprint: Blueprint) -> None:
+    """In a checkpoint they have begun; when they end after a resume, they are not new ones."""
+    sender = RosterSender(new_roster(blueprint), lambda message: None)
+    for name in MEMBERS:
+        sender.roster = sender.roster.with_learning(name, False)
+    sender.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
+    seats = [["snapshot", "a", 3, 0, False], ["scripted", "random", 4, 0, False]]
+    playing: JsonState = {"plan": {"kind": "evaluation", "seats": seats}}
+    tables = [playing, None, {"plan": {"kind": "training", "seats": []}}]
+    state = sender.state([2, 0, 1], tables)
+    assert state["evaluated"] == {"a": 2, "b": 1} and state["closing_played"] == 2
+    resumed = RosterSender(new_roster(blueprint), lambda message: None)
+    resumed.load(state, tables)
+    assert (resumed.closing_played, resumed.closing_begun) == (1, 2)
+    assert resumed.state([2, 0, 1], tables) == state
+    resumed.game_over(evaluation(("snapshot", "a"), ("scripted", "random")))
+    assert (resumed.closing_played, resumed.closing_begun) == (2, 2)
+    assert resumed.state([2, 0, 1], [None] * 3) == state
+    lost = RosterSender(new_roster(blueprint), lambda message: None)
+    lost.load(state, tables)
+    assert lost.void_open_games([2, 0, 1]) == 2 and lost.closing_begun == 1
 
 
 # --- orders ---------------------------------------------------------------------------------------
@@ -161,7 +188,7 @@ class Desk:
         self.shared = SharedMemory(blueprint, self.plans)
         self.shared.renew_plane()
         self.orders = Assignments(blueprint, self.plans, self.shared, folder)
-        self.roster = Roster(MEMBERS, lambda *parts: None)
+        self.roster = RosterSender(new_roster(blueprint), lambda message: None)
         self.closing = FinalEvaluation(5, ["worker-0", "worker-1"])
         self.closing.begun = True
 
@@ -175,10 +202,7 @@ class Desk:
             name: [group["state"] or next(empty) for group in own["groups"]]
             for name, own in tables.items()
         }
-        return {
-            name: Paused(1, {"groups": groups[name], "planner": own["planner"]}, (), 0)
-            for name, own in reversed(tables.items())
-        }
+        return {name: Paused(1, groups[name], (), 0) for name in reversed(tables)}
 
 
 @pytest.fixture
@@ -205,7 +229,7 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     state = checkpoint.state
     before = state["worker"]
     split = split_cut(checkpoint, desk.shared.slabs, desk.shared.shares)
-    desk.roster.load(state["planner"], [False] * TABLES)
+    desk.roster.load(state["planner"], before["tables"])
     desk.shared.counts[:] = state["planner"]["counts"]
     assert desk.orders.resume(split.workers) == (
         engine.rows_produced(),
@@ -245,9 +269,8 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     assert all(group["state"] is None for own in again.values() for group in own["groups"]), (
         "a second plane starts with empty tables"
     )
-    assert sum(
-        (Counter(own["planner"]["evaluated"]) for own in again.values()), Counter()
-    ) == Counter(state["planner"]["evaluated"])
+    over = desk.roster.state(state["planner"]["counts"], ())["evaluated"]
+    assert all(own["planner"]["evaluated"] == over for own in again.values())
 
 
 def test_before_anything_was_played_the_tables_are_empty(desk: Desk) -> None:
@@ -258,7 +281,7 @@ def test_before_anything_was_played_the_tables_are_empty(desk: Desk) -> None:
         and not worker["waiting"]
     )
     assert sorted(worker["fillers"][0]["pool"]["free"]) == list(range(desk.shared.slabs[0].slots))
-    assert planner == desk.roster.state([0] * TABLES)
+    assert planner == desk.roster.state([0] * TABLES, ())
     assert desk.orders.merged(desk.roster, desk.paused(desk.tables())) == (worker, planner)
 
 

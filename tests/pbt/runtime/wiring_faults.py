@@ -21,7 +21,7 @@ from pbt.learning import learner as learning
 from pbt.learning.batch import Batch
 from pbt.learning.batcher import Batcher
 from pbt.learning.learner import Learner
-from pbt.learning.optimizer import FlatAdam
+from pbt.learning.optimizer import Optimizer
 from pbt.learning.reducer import Reducer
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits
 from pbt.models.policy_model import ActOutput, PolicyModel
@@ -204,7 +204,7 @@ def old_generations_are_learned(patch: Patch) -> None:
 
 def moments_are_not_copied(patch: Patch) -> None:
     def copying(
-        model: PolicyModel, adam: FlatAdam, returns: object, state: Mapping[str, Tensor]
+        model: PolicyModel, optimizer: Optimizer, returns: object, state: Mapping[str, Tensor]
     ) -> None:
         model.load_state_dict(model_tensors(state))
 

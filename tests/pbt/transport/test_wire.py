@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pbt.errors import EngineError
 from pbt.learning.attesting import Attestation, LogProbSample
 from pbt.learning.statistics import UpdateStats
+from pbt.matchmaking.roster import MemberEntry, Roster, SnapshotEntry
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime import control
 from pbt.transport.messages import (
@@ -41,25 +42,28 @@ STATE = {
 }
 STATS = UpdateStats(1, 2, 3, 0.1, 0.2, math.inf, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 4, 5)
 
+ROSTER = Roster(
+    (MemberEntry("m0", "cat", 0, 2, learning=False), MemberEntry("m1", "mouse", 1)),
+    3,
+    0.25,
+    (SnapshotEntry("ab", "m0", "cat"),),
+    {"ab": {"m0": 0.25, "m1": 1.0}},
+)
+
 # One example of everything that travels, with every field different from its default.
 EXAMPLES: tuple[Any, ...] = (
     control.Assignment("worker 0", STATE),
     control.Ready(),
     control.Go(),
     control.Pause(3),
-    control.Paused(3, STATE, ("ab", "cd"), 9),
+    control.Paused(3, [STATE], ("ab", "cd"), 9),
     control.Hold(True),
     control.Stop(),
     control.Failed("EngineError", "text", "trace", True),
     control.Permits((RolloutPermit(0, 1, 2, 3), RolloutPermit(1, 2, 3, 4))),
-    control.Regenerate("m0", 2),
-    control.SetLearning("m0", True),
-    control.AddSnapshot("ab", "m0", "player"),
-    control.RemoveSnapshots(("ab",)),
+    control.SetRoster(ROSTER),
     control.CloseWith(3),
     control.Quiet(),
-    control.SetWinRates({"ab": {"m0": 0.25, "m1": 1.0}}),
-    control.SetEvaluationShare(0.25),
     control.GameError("place", "text"),
     control.LongGame("text"),
     control.Gather("m0", (1, 2, 3)),

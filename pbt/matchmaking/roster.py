@@ -1,0 +1,138 @@
+"""The roster: who may be seated, as one value that is replaced and never changed.
+
+The main process owns it. Planners follow it, in that process or in others, where the whole of it
+is sent when it has changed.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from pbt.matchmaking.past import WinRates
+from pbt.transport.messages import JsonState
+
+# A member's newest snapshots, which meet in evaluation games.
+_OF_A_MEMBER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MemberEntry:
+    """A live member.
+
+    role        that it plays
+    policy      its index in the policy table
+    generation  of its weights
+    learning    False while it is paused, finished or failed; it then plays with frozen weights
+    """
+
+    name: str
+    role: str
+    policy: int
+    generation: int = 0
+    learning: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotEntry:
+    """A snapshot whose weights are still stored.
+
+    snapshot_id  its id
+    member       the member that made it
+    role         the role that it plays
+    """
+
+    snapshot_id: str
+    member: str
+    role: str
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Who may be seated, and by which chances.
+
+    members           in the order of their places in the policy table
+    window            newest snapshots of each role that may be opponents from the past
+    evaluation_share  of the games that are played between frozen players only
+    snapshots         that a next game may seat, oldest first; they stay few, however old the
+                      population is
+    win_rates         of members against snapshots, by which past opponents are drawn
+    """
+
+    members: tuple[MemberEntry, ...]
+    window: int
+    evaluation_share: float
+    snapshots: tuple[SnapshotEntry, ...] = ()
+    win_rates: WinRates = field(default_factory=dict)
+
+    @property
+    def learning(self) -> bool:
+        """At least one member still learns."""
+        return any(member.learning for member in self.members)
+
+    def snapshot_ids(self) -> set[str]:
+        """Ids of the snapshots. Removing the weights of any other changes no game."""
+        return {entry.snapshot_id for entry in self.snapshots}
+
+    # --- other values -----------------------------------------------------------------------------
+
+    def with_snapshot(self, entry: SnapshotEntry) -> Self:
+        """With a new opponent, and without those that no game seats any more."""
+        return replace(self, snapshots=self._seatable((*self.snapshots, entry)))
+
+    def without_snapshots(self, snapshot_ids: set[str]) -> Self:
+        kept = (entry for entry in self.snapshots if entry.snapshot_id not in snapshot_ids)
+        return replace(self, snapshots=tuple(kept))
+
+    def with_generation(self, member: str, generation: int) -> Self:
+        """With new weights for a member."""
+        return self._with(member, lambda entry: replace(entry, generation=generation))
+
+    def with_learning(self, member: str, learning: bool) -> Self:
+        """With a member that learns (again), or sits as a frozen opponent from now on."""
+        return self._with(member, lambda entry: replace(entry, learning=learning))
+
+    def with_win_rates(self, win_rates: WinRates) -> Self:
+        return replace(self, win_rates=win_rates)
+
+    def with_evaluation(self, share: float) -> Self:
+        return replace(self, evaluation_share=share)
+
+    def _with(self, name: str, change: Callable[[MemberEntry], MemberEntry]) -> Self:
+        members = (change(entry) if entry.name == name else entry for entry in self.members)
+        return replace(self, members=tuple(members))
+
+    def _seatable(self, snapshots: Sequence[SnapshotEntry]) -> tuple[SnapshotEntry, ...]:
+        """The candidates of training games in every mode, and each member's newest ones."""
+        names = {member.name for member in self.members}
+        of_role, of_member = Counter[str](), Counter[str]()
+        kept = []
+        for entry in reversed(snapshots):
+            newest = entry.member in names and of_member[entry.member] < _OF_A_MEMBER
+            if newest or of_role[entry.role] < self.window:
+                kept.append(entry)
+            of_role[entry.role] += 1
+            of_member[entry.member] += 1
+        return tuple(reversed(kept))
+
+    # --- resume -----------------------------------------------------------------------------------
+
+    def state(self) -> JsonState:
+        return {
+            "snapshots": [
+                [entry.snapshot_id, entry.member, entry.role] for entry in self.snapshots
+            ],
+            "entrants": {one.name: [one.generation, one.learning] for one in self.members},
+            "win_rates": self.win_rates,
+        }
+
+    def resumed(self, state: Mapping[str, JsonState]) -> Self:
+        """With what stands in a `state` of these members, or in one of an earlier version."""
+        members = []
+        for member in self.members:
+            generation, learning = state["entrants"][member.name]
+            members.append(replace(member, generation=generation, learning=learning))
+        snapshots = self._seatable([SnapshotEntry(*entry) for entry in state["snapshots"]])
+        # Older checkpoints have no win rates.
+        win_rates = state.get("win_rates", {})
+        return replace(self, members=tuple(members), snapshots=snapshots, win_rates=win_rates)

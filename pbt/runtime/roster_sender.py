@@ -1,0 +1,125 @@
+"""The roster of a run in several processes: the main process has it, and sends it to the workers.
+
+It also counts the games that are over, which the workers cannot tell when they have died.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from pbt.matchmaking.planner import planner_state
+from pbt.matchmaking.roster import Roster
+from pbt.runtime import control
+from pbt.transport.messages import GameEnd, JsonState
+
+# Win rates and snapshots may wait this long, so that the roster is not sent too often.
+SEND_EVERY_S = 0.25
+
+
+class RosterSender:
+    """The Matchmaker of the parallel placements.
+
+    closing_played  games of the final evaluation that have ended
+    """
+
+    def __init__(
+        self,
+        roster: Roster,
+        tell: Callable[..., None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """tell(message): to all workers that run. Those that start have it in their assignment."""
+        self._roster, self._tell, self._clock = roster, tell, clock
+        self._unsent, self._sent_s = False, clock()
+        self._evaluated: Counter[str] = Counter()
+        # By table, the count of its newest game that is over.
+        self._over: dict[int, int] = {}
+        # Tables whose evaluation game goes on from a checkpoint.
+        self._resumed: set[int] = set()
+        self.closing_played = 0
+
+    @property
+    def roster(self) -> Roster:
+        return self._roster
+
+    @roster.setter
+    def roster(self, roster: Roster) -> None:
+        before, self._roster, self._unsent = self._roster, roster, True
+        if roster.learning and not before.learning:
+            self.closing_played = 0
+        if (roster.members, roster.evaluation_share) != (before.members, before.evaluation_share):
+            self.send()
+
+    def send(self) -> None:
+        """Send the roster, if it has changed."""
+        if self._unsent:
+            self._unsent, self._sent_s = False, self._clock()
+            self._tell(control.SetRoster(self._roster))
+
+    def send_due(self, *, at_once: bool) -> None:
+        """Send the roster if it has changed, and unless `at_once`, if it was not sent just now."""
+        if at_once or self._clock() - self._sent_s >= SEND_EVERY_S:
+            self.send()
+
+    # --- games ------------------------------------------------------------------------------------
+
+    @property
+    def closing_begun(self) -> int:
+        """Games of the final evaluation that have ended, or go on from a checkpoint."""
+        return self.closing_played + (0 if self.roster.learning else len(self._resumed))
+
+    def game_over(self, end: GameEnd) -> None:
+        """Count a training-time game between frozen players, and which games each table ended."""
+        self._over[end.table] = end.plan.game_count
+        self._resumed.discard(end.table)
+        if end.plan.kind == "evaluation":
+            self._evaluated.update(
+                seat.player.name for seat in end.plan.seats if seat.player.kind == "snapshot"
+            )
+            self.closing_played += not self.roster.learning
+
+    def void_open_games(self, counts: Sequence[int]) -> int:
+        """Note that all open games ended with their workers. Returns how many they were.
+
+        counts: games begun so far, of every table.
+        """
+        lost = sum(self._over.get(table, -1) < begun - 1 for table, begun in enumerate(counts))
+        self._over = {table: begun - 1 for table, begun in enumerate(counts)}
+        self._resumed.clear()
+        return lost
+
+    # --- resume -----------------------------------------------------------------------------------
+
+    def state(self, counts: Iterable[int], tables: Iterable[JsonState | None]) -> JsonState:
+        """Return the state that a planner of all tables would.
+
+        counts: games so far, of every table; tables: the workers' states of all tables.
+        """
+        playing = [frozen for table in tables if (frozen := _evaluating(table)) is not None]
+        evaluated = self._evaluated + Counter(name for names in playing for name in names)
+        closing = self.closing_played + (0 if self.roster.learning else len(playing))
+        return planner_state(self.roster, [int(count) for count in counts], evaluated, closing)
+
+    def load(self, state: JsonState, tables: Sequence[JsonState | None]) -> None:
+        """Take over a planner's state before the workers start, so none is told.
+
+        tables: the workers' states of all tables.
+        """
+        self._roster = self._roster.resumed(state)
+        playing = {number: _evaluating(table) for number, table in enumerate(tables)}
+        self._resumed = {number for number, frozen in playing.items() if frozen is not None}
+        self._evaluated = Counter(state["evaluated"])
+        self._evaluated -= Counter(name for names in playing.values() for name in names or ())
+        open_closing = 0 if self.roster.learning else len(self._resumed)
+        self.closing_played = max(0, state["closing_played"] - open_closing)
+        self._over = {
+            number: begun - 1 - (table is not None)
+            for number, (begun, table) in enumerate(zip(state["counts"], tables, strict=True))
+        }
+
+
+def _evaluating(table: JsonState | None) -> list[str] | None:
+    """The snapshots of a table's evaluation game; None where none is played."""
+    if table is None or table["plan"]["kind"] != "evaluation":
+        return None
+    return [name for kind, name, *_ in table["plan"]["seats"] if kind == "snapshot"]
