@@ -29,7 +29,7 @@ from arena.data.service_state import (
 )
 from arena.standard_streams import secure_streams
 from pbt import __version__
-from pbt.envs.registry import ALLOWED_VARIABLE
+from pbt.envs.names import ALLOWED_VARIABLE
 from pbt.errors import HeldError, PbtError, of_the_machine, refused_place
 
 LOOPBACK = "127.0.0.1,::1,::ffff:127.0.0.1"

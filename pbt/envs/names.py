@@ -7,6 +7,11 @@ from pbt.user_folders import expanded
 OPENSPIEL = "openspiel:"
 GYMNASIUM = "gymnasium:"
 PETTINGZOO = "pettingzoo:"
+ALLOWED_VARIABLE = "ARENA_ALLOWED_GAMES"
+"""The variable of a process and those that it starts with patterns of ids, such as "gymnasium:*".
+
+Where files are not allowed, these ids are.
+"""
 
 
 def is_id(name: str) -> bool:

@@ -17,18 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from pbt.envs.contract import EnvSpec, Game
-from pbt.envs.names import GYMNASIUM, OPENSPIEL, PETTINGZOO, is_file_name, is_id
+from pbt.envs.names import (
+    ALLOWED_VARIABLE,
+    GYMNASIUM,
+    OPENSPIEL,
+    PETTINGZOO,
+    is_file_name,
+    is_id,
+)
 from pbt.envs.places import place_of
 from pbt.envs.viewed_game import viewed
 from pbt.errors import EnvError, EnvFileError, EnvNameError, EnvOptionsError, PbtError
 from pbt.user_folders import expanded
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
-ALLOWED_VARIABLE = "ARENA_ALLOWED_GAMES"
-"""The variable of a process and those that it starts with patterns of ids, such as "gymnasium:*".
-
-Where files are not allowed, these ids are.
-"""
 
 BUILTIN: dict[str, tuple[str, str]] = {
     "connect_four": ("pbt.envs.classic.connect_four", "SPEC"),

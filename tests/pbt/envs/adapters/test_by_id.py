@@ -8,16 +8,17 @@ import pytest
 
 from pbt.envs import registry
 from pbt.envs.adapters.by_id import PETTINGZOO_GAMES
+from pbt.envs.names import ALLOWED_VARIABLE
 from pbt.errors import EnvError, EnvNameError, EnvOptionsError
 
 
 @pytest.fixture(autouse=True)
 def _allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(registry.ALLOWED_VARIABLE, "gymnasium:* pettingzoo:*")
+    monkeypatch.setenv(ALLOWED_VARIABLE, "gymnasium:* pettingzoo:*")
 
 
 def test_a_service_allows_what_its_operator_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(registry.ALLOWED_VARIABLE, "gymnasium:CartPole-*")
+    monkeypatch.setenv(ALLOWED_VARIABLE, "gymnasium:CartPole-*")
     name = "pettingzoo:classic/rps_v2"
     assert registry.spec("gymnasium:CartPole-v1", measured=(True, True)).replayable
     with pytest.raises(EnvError, match=r"arena serve --allow-games 'pettingzoo:\*'"):
