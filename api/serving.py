@@ -30,7 +30,7 @@ from arena.data.service_state import (
 from arena.standard_streams import secure_streams
 from pbt import __version__
 from pbt.envs.names import ALLOWED_VARIABLE
-from pbt.errors import HeldError, PbtError
+from pbt.errors import HeldError, PbtError, of_the_machine, refused_place
 
 LOOPBACK = "127.0.0.1,::1,::ffff:127.0.0.1"
 """Addresses of this machine, whose X-Forwarded-Proto and X-Forwarded-For are taken."""
@@ -153,6 +153,11 @@ def run() -> int:
     except PbtError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        if not of_the_machine(error):
+            raise
+        print(f"error: {refused_place(error)}", file=sys.stderr)
+        return 1
     return 0
 
 

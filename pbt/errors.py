@@ -23,6 +23,7 @@ PbtError
 └── EngineError          an invariant of the engine failed (a bug worth reporting)
 """
 
+import errno
 from collections.abc import Sequence
 
 
@@ -146,3 +147,25 @@ class StoppedError(PbtError):
 
 class EngineError(PbtError):
     """The engine broke one of its own invariants."""
+
+
+_OF_THE_MACHINE = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.ENOTDIR,
+)
+
+
+def of_the_machine(error: OSError) -> bool:
+    """Whether a file cannot be written for a reason that is no bug of the program."""
+    return error.errno in _OF_THE_MACHINE
+
+
+def refused_place(error: OSError) -> str:
+    """What such an error says to a person."""
+    where = "" if error.filename is None else f"{error.filename}: "
+    return f"{where}{error.strerror}; expected a place that you may write to, on a disk with room"

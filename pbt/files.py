@@ -15,7 +15,8 @@ def whole_file(
 ) -> Iterator[BinaryIO]:
     """A file to write. It takes the place of `path` at the end of the `with` block.
 
-    After an exception the new file is removed and `path` is as it was.
+    After an exception the new file is removed and `path` is as it was. A device or a pipe, such as
+    `/dev/stdout`, is written in place.
 
     durable       the content survives a power cut once this returns; the rename survives one after
                   `sync_folder`
@@ -23,6 +24,10 @@ def whole_file(
                   named by this process
     Raises: OSError when the disk refuses.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        with path.open("wb") as file:
+            yield file
+        return
     process = f".{os.getpid()}" if many_writers else ""
     part = path.with_name(f"{path.name}{process}{PART_SUFFIX}")
     try:

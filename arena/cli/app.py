@@ -4,7 +4,6 @@ A command's module is imported only when that command is called, so `arena --hel
 for torch. The table of commands is `arena.cli.commands`.
 """
 
-import errno
 import importlib
 import os
 import resource
@@ -24,19 +23,10 @@ from typer.main import get_command, get_group
 from arena.cli.commands import COMMANDS, Command
 from arena.data.paths import data_dir
 from arena.standard_streams import lead_nowhere, secure_streams
-from pbt.errors import PbtError
+from pbt.errors import PbtError, of_the_machine, refused_place
 
 PROGRAM = "arena"
 INTERRUPTED = 130
-# A file that cannot be written is the machine's fault and not a bug of the program.
-_OF_THE_MACHINE = (
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.ENOTDIR,
-)
 
 
 class LazyGroup(TyperGroup):
@@ -132,23 +122,14 @@ def run(arguments: Sequence[str], on_error: Callable[[PbtError], None] | None = 
             on_error(error)
         return error.exit_code
     except OSError as error:
-        if error.errno not in _OF_THE_MACHINE:
-            return _report_bug(error)
-        return _report_place(error)
+        return _report_place(error) if of_the_machine(error) else _report_bug(error)
     except Exception as error:  # noqa: BLE001  the last resort: one line here, all in a file
         return _report_bug(error)
     return 0
 
 
 def _report_place(error: OSError) -> int:
-    where = "" if error.filename is None else f"{error.filename}: "
-    print(
-        (
-            f"error: {where}{error.strerror}; expected a place that you may write to, on a disk "
-            "with room"
-        ),
-        file=sys.stderr,
-    )
+    print(f"error: {refused_place(error)}", file=sys.stderr)
     return 1
 
 

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -17,6 +18,7 @@ from arena.league.frames import frames_text
 from arena.league.populations import stored_config
 from arena.words import number_of
 from pbt.errors import ConfigError
+from pbt.files import write_whole
 
 CsvOption = Annotated[bool, typer.Option("--csv", help="Print every point of every curve as CSV.")]
 TelemetryOption = Annotated[
@@ -76,9 +78,10 @@ def _write_csv(write: Callable[[TextIO], int], out: Path | None) -> None:
     if out is None:
         write(sys.stdout)
         return
+    text = StringIO(newline="")
+    rows = write(text)
     try:
-        with out.open("w", encoding="utf-8", newline="") as file:
-            rows = write(file)
+        write_whole(out, text.getvalue())
     except OSError as error:
         raise ConfigError(
             "arena metrics",

@@ -83,8 +83,12 @@ class PopulationLock:
             raise HeldError(
                 f"{held}; stop it with `arena stop {self._name}`, or train under another --name"
             ) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        except OSError as error:
+            os.close(descriptor)
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
         self._descriptor = descriptor
         return self
 

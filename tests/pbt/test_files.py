@@ -30,6 +30,16 @@ def test_what_stood_there_stays_when_writing_fails(tmp_path: Path) -> None:
     assert path.read_bytes() == b"old" and [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
+def test_a_pipe_is_written_in_place(tmp_path: Path) -> None:
+    """A file that took its place would take away `/dev/stdout` of the whole machine."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "told")
+    assert os.read(reader, 10) == b"told" and pipe.is_fifo()
+    os.close(reader)
+
+
 def test_many_writers_do_not_share_a_part(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     with whole_file(path, many_writers=True) as file:
