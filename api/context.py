@@ -32,6 +32,7 @@ from arena.data.paths import PopulationPaths, population_paths
 from arena.league.database import League
 from arena.league.idempotency import Answer, Keyed, stored_answer
 from arena.league.match_standings import MatchStandings
+from arena.matches.match_intervals import MatchIntervals
 
 KeyHeader = Annotated[
     str | None,
@@ -92,6 +93,7 @@ class Context:
     cache       answers that stay valid for one revision of the league
     curves      training curves, kept in memory
     standings   of finished matches, kept in memory
+    intervals   of matches of two, kept in memory
     started_at  seconds since 1970
     in_flight   idempotency keys of requests that are being processed for the first time
     streams     the event streams that are open
@@ -112,6 +114,7 @@ class Context:
     cache: RevisionCache
     curves: CurveStore = field(default_factory=CurveStore)
     standings: MatchStandings = field(default_factory=MatchStandings)
+    intervals: MatchIntervals = field(default_factory=MatchIntervals)
     started_at: float = field(default_factory=time.time)
     in_flight: set[str] = field(default_factory=set)
     streams: OpenStreams = field(init=False)

@@ -49,7 +49,7 @@ VIEWS = {
     "games": View("Population", "populations/{population}/games", "ended by"),
     "health": View("Population", "populations/{population}/health", "trained on"),
     "events": View("Population", "populations/{population}/events", "Kind"),
-    "config": View("Population", "populations/{population}/config", "stop_at_frames"),
+    "config": View("Population", "populations/{population}/config", "Compared with"),
     "policy": View("Policy", "populations/{population}/policies/best", "Where it comes from"),
     "league": View("League", "league?population={population}", "Matches of "),
     "matches": View("Matches", "matches", "All of the league"),

@@ -62,6 +62,17 @@ class StandingBody(BaseModel):
     mean_return: float
 
 
+class IntervalBody(BaseModel):
+    """A 95 % interval.
+
+    low   lower end, null where there is no bound
+    high  upper end, null where there is no bound
+    """
+
+    low: float | None
+    high: float | None
+
+
 class MatchBody(BaseModel):
     """A match.
 
@@ -70,6 +81,9 @@ class MatchBody(BaseModel):
     env_options  options of the game
     players      kind and name of each
     standings    what each of `players` has so far, in their order; empty before the first game
+    interval     of the first player's score so far, or of the mean margin where margins decide;
+                 null for more than two players, where returns count, in matches of more than
+                 20 000 games, and where a later request will have it
     games        games planned
     seed         the seed of everything random
     objective    what decides between the players
@@ -83,6 +97,7 @@ class MatchBody(BaseModel):
     env_options: dict[str, Any]
     players: list[MatchPlayerBody]
     standings: list[StandingBody]
+    interval: IntervalBody | None = None
     games: int
     seed: int
     objective: ObjectiveKind
@@ -156,6 +171,8 @@ def the_match(here: Context, match_id: int) -> Match:
 
 def match_bodies(here: Context, matches: Sequence[Match]) -> list[MatchBody]:
     standings = here.standings.of(here.league, matches)
+    intervals = here.intervals.of(here.league, matches, standings)
+    found = {number: None if one is None else asdict(one) for number, one in intervals.items()}
     return [
         MatchBody(
             **{
@@ -164,6 +181,7 @@ def match_bodies(here: Context, matches: Sequence[Match]) -> list[MatchBody]:
                 "env": match.env_name,
                 "objective": match.objective,
                 "standings": [asdict(one) for one in standings[match.id]],
+                "interval": found[match.id],
             }
         )
         for match in matches

@@ -47,6 +47,8 @@ def return_best_lines(
         lines.append(
             f"{title} is {best.label}: the highest lower end of its {claim.candidates} snapshots "
             f"that play and have {BEST_MIN_GAMES} games or more"
+            + f"; it has only {best.games}, but lies above the intervals of all of them"
+            * (best.games < BEST_MIN_GAMES)
         )
         lines += _claim_lines(claim, "return", best.label, league)
     return lines

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from arena.cli.output import print_table
-from arena.league.returns import ReturnStanding, best_by_return
+from arena.league.returns import ReturnStanding, best_by_return, return_candidates
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 
 ORDERED = "with 95 % intervals; ordered by the lower end"
@@ -69,7 +69,11 @@ def print_returns(
 def return_ranks(table: Sequence[ReturnStanding]) -> list[int | None]:
     """1, 2, ... within each role, over the rows with enough games."""
     counters: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
-    return [None if row.games < BEST_MIN_GAMES else next(counters[row.role]) for row in table]
+    few = {row.label for row in return_candidates(table) if row.games < BEST_MIN_GAMES}
+    return [
+        next(counters[row.role]) if row.games >= BEST_MIN_GAMES or row.label in few else None
+        for row in table
+    ]
 
 
 def returns_report(

@@ -15,9 +15,8 @@ from arena.league.database import League
 from arena.league.fresh_matches import headline_matches
 from arena.league.rating_models import ANCHOR
 from arena.league.ratings import RatingTable, Standing, best_standing, is_provisional
-from arena.league.returns import ReturnTable, best_by_return
+from arena.league.returns import ReturnTable, return_candidates
 from arena.league.stored_snapshots import StoredSnapshot, list_snapshots
-from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.curves import shrink_along_curves
 from arena.stats.selection import (
     Floats,
@@ -93,21 +92,14 @@ def best_return_of_many(
 
     Raises: PlayerError.
     """
-    candidates = [
-        row
-        for row in table.rows
-        if row.games >= BEST_MIN_GAMES
-        and not row.snapshot.weights_removed
-        and role in (None, row.role)
-    ]
-    best = best_by_return(candidates, role)
-    if best is None:
-        return no_claim(len(candidates), ())
+    candidates = return_candidates(table.rows, role)
+    if not candidates:
+        return no_claim(0, ())
     ids = [row.snapshot.record.snapshot_id for row in candidates]
-    fresh = _fresh_matches(league, PlayerRef("snapshot", ids[candidates.index(best)]), "return")
+    fresh = _fresh_matches(league, PlayerRef("snapshot", ids[0]), "return")
     estimates = means_with_covariance([table.games[one] for one in ids])
     kept = [row.snapshot for row in candidates]
-    return claim_of(league, population, kept, estimates, candidates.index(best), fresh)
+    return claim_of(league, population, kept, estimates, 0, fresh)
 
 
 def no_claim(candidates: int, fresh: tuple[int, ...]) -> BestOfMany:

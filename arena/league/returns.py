@@ -18,6 +18,9 @@ from arena.league.stored_snapshots import StoredSnapshot, snapshots_of
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.intervals import mean_interval
 
+BEST_FEW_GAMES = 10
+"""So many games are enough for `@best` where the interval lies above those of all with more."""
+
 # A player in several seats of a game counts with the mean over them.
 _RETURNS = text("""
 SELECT g.id, p.name, AVG(s.returns) AS returns,
@@ -129,23 +132,40 @@ def return_table(league: League, population: str) -> ReturnTable:
     )
 
 
-def best_by_return(
+def return_candidates(
     table: Sequence[ReturnStanding], role: str | None = None
-) -> ReturnStanding | None:
-    """The first snapshot of a table that has enough games and its weights, None without one.
+) -> list[ReturnStanding]:
+    """The snapshots of a table that may be the best of their role, in its order.
+
+    They have their weights, and BEST_MIN_GAMES games; or BEST_FEW_GAMES, where their interval lies
+    above the intervals of all that have as many as that. Else a short training would name a
+    snapshot that every later one surely beats, because only the early one has its games.
 
     role  only snapshots that play this role; None: any
     """
-    return next(
-        (
-            row
-            for row in table
-            if row.games >= BEST_MIN_GAMES
-            and not row.snapshot.weights_removed
-            and role in (None, row.role)
-        ),
-        None,
-    )
+    rows = [row for row in table if not row.snapshot.weights_removed and role in (None, row.role)]
+    highest: dict[str, float] = {}
+    for row in rows:
+        if row.games >= BEST_MIN_GAMES:
+            end = row.mean if row.high is None else row.high
+            highest[row.role] = max(end, highest.get(row.role, -math.inf))
+    return [
+        row
+        for row in rows
+        if row.games >= BEST_MIN_GAMES
+        or (
+            row.games >= BEST_FEW_GAMES
+            and row.low is not None
+            and row.low > highest.get(row.role, math.inf)
+        )
+    ]
+
+
+def best_by_return(
+    table: Sequence[ReturnStanding], role: str | None = None
+) -> ReturnStanding | None:
+    """The first of `return_candidates`, None without one."""
+    return next(iter(return_candidates(table, role)), None)
 
 
 def ranked_by_self_play(played: Sequence[tuple[int, int]]) -> bool:

@@ -118,3 +118,10 @@ class Visitor:
 
 def shows(page: Page, text: str | re.Pattern[str]) -> None:
     expect(page.locator("main")).to_contain_text(text, timeout=WAIT_MS)
+
+
+def saved(page: Page, button: str) -> bytes:
+    """What a button saves as a file."""
+    with page.expect_download(timeout=WAIT_MS) as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    return Path(download.value.path()).read_bytes()

@@ -70,11 +70,11 @@ def test_edits_of_a_population_at_rest_wait_for_its_start(trained: Served, visit
     page = visitor.see("populations/first/config")
     form = page.get_by_role("form", name="Edits")
     form.get_by_label("Evaluation share").fill("7")
-    form.get_by_role("button", name="Save").click()
     expect(form.locator(".field.invalid")).to_contain_text("Evaluation share")
     expect(form.get_by_label("Evaluation share")).to_have_accessible_description(
         re.compile(r"evaluation\.share")
     )
+    expect(form.get_by_role("button", name="Save")).to_be_disabled()
     visitor.keep("edit-wrong")
     form.get_by_label("Evaluation share").fill("0.3")
     form.get_by_role("button", name="Save").click()
@@ -86,7 +86,7 @@ def test_edits_of_a_population_at_rest_wait_for_its_start(trained: Served, visit
     ]
     form.get_by_label("Stop at frames").fill("90_000_000")
     form.get_by_role("button", name="Save").click()
-    expect(form).to_contain_text("It is finished; start it to train on.")
+    expect(form).to_contain_text("it is finished; start it to train on.")
 
 
 def test_an_edit_decided_on_an_old_look_is_refused(trained: Served, visit: Visit) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.browser import WAIT_MS, Visitor, shows
+from tests.web.browser import WAIT_MS, Visitor, saved, shows
 from tests.web.conftest import Visit
 from tests.web.served import Served
 
@@ -41,12 +41,6 @@ def whole(visitor: Visitor, axe: Path, name: str) -> None:
 
 def choose(page: Page, control: str, option: str) -> None:
     page.get_by_role("combobox", name=control, exact=True).select_option(option)
-
-
-def saved(page: Page, button: str) -> bytes:
-    with page.expect_download(timeout=WAIT_MS) as download:
-        page.get_by_role("button", name=button, exact=True).click()
-    return Path(download.value.path()).read_bytes()
 
 
 def test_populations_are_compared_by_strength(runs: Served, visit: Visit, axe: Path) -> None:
@@ -110,7 +104,10 @@ def test_matches_list_their_results(trained: Served, visit: Visit, axe: Path) ->
     found = trained.call("GET", "/v1/matches/1/statistics")
     row = page.get_by_role("region", name="All matches").locator("tbody tr").last
     counts = f"{found['wins']} won, {found['draws']} drawn, {found['losses']} lost"
-    expect(row).to_contain_text(f"{100 * found['score']:.1f} % {counts}", timeout=WAIT_MS)
+    low, high = (f"{100 * found[end]:.0f} %" for end in ("low", "high"))
+    expect(row).to_contain_text(
+        f"{100 * found['score']:.1f} % [{low}, {high}] {counts}", timeout=WAIT_MS
+    )
     whole(visitor, axe, "matches-results")
 
 

@@ -310,7 +310,7 @@ def test_all_of_it_without_a_mouse(trained: Served, visit: Visit) -> None:
 
 def test_on_a_phone_the_current_tab_and_section_are_in_sight(trained: Served, visit: Visit) -> None:
     page = visit(trained, width=320).see("populations/first/config")
-    shows(page, "stop_at_frames")
+    shows(page, "Compared with")
     for bar in (page.locator("nav.tabs"), page.get_by_role("navigation", name="Sections")):
         outer, inner = bar.bounding_box(), bar.locator("[aria-current]").bounding_box()
         assert outer is not None and inner is not None

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from bench import large_population
-from tests.web.browser import WAIT_MS
+from tests.web.browser import WAIT_MS, saved
 from tests.web.conftest import Visit
 from tests.web.served import SMALL, Served
 
@@ -175,6 +175,12 @@ def test_a_path_to_any_member_stands_in_the_address(large: Served, visit: Visit)
     names = page.locator(".lineage text.lane").all_text_contents()
     assert names == [f"m{number}" for number in range(MEMBERS)]
     assert page.locator(".lineage .arc.bold").count() > 0
+    arcs = page.locator(".lineage svg path").count()
+    page.get_by_text("Numbers", exact=True).click()
+    svg = saved(page, "SVG").decode()
+    assert svg.startswith("<svg ") and f">m{MEMBERS - 1}</text>" in svg and "NaN" not in svg
+    assert svg.count("<path") > arcs > 50
+    assert saved(page, "PNG").startswith(b"\x89PNG")
 
 
 def test_each_round_of_64_is_a_card(large: Served, visit: Visit) -> None:

@@ -17,7 +17,7 @@ from bench.large_population import write as write_large
 from pbt.config.load import config_from_table
 from pbt.records import PlayerRef
 from tests.arena.league.samples import RANDOM, game, snapshot
-from tests.web.browser import WAIT_MS, shows
+from tests.web.browser import WAIT_MS, saved, shows
 from tests.web.conftest import Visit
 from tests.web.served import Served
 
@@ -158,6 +158,10 @@ def test_a_circle_is_drawn(written: Served, visit: Visit) -> None:
     expect(drawn.locator("line")).to_have_count(3)
     told = page.locator("ul.circles li").first.inner_text()
     assert any(start in told for start in ("m0 › m1 › m2 › m0", "m1 › m2 › m0", "m2 › m0 › m1"))
+    page.locator(".figure", has=drawn).get_by_text("Numbers", exact=True).click()
+    svg = saved(page, "SVG").decode()
+    # Three circles, three arrows and their heads.
+    assert svg.count("<path") == 9 and ">m2</text>" in svg and "NaN" not in svg
 
 
 def test_what_changed_surely_is_told_and_marked(written: Served, visit: Visit) -> None:

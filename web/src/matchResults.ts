@@ -1,6 +1,6 @@
 /** This file says what came of a match, and writes games as rows of a file. All of it is pure. */
 import type { Got } from "./api/client";
-import { decimal, margin, percent } from "./format";
+import { decimal, interval, margin, percent } from "./format";
 
 export type StoredMatch = Got<"/v1/matches">["items"][number];
 export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
@@ -8,6 +8,8 @@ export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
 export interface MatchResult {
   /** What the first player has, or of more than two, which player was first most often. */
   text: string;
+  /** Its 95 % interval; "" where there is none. */
+  interval: string;
   /** How many games that is. */
   detail: string;
   /** The same as one number. */
@@ -19,7 +21,7 @@ export interface MatchResult {
  * labels: of its players
  */
 export function resultOf(
-  { standings, objective }: Pick<StoredMatch, "standings" | "objective">,
+  { standings, objective, interval: of }: Pick<StoredMatch, "standings" | "objective" | "interval">,
   labels: readonly string[],
 ): MatchResult | null {
   const [first, second] = standings;
@@ -28,20 +30,28 @@ export function resultOf(
   if (objective === "return" || !second) {
     const texts = standings.map((one) => decimal(one.mean_return));
     const value = first.mean_return;
-    return { text: `${[...new Set(texts)].join(" – ")} a game`, detail: games, value };
+    return {
+      text: `${[...new Set(texts)].join(" – ")} a game`,
+      interval: "",
+      detail: games,
+      value,
+    };
   }
   if (standings.length > 2) {
     const most = standings.reduce((best, one) => (one.wins > best.wins ? one : best));
     const label = labels[standings.indexOf(most)] ?? "";
-    return { text: `${label} first in ${most.wins}`, detail: games, value: most.wins };
+    const text = `${label} first in ${most.wins}`;
+    return { text, interval: "", detail: games, value: most.wins };
   }
   const counts = `${first.wins} won, ${first.draws} drawn, ${first.losses} lost`;
   if (objective === "margin") {
     const lead = (first.mean_return - second.mean_return) / 2;
-    return { text: `${margin(lead)} a game`, detail: counts, value: lead };
+    const range = of ? interval(of.low, of.high, margin) : "";
+    return { text: `${margin(lead)} a game`, interval: range, detail: counts, value: lead };
   }
   const score = (first.wins + first.draws / 2) / first.games;
-  return { text: percent(score), detail: counts, value: score };
+  const range = of ? interval(of.low, of.high, (share) => percent(share, 0)) : "";
+  return { text: percent(score), interval: range, detail: counts, value: score };
 }
 
 type Cell = string | number | boolean | null;

@@ -105,6 +105,12 @@ describe("the picture of a chart", () => {
     expect(ticks(3, 3, 5)).toEqual([3]);
     expect(logTicks(0.004, 0.3)).toEqual([0.005, 0.01, 0.02, 0.05, 0.1, 0.2]);
   });
+  it("moves the paths of a drawing, and refuses what it cannot move", async () => {
+    const { moved } = await import("../src/ui/drawnPicture");
+    expect(moved("M 1 2 C 3.5 -4, 5 6, 7 8z", 10, 100)).toBe("M 11 102 C 13.5 96, 15 106, 17 108z");
+    expect(() => moved("M1 2h3", 1, 1)).toThrow("a path with h cannot be moved");
+  });
+
   it("is SVG in which no name is markup, with every line, band and gap", async () => {
     const { pictureOf, svgOf } = await import("../src/ui/picture");
     const svg = svgOf(pictureOf({ ...shown, named: shown.lines }, palette));
@@ -184,9 +190,15 @@ describe("what came of a match", () => {
   it("is the score, the margin or the returns, by what decides", async () => {
     const { resultOf } = await import("../src/matchResults");
     const of = [standing(6, 2, 2, 1.5), standing(2, 2, 6, -0.5)];
+    const range = { low: 0.41, high: 0.9 };
     const told = (objective: "win" | "margin" | "return", standings = of) =>
-      resultOf({ standings, objective }, ["a", "b", "c"]);
-    expect(told("win")).toEqual({ text: "70.0 %", detail: "6 won, 2 drawn, 2 lost", value: 0.7 });
+      resultOf({ standings, objective, interval: range }, ["a", "b", "c"]);
+    expect(told("win")).toEqual({
+      text: "70.0 %",
+      interval: "[41 %, 90 %]",
+      detail: "6 won, 2 drawn, 2 lost",
+      value: 0.7,
+    });
     expect(told("margin")).toMatchObject({ text: "+1 a game", value: 1 });
     expect(told("return")).toMatchObject({ text: "1.5 – −0.5 a game", detail: "10 games" });
     expect(told("return", [standing(1, 0, 0, 12)])).toMatchObject({ text: "12 a game" });

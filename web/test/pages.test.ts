@@ -229,6 +229,20 @@ describe("many lines", () => {
   });
 });
 
+describe("configs", () => {
+  it("differ where a value does, whatever the depth", async () => {
+    const { changedValues, withValue } = await import("../src/configValues");
+    const before = { seed: 1, pbt: { copy_gap: null, bounds: [1, 2] }, env: { name: "leduc" } };
+    expect(changedValues(before, before)).toEqual([]);
+    const after = { ...withValue(before, ["seed"], "2"), pbt: { bounds: [1, 3] }, new: true };
+    expect(changedValues(before, after)).toEqual([
+      { key: "seed", before: 1, after: 2 },
+      { key: "pbt.bounds", before: [1, 2], after: [1, 3] },
+      { key: "new", before: undefined, after: true },
+    ]);
+  });
+});
+
 describe("edits", () => {
   it("show what is wanted: what waits before what is in force", async () => {
     const { wanted } = await import("../src/pages/population/Edits");

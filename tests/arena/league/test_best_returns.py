@@ -4,8 +4,11 @@ import math
 import random
 from collections.abc import Sequence
 
+import pytest
+
 from arena.cli.best_text import best_lines, return_best_lines
 from arena.cli.rating_report import league_report
+from arena.cli.return_table import return_ranks
 from arena.league.best_of_many import best_of_many, best_return_of_many
 from arena.league.database import League
 from arena.league.fresh_matches import headline_matches
@@ -78,6 +81,51 @@ def test_returns_that_rise_leave_few_that_may_be_best(started: Started) -> None:
     claim = best_return_of_many(league, "p", return_table(league, "p"))
     assert (claim.may_be_best, claim.may_be_untrained) == (2, False)
     assert claim.low is not None and 7.0 < claim.low < 8.1
+
+
+def short_training(late: float, games: int) -> list[GameRecord]:
+    """A has 40 games with returns near 55; the newest, f, has few, near `late`."""
+    rng = random.Random(4)
+    return [
+        game(
+            number,
+            [snapshot_player("a" if number < 40 else "f")],
+            (0,),
+            "evaluation",
+            returns=[(55.0 if number < 40 else late) + rng.gauss(0, 20)],
+        )
+        for number in range(40 + games)
+    ]
+
+
+def test_a_late_snapshot_that_is_surely_better_needs_ten_games(started: Started) -> None:
+    league, _ = started
+    population(league, "return", short_training(245.0, 10))
+    table = return_table(league, "p")
+    best = best_by_return(table.rows)
+    assert best is not None and (best.games, best.snapshot.record.frames) == (10, 5_000_000)
+    assert return_ranks(table.rows) == [1, 2]
+    claim = best_return_of_many(league, "p", table)
+    assert claim.candidates == 2 and claim.low is not None and claim.low > 100
+    (line, *_) = return_best_lines(league, "p", table, ["player"])
+    assert line.endswith("; it has only 10, but lies above the intervals of all of them")
+
+
+@pytest.mark.parametrize(("late", "games"), [(245.0, 9), (62.0, 10), (40.0, 20)])
+def test_else_the_best_needs_thirty(started: Started, late: float, games: int) -> None:
+    """Too few games, or an interval that overlaps those of snapshots with enough."""
+    league, _ = started
+    population(league, "return", short_training(late, games))
+    table = return_table(league, "p")
+    best = best_by_return(table.rows)
+    assert best is not None and best.games == 40
+    assert sorted(map(str, return_ranks(table.rows))) == ["1", "None"]
+
+
+def test_without_any_that_has_thirty_there_is_no_best(started: Started) -> None:
+    league, _ = started
+    population(league, "return", short_training(245.0, 20)[40:])
+    assert best_by_return(return_table(league, "p").rows) is None
 
 
 def test_snapshots_that_sat_in_one_game_are_correlated_by_it(started: Started) -> None:

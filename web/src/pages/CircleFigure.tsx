@@ -1,9 +1,10 @@
 /** `CircleFigure` draws players that beat each other in a circle, with arrows. */
-import { useMemo } from "preact/hooks";
+import { useContext, useMemo, useRef } from "preact/hooks";
 import type { Circle } from "../api/reports";
 import { type CircleGraph, graphOf, NODE_PX } from "../circleLayout";
 import { decimal, short } from "../format";
 import { Figure } from "../ui/Figure";
+import { PicturedBy } from "../ui/pictured";
 import type { Column } from "../ui/table";
 
 /** p is the chance of such a circle if there were none. */
@@ -38,8 +39,11 @@ export function CircleFigure({ circles }: { circles: readonly Circle[] }) {
 }
 
 function Drawn({ graph: { width, height, nodes, arrows } }: { graph: CircleGraph }) {
+  const drawing = useRef<SVGSVGElement>(null);
+  useContext(PicturedBy).shown = () => drawing.current;
   return (
     <svg
+      ref={drawing}
       class="circle-graph"
       viewBox={`0 0 ${width} ${height}`}
       width={width}

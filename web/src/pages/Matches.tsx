@@ -58,9 +58,10 @@ function labels({ players }: StoredMatch): string[] {
 function result(match: StoredMatch) {
   const found = resultOf(match, labels(match));
   if (!found) return <Value of={null} format={percent} why="no game was played yet" />;
+  const { text, interval: range, detail } = found;
   return (
     <span class="number">
-      {found.text} <small>{found.detail}</small>
+      {text} {range && <small class="interval">{range}</small>} <small>{detail}</small>
     </span>
   );
 }

@@ -1,16 +1,23 @@
 /**
- * `NewPopulation` is the page that makes a population from a template. An error stands beside the
- * field that it is about.
+ * `NewPopulation` is the page that makes a population from a template, or as another population was
+ * made. It shows what differs from that. An error stands beside the field that it is about.
  */
-import { useState } from "preact/hooks";
-import { change, type Schemas, ServiceProblem } from "../api/client";
+import { useEffect, useState } from "preact/hooks";
+import { change, ServiceProblem } from "../api/client";
 import { useGet } from "../api/useGet";
 import { go, query, setQuery, to } from "../address";
+import { changedValues, type Config, shownValue, valueAt, withValue } from "../configValues";
 import { Field } from "../ui/Field";
-import { Shown } from "../ui/state";
+import { Failed, Loading, Shown } from "../ui/state";
+import { type Column, Table } from "../ui/table";
 
-type Template = Schemas["TemplateBody"];
-type Config = Record<string, unknown>;
+/** What a new population begins as: a template, or the config of another population. */
+interface Original {
+  name: string;
+  title: string;
+  config: Config;
+}
+type Changed = ReturnType<typeof changedValues>[number];
 
 const FIELDS = [
   {
@@ -34,42 +41,118 @@ const FIELDS = [
 ] as const;
 
 export function NewPopulation() {
-  const found = useGet("/v1/templates", {}, { everyMs: 0 });
+  const original = query.value.get("clone");
   return (
     <>
-      <h1>New population</h1>
-      <Shown query={found} what="templates">
-        {(list) => {
-          const chosen =
-            list.items.find(
-              (one) => one.name === (query.value.get("template") ?? "connect_four"),
-            ) ?? list.items[0]!;
-          return (
-            <>
-              <label class="field">
-                <span>Template</span>
-                <select
-                  value={chosen.name}
-                  onChange={(event) => setQuery({ template: event.currentTarget.value })}
-                >
-                  {list.items.map((one) => (
-                    <option key={one.name}>{one.name}</option>
-                  ))}
-                </select>
-                <small>{chosen.description}</small>
-              </label>
-              <Form key={chosen.name} template={chosen} />
-            </>
-          );
-        }}
-      </Shown>
+      <h1>{original ? `A clone of ${original}` : "New population"}</h1>
+      {original ? <Clone key={original} of={original} /> : <FromTemplate />}
     </>
   );
 }
 
-function Form({ template }: { template: Template }) {
-  const [name, setName] = useState(template.name.replaceAll("_", "-"));
-  const [text, setText] = useState(() => JSON.stringify(template.config, null, 2));
+function FromTemplate() {
+  const found = useGet("/v1/templates", {}, { everyMs: 0 });
+  return (
+    <Shown query={found} what="templates">
+      {(list) => {
+        const chosen =
+          list.items.find((one) => one.name === (query.value.get("template") ?? "connect_four")) ??
+          list.items[0]!;
+        const { name, description, config } = chosen;
+        return (
+          <>
+            <label class="field">
+              <span>Template</span>
+              <select
+                value={name}
+                onChange={(event) => setQuery({ template: event.currentTarget.value })}
+              >
+                {list.items.map((one) => (
+                  <option key={one.name}>{one.name}</option>
+                ))}
+              </select>
+              <small>{description}</small>
+            </label>
+            <Form
+              key={name}
+              name={name.replaceAll("_", "-")}
+              original={{ name, title: `the template ${name}`, config: config as Config }}
+            />
+          </>
+        );
+      }}
+    </Shown>
+  );
+}
+
+/** Begins with the config of another population, as the service would clone it. */
+function Clone({ of }: { of: string }) {
+  const [found, setFound] = useState<Config | ServiceProblem | null>(null);
+  const name = nextName(of);
+  const ask = async () => {
+    setFound(null);
+    try {
+      const place = { path: { name: of }, query: { dry_run: true } };
+      const made = await change("post", "/v1/populations/{name}/clone", place, { name });
+      setFound("config" in made ? (made.config as Config) : null);
+    } catch (error) {
+      if (!(error instanceof ServiceProblem)) throw error;
+      setFound(error);
+    }
+  };
+  useEffect(() => void ask(), [of]);
+  if (found instanceof ServiceProblem) return <Failed problem={found} again={() => void ask()} />;
+  if (found === null) return <Loading what={`the config of ${of}`} />;
+  return (
+    <>
+      <p class="note">
+        It has as many members as <a href={to(["populations", of])}>{of}</a>, which begin with new
+        weights.
+      </p>
+      <Form name={name} original={{ name: of, title: of, config: found }} />
+    </>
+  );
+}
+
+/** first -> first-2, first-2 -> first-3 */
+function nextName(name: string): string {
+  const found = /^(.*)-(\d+)$/.exec(name);
+  const next = found ? `${found[1]}-${Number(found[2]) + 1}` : `${name}-2`;
+  return next.slice(0, 64);
+}
+
+/** Shows what the config that is to be made has otherwise than its original. */
+function Differences({ original, config }: { original: Original; config: Config }) {
+  const changed = changedValues(original.config, config);
+  const cell = (value: unknown) => <code>{shownValue(value)}</code>;
+  const columns: readonly Column<Changed>[] = [
+    { name: "key", value: (one) => one.key, show: (one) => <code>{one.key}</code> },
+    { name: "new", value: (one) => shownValue(one.after), show: (one) => cell(one.after) },
+    {
+      name: original.name,
+      value: (one) => shownValue(one.before),
+      show: (one) => cell(one.before),
+    },
+  ];
+  return (
+    <div aria-live="polite">
+      {changed.length ? (
+        <Table
+          label={`Differences from ${original.title}`}
+          columns={columns}
+          rows={changed}
+          id={(one) => one.key}
+        />
+      ) : (
+        <p class="note">It is as {original.title} so far.</p>
+      )}
+    </div>
+  );
+}
+
+function Form({ name: first, original }: { name: string; original: Original }) {
+  const [name, setName] = useState(first);
+  const [text, setText] = useState(() => JSON.stringify(original.config, null, 2));
   const [starts, setStarts] = useState(true);
   const [answer, setAnswer] = useState<ServiceProblem | string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -144,6 +227,7 @@ function Form({ template }: { template: Template }) {
         />
         {config === null && <p class="wrong">This is not a JSON object.</p>}
       </details>
+      {config && <Differences original={original} config={config} />}
       <label class="check">
         <input
           type="checkbox"
@@ -187,24 +271,4 @@ function parsed(text: string): Config | null {
   } catch {
     return null;
   }
-}
-
-function valueAt(config: Config | null, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (table, key) => (table && typeof table === "object" ? (table as Config)[key] : undefined),
-    config,
-  );
-}
-
-/**
- * Returns a copy of a config with one value set. An empty text removes the value; a text that is no
- * whole number is left for the service to judge.
- */
-function withValue(config: Config, [key, ...rest]: readonly string[], text: string): Config {
-  if (key === undefined) return config;
-  if (rest.length)
-    return { ...config, [key]: withValue((config[key] ?? {}) as Config, rest, text) };
-  const plain = text.replaceAll(/[_ ]/g, "");
-  const { [key]: _, ...others } = config;
-  return plain === "" ? others : { ...config, [key]: /^\d+$/.test(plain) ? Number(plain) : text };
 }

@@ -38,7 +38,7 @@ export function Pictures({ title, of }: { title: string; of: Pictured }) {
   const save = async (kind: "png" | "svg") => {
     const shown = of.shown?.();
     const { savePicture } = await import("./savePicture");
-    if (shown) savePicture({ title, ...shown }, kind);
+    if (shown) savePicture(title, shown, kind);
   };
   return (
     <div class="downloads">
@@ -47,7 +47,7 @@ export function Pictures({ title, of }: { title: string; of: Pictured }) {
           {kind.toUpperCase()}
         </button>
       ))}
-      <small>the chart as it is shown above</small>
+      <small>as it is shown above</small>
     </div>
   );
 }

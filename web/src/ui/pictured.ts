@@ -4,10 +4,11 @@ import type { Shown } from "./picture";
 
 /**
  * Where the chart of a figure leaves a function that tells what it shows now, null before it is
- * drawn. Without a chart there is no function.
+ * drawn; where the figure is a drawing on the page, the function gives that. Without either there
+ * is no function.
  */
 export interface Pictured {
-  shown: (() => Omit<Shown, "title"> | null) | null;
+  shown: (() => Omit<Shown, "title"> | SVGSVGElement | null) | null;
 }
 
 export const PicturedBy = createContext<Pictured>({ shown: null });

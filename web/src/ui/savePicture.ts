@@ -1,6 +1,7 @@
-/** This file saves what a chart shows as a picture. It is loaded when a person asks for one. */
+/** This file saves what a chart or a drawing shows as a picture. It is loaded when a person asks for one. */
 import { HUES, hue, token } from "./colours";
 import { saveFile } from "./Downloads";
+import { pictureOfDrawing } from "./drawnPicture";
 import { canvasOf, type Palette, pictureOf, type Shown, svgOf } from "./picture";
 
 /** Pixels of a PNG for each of the picture's own: sharp on paper and on a dense screen. */
@@ -17,9 +18,16 @@ function palette(): Palette {
   };
 }
 
-export function savePicture(shown: Shown, kind: "png" | "svg"): void {
-  const picture = pictureOf(shown, palette());
-  const name = `${shown.title}.${kind}`;
+export function savePicture(
+  title: string,
+  shown: Omit<Shown, "title"> | SVGSVGElement,
+  kind: "png" | "svg",
+): void {
+  const picture =
+    shown instanceof SVGSVGElement
+      ? pictureOfDrawing(title, shown, palette())
+      : pictureOf({ title, ...shown }, palette());
+  const name = `${title}.${kind}`;
   if (kind === "svg") saveFile(name, svgOf(picture), "image/svg+xml");
   else
     canvasOf(picture, SCALE).toBlob(

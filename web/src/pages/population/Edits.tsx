@@ -1,87 +1,68 @@
 /**
- * `Edits` is the form for values of a population that can be changed at any time. A training takes
- * them at its next rest, without a new start.
+ * `Edits` is the form for values of a population that can be changed once it has begun. It says
+ * what they do before they are saved.
  */
 import { useState } from "preact/hooks";
-import { change, type Got, type Schemas } from "../../api/client";
+import { change, type Got } from "../../api/client";
+import { type Config, shownValue, valueAt } from "../../configValues";
 import { Field } from "../../ui/Field";
 import { useSending } from "../../ui/sending";
+import { type EditField, LIVE_FIELDS, RULE_FIELDS } from "./editFields";
+import { Effects, Refused, sentence, useForetold } from "./foretold";
 
 type Body = Got<"/v1/populations/{name}">;
-type Config = Schemas["RunConfig"];
 
-const FIELDS = [
-  {
-    key: "stop_at_frames",
-    of: (config: Config) => config.stop_at_frames,
-    title: "Stop at frames",
-    note: "frames on each member's own clock",
-  },
-  {
-    key: "pbt.period_frames",
-    of: (config: Config) => config.pbt?.period_frames,
-    title: "PBT period",
-    note: "frames between two rounds of a member",
-  },
-  {
-    key: "evaluation.share",
-    of: (config: Config) => config.evaluation?.share,
-    title: "Evaluation share",
-    note: "0 to 1 of all games: between frozen snapshots, for the ratings",
-  },
-  {
-    key: "snapshots.every_frames",
-    of: (config: Config) => config.snapshots?.every_frames,
-    title: "Snapshot every",
-    note: "frames between two snapshots of a member",
-  },
-  {
-    key: "snapshots.keep_newest",
-    of: (config: Config) => config.snapshots?.keep_newest,
-    title: "Newest snapshots kept",
-    note: "how many of the newest keep their weights",
-  },
-  {
-    key: "snapshots.thinned_every",
-    of: (config: Config) => config.snapshots?.thinned_every,
-    title: "Older snapshots kept",
-    note: "every n-th of the older ones keeps its weights",
-  },
-] as const;
-
-type Key = (typeof FIELDS)[number]["key"];
+const FIELDS = [...LIVE_FIELDS, ...RULE_FIELDS];
 
 export function Edits({ body, done }: { body: Body; done: () => void }) {
-  const [texts, setTexts] = useState<Partial<Record<Key, string>>>({});
+  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [other, setOther] = useState({ key: "", value: "" });
   const [message, setMessage] = useState("");
   const { busy, problem, send } = useSending();
   const now = wanted(body);
-  const changed = FIELDS.flatMap(({ key }) =>
-    texts[key] !== undefined && texts[key] !== now[key]
-      ? [[key, valueOf(texts[key])] as const]
-      : [],
+  const changed: [string, unknown][] = FIELDS.flatMap(({ key }) =>
+    texts[key] !== undefined && texts[key] !== now[key] ? [[key, valueOf(texts[key])]] : [],
   );
+  if (other.key.trim() && other.value.trim())
+    changed.push([other.key.trim(), valueOf(other.value)]);
+  const set = Object.fromEntries(changed);
+  const ask = (dryRun: boolean) =>
+    change(
+      "patch",
+      "/v1/populations/{name}",
+      { path: { name: body.id }, query: { dry_run: dryRun || undefined } },
+      { set },
+      body.revision,
+    );
+  const of = changed.length ? JSON.stringify([body.revision, set]) : null;
+  const foretold = useForetold(of, () => ask(true));
+  const refused = problem ?? foretold.problem;
 
   const save = async () => {
     setMessage("");
-    const { effects } = await change(
-      "patch",
-      "/v1/populations/{name}",
-      { path: { name: body.id } },
-      { set: Object.fromEntries(changed) },
-      body.revision,
-    );
+    const { effects } = await ask(false);
     setTexts({});
-    const taken =
-      body.status.state === "running"
-        ? "Its trainer takes it at its next rest."
-        : "Its next start takes it.";
-    setMessage([taken, ...effects.map(sentence)].join(" "));
+    setOther({ key: "", value: "" });
+    setMessage(effects.map(sentence).join(" "));
     done();
   };
-  const wrong = (key: Key) =>
-    problem?.errors.filter((error) => error.pointer === `/set/${key}`) ?? [];
-  const placed = FIELDS.flatMap(({ key }) => wrong(key)).length;
+  const wrong = (key: string) =>
+    (refused?.errors ?? [])
+      .filter((error) => error.pointer === `/set/${key}`)
+      .map((error) => error.detail);
+  const placed = [...FIELDS.map(({ key }) => key), other.key.trim()].flatMap(wrong).length;
+  const field = ({ key, title, note }: EditField) => (
+    <Field key={key} title={title} note={note} wrong={wrong(key)}>
+      {(described) => (
+        <input
+          {...described}
+          inputMode="decimal"
+          value={texts[key] ?? now[key]}
+          onInput={(event) => setTexts((old) => ({ ...old, [key]: event.currentTarget.value }))}
+        />
+      )}
+    </Field>
+  );
   return (
     <form
       class="edits"
@@ -91,36 +72,23 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
         void send(save);
       }}
     >
-      <div class="fields">
-        {FIELDS.map(({ key, title, note }) => (
-          <Field
-            key={key}
-            title={title}
-            note={note}
-            wrong={wrong(key).map((error) => error.detail)}
-          >
-            {(described) => (
-              <input
-                {...described}
-                inputMode="decimal"
-                value={texts[key] ?? now[key]}
-                onInput={(event) =>
-                  setTexts((old) => ({ ...old, [key]: event.currentTarget.value }))
-                }
-              />
-            )}
-          </Field>
-        ))}
-      </div>
-      {problem && placed === 0 && (
-        <p class="wrong" role="alert">
-          {problem.status === 412
-            ? "It was changed meanwhile: look at the values again, then save."
-            : [problem.message, ...problem.errors.map((error) => error.detail)].join(" ")}
-        </p>
-      )}
+      <div class="fields">{LIVE_FIELDS.map(field)}</div>
+      <details>
+        <summary>PBT rules, shares and learning</summary>
+        <div class="fields">
+          {RULE_FIELDS.map(field)}
+          <Other
+            of={other}
+            config={(body.spec.config ?? {}) as Config}
+            wrong={wrong(other.key.trim())}
+            take={setOther}
+          />
+        </div>
+      </details>
+      <Effects of={foretold} waiting={of !== null} />
+      {refused && placed === 0 && <Refused problem={refused} />}
       <div class="buttons">
-        <button class="primary" disabled={busy || changed.length === 0}>
+        <button class="primary" disabled={busy || foretold.told === null}>
           Save
         </button>
         <span aria-live="polite" class="good">
@@ -131,26 +99,69 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
   );
 }
 
+/** A value of any key, for those without a field of their own. */
+function Other({
+  of,
+  config,
+  wrong,
+  take,
+}: {
+  of: { key: string; value: string };
+  config: Config;
+  wrong: readonly string[];
+  take: (of: { key: string; value: string }) => void;
+}) {
+  const there = valueAt(config, of.key.trim().split("."));
+  return (
+    <>
+      <Field title="Any other key" note="such as learning.gamma" wrong={wrong}>
+        {(described) => (
+          <input
+            {...described}
+            value={of.key}
+            autocapitalize="off"
+            spellcheck={false}
+            onInput={(event) => take({ ...of, key: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <Field
+        title="Its value"
+        note={there === undefined ? "a number, a text, true or false" : `now ${shownValue(there)}`}
+        wrong={[]}
+      >
+        {(described) => (
+          <input
+            {...described}
+            value={of.value}
+            onInput={(event) => take({ ...of, value: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+    </>
+  );
+}
+
 /** Returns the values that are in force, or wait to be. */
-export function wanted(body: Pick<Body, "spec">): Record<Key, string> {
+export function wanted(body: Pick<Body, "spec">): Record<string, string> {
   const pending = new Map(
     body.spec.pending_edits.map((word) => [
       word.slice(0, word.indexOf("=")),
       word.slice(word.indexOf("=") + 1),
     ]),
   );
-  const { config } = body.spec;
+  const config = (body.spec.config ?? {}) as Config;
   return Object.fromEntries(
-    FIELDS.map(({ key, of }) => [key, pending.get(key) ?? String((config && of(config)) ?? "")]),
-  ) as Record<Key, string>;
+    FIELDS.map(({ key }) => [
+      key,
+      pending.get(key) ?? String(valueAt(config, key.split(".")) ?? ""),
+    ]),
+  );
 }
 
-function sentence(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
-}
-
-/** Returns a number, or the text where it is none, for the service to judge. */
-function valueOf(text: string): number | string {
+/** Returns a number or a truth value, or the text where it is none, for the service to judge. */
+function valueOf(text: string): unknown {
   const plain = text.replaceAll(/[_ ]/g, "");
-  return /^\d+(\.\d+)?(e\d+)?$/i.test(plain) ? Number(plain) : text;
+  if (plain === "true" || plain === "false") return plain === "true";
+  return /^-?\d+(\.\d+)?(e[-+]?\d+)?$/i.test(plain) ? Number(plain) : text.trim();
 }

@@ -1,6 +1,7 @@
 /** `Lanes` draws a lineage, and lets a person go from copy to copy. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count } from "../../format";
+import { PicturedBy } from "../../ui/pictured";
 import type { Ancestry, Stretch } from "./ancestry";
 import type { Copy } from "./history";
 import { type Arc, copyAt, type Picture, pictureOf } from "./lineagePicture";
@@ -28,6 +29,8 @@ export function Lanes({
   choose: (copy: Copy) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
+  const drawing = useRef<SVGSVGElement>(null);
+  useContext(PicturedBy).shown = () => drawing.current;
   const width = useWidth(box);
   const [at, setAt] = useState<Copy | null>(null);
   const picture = useMemo(
@@ -64,7 +67,7 @@ export function Lanes({
         }}
         onKeyDown={move}
       >
-        <svg width={picture.width} height={picture.height}>
+        <svg ref={drawing} width={picture.width} height={picture.height}>
           <Drawn picture={picture} />
           {[open, pointed].map((copy) => {
             const arc = copy && picture.arcs.find((one) => isSame(one.copy, copy));

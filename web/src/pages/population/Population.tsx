@@ -1,6 +1,7 @@
 /** `Population` is the page of one population. Each of its tabs has a file in this folder. */
 import type { Got } from "../../api/client";
 import { OFTEN_MS, SELDOM_MS, useGet } from "../../api/useGet";
+import { session } from "../../api/session";
 import { to } from "../../address";
 import { ROOT } from "../../root";
 import { Empty, Shown } from "../../ui/state";
@@ -57,6 +58,11 @@ export function Population({ name, tab }: { name: string; tab: string }) {
               <a class="button" href={`${ROOT}/v1/populations/${name}/report`} download>
                 Report
               </a>
+              {session.value === "admin" && (
+                <a class="button" href={to(["populations", "new", "population"], { clone: name })}>
+                  Clone
+                </a>
+              )}
               <PopulationActions name={name} state={body.status.state} done={found.again} />
             </div>
           </div>

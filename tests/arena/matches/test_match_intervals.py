@@ -1,0 +1,91 @@
+"""Lists of matches show the interval that each match itself has, and compute it once."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.league.database import League, open_league
+from arena.league.match_standings import MatchStandings
+from arena.league.matches import OBJECTIVE_KEY, Match, create_match
+from arena.league.writer import LeagueWriter
+from arena.matches import match_intervals
+from arena.matches.match_intervals import MatchInterval, MatchIntervals
+from arena.matches.stored import stored_duel
+from tests.arena.league.samples import RANDOM, game, snapshot_player
+
+
+def write_games(league: League, match: Match, first: int, last: int) -> None:
+    one = snapshot_player("a")
+    with LeagueWriter(league, match) as writer:
+        for number in range(first, last):
+            players = (one, RANDOM) if number % 2 == 0 else (RANDOM, one)
+            wins = number % 3 > 0
+            places = (0, 1) if wins == (number % 2 == 0) else (1, 0)
+            returns = [1.0 + number % 5, -1.0 - number % 5]
+            row = game(
+                number,
+                players,
+                places,
+                "evaluation",
+                returns=returns if places[0] == 0 else returns[::-1],
+                pair=number // 2,
+            )
+            writer.game(replace(row, count=number))
+
+
+def match_of(league: League, objective: str) -> Match:
+    settings = {"greedy": False, OBJECTIVE_KEY: objective}
+    players = [snapshot_player("a"), RANDOM]
+    return create_match(league, "leduc_holdem", {}, players, 40, 1, settings)
+
+
+def listed(
+    league: League, intervals: MatchIntervals, *matches: Match
+) -> list[MatchInterval | None]:
+    found = intervals.of(league, matches, MatchStandings().of(league, matches))
+    return [found[match.id] for match in matches]
+
+
+def test_an_interval_is_that_of_the_match_itself(tmp_path: Path) -> None:
+    with open_league(tmp_path / "league.db") as league:
+        won, by_margin, empty, by_return = (
+            match_of(league, objective) for objective in ("win", "margin", "win", "return")
+        )
+        for match in (won, by_margin, by_return):
+            write_games(league, match, 0, 40)
+        intervals = MatchIntervals()
+        score, margin, none, returns = listed(league, intervals, won, by_margin, empty, by_return)
+        duel = stored_duel(league, won)
+        assert duel is not None and score is not None
+        assert (score.low, score.high) == (duel.statistics.low, duel.statistics.high)
+        chips = stored_duel(league, by_margin)
+        assert chips is not None and chips.margin is not None and margin is not None
+        assert (margin.low, margin.high) == (chips.margin.low, chips.margin.high)
+        assert none is returns is None
+
+
+def test_games_that_came_since_are_counted_and_no_match_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    with open_league(tmp_path / "league.db") as league:
+        match, other = match_of(league, "win"), match_of(league, "win")
+        write_games(league, match, 0, 20)
+        write_games(league, other, 0, 20)
+
+        def counting(league: League, match: Match) -> MatchInterval | None:
+            asked.append(match.id)
+            duel = stored_duel(league, match)
+            return duel and MatchInterval(duel.statistics.low, duel.statistics.high)
+
+        monkeypatch.setattr(match_intervals, "interval_of", counting)
+        monkeypatch.setattr(match_intervals, "PATIENCE_S", -1.0)
+        intervals = MatchIntervals()
+        # One a request, where there is no time for more.
+        assert [one is not None for one in listed(league, intervals, match, other)] == [True, False]
+        assert None not in listed(league, intervals, match, other)
+        first = listed(league, intervals, match)
+        assert asked == [match.id, other.id]
+        write_games(league, match, 20, 40)
+        assert listed(league, intervals, match) != first and len(asked) == 3
