@@ -23,7 +23,7 @@ interface Words {
 
 const CONCLUSIONS: Record<Conclusion, Words> = {
   too_early: { level: "info", now: "Too early to say", then: "Too little to say" },
-  learning: { level: "good", now: "It is learning", then: "It learned until the end" },
+  learning: { level: "good", now: "It is learning", then: "It learned" },
   steady: { level: "info", now: "No sure change", then: "No sure change at the end" },
   stalled: { level: "warn", now: "It has stalled", then: "It had stalled at the end" },
   collapsed: { level: "bad", now: "It has collapsed", then: "It had collapsed at the end" },
@@ -42,6 +42,18 @@ export function conclusionOf(
 ): { level: Level; title: string } {
   const { level, now, then } = CONCLUSIONS[conclusion];
   return { level, title: state === "finished" ? then : now };
+}
+
+/**
+ * Answers in a word whether the members of a role learn.
+ * conclusion: on the population; null where it may be that of another role
+ */
+export function learnsText(
+  conclusion: Conclusion | null,
+  { low, high }: { low: number; high: number },
+): string {
+  if (conclusion === "stalled" || conclusion === "collapsed" || high < 0) return "No:";
+  return low > 0 ? "Yes:" : "Not surely:";
 }
 
 /** Returns the worst finding that is no conclusion on strength; null where nothing is wrong. */

@@ -4,6 +4,7 @@ import {
   conclusionOf,
   countedBy,
   lastPbtOf,
+  learnsText,
   ordered,
   rangedText,
   restOf,
@@ -36,11 +37,18 @@ const MEMBER: MemberRow = {
 describe("the conclusion", () => {
   it("is a result once the population has finished", () => {
     expect(conclusionOf("learning", "running")).toEqual({ level: "good", title: "It is learning" });
-    expect(conclusionOf("learning", "finished").title).toBe("It learned until the end");
+    expect(conclusionOf("learning", "finished").title).toBe("It learned");
     expect(conclusionOf("none_better", "stopped")).toEqual({
       level: "warn",
       title: "No member is surely better than random",
     });
+  });
+  it("says in a word whether members learn", () => {
+    expect(learnsText("learning", { low: 140, high: 220 })).toBe("Yes:");
+    expect(learnsText("broken", { low: 140, high: 220 })).toBe("Yes:");
+    expect(learnsText("steady", { low: -95, high: 181 })).toBe("Not surely:");
+    expect(learnsText("stalled", { low: -10, high: 30 })).toBe("No:");
+    expect(learnsText(null, { low: -180, high: -20 })).toBe("No:");
   });
   it("counts in the unit of the game", () => {
     const { name, format } = countedBy("return");

@@ -8,10 +8,10 @@ import { note, noted, query, setQuery } from "../address";
 import { dash } from "./colours";
 import { Legend, LegendOfMany } from "./Legend";
 import { type Line, same, valueAt } from "./lines";
-import { narrow } from "./narrow";
 import { PicturedBy } from "./pictured";
 import { type Front, join, optionsOf, summed } from "./plot";
 import { pointedName } from "./pointed";
+import { narrow, wide } from "./screen";
 import { extremes, frontColours, MANY_LINES, offsetsOf, summaryOf } from "./summary";
 import { dark } from "./theme";
 import { type Zoom, zoomFrom, zoomOf, zoomText } from "./zoom";
@@ -38,8 +38,9 @@ interface Props {
 
 const NOTHING: Front = { lines: [], offsets: [], named: [], chosen: new Set(), pointed: null };
 
-/** The part of its height that a chart has on a phone. */
+/** By so much a chart is lower on a phone, and higher on a large screen. */
 const NARROW = 0.8;
+const WIDE = 1.5;
 
 /** The parameter of the address that names lines in front, in all charts of a view. */
 const IN_FRONT = "line";
@@ -56,7 +57,7 @@ export function Chart({
   unit = "frames",
   formatX = count,
 }: Props) {
-  const height = narrow.value ? Math.round(NARROW * asked) : asked;
+  const height = Math.round(asked * (narrow.value ? NARROW : wide.value ? WIDE : 1));
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { narrow } from "./narrow";
+import { narrow } from "./screen";
 
 export function Fold({
   summary,

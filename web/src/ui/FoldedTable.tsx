@@ -1,6 +1,6 @@
 /** `FoldedTable` is a table whose first rows are shown; the others fold. */
 import { Fold } from "./Fold";
-import { narrow } from "./narrow";
+import { narrow } from "./screen";
 import { Table, type TableOf } from "./table";
 
 /** The part of the first rows that is shown where each row is a card, which is higher. */

@@ -90,7 +90,7 @@ function seriesOf(
     const paths = line.steps ? { paths: steps(offset) } : {};
     series.push({ stroke, width, dash: dash(line.colour), points, ...paths });
     if (withInterval(line, lines)) {
-      const fill = `color-mix(in srgb, ${stroke} 18%, transparent)`;
+      const fill = `color-mix(in srgb, ${stroke} ${lines.length > 2 ? 9 : 18}%, transparent)`;
       bands.push({ series: [series.length, series.length + 1], fill });
       series.push({ points: { show: false } }, { points: { show: false } });
     }

@@ -110,12 +110,13 @@ function AgainstAnchor({
   const margins = matrix.objective === "margin";
   const choice = (
     <label class="inline">
-      of each snapshot{margins ? "" : ", a draw counts half,"} that met{" "}
+      of each snapshot that met{" "}
       <select value={anchor} onChange={(event) => setQuery({ against: event.currentTarget.value })}>
         {[...new Set([...anchors, anchor])].map((name) => (
           <option key={name}>{name}</option>
         ))}
       </select>
+      {!margins && "; a draw counts half"}
     </label>
   );
   const title = `${margins ? "Margin a game" : "Win rate"} against ${anchor}`;

@@ -7,7 +7,7 @@ import { useState } from "preact/hooks";
 import { useGet } from "../../api/useGet";
 import { count } from "../../format";
 import { Fold } from "../../ui/Fold";
-import { narrow } from "../../ui/narrow";
+import { narrow } from "../../ui/screen";
 import { Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
 import type { RoundNumbers } from "./history";

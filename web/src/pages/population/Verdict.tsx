@@ -8,6 +8,7 @@ import type { Got } from "../../api/client";
 import { to } from "../../address";
 import {
   changeFormat,
+  learnsText,
   claimOf,
   conclusionOf,
   countedBy,
@@ -97,6 +98,7 @@ function Learning({ of }: { of: Assessment }) {
           <Role of={of} name={role} />
           {gain ? (
             <>
+              <strong>{learnsText(of.roles.length > 1 ? null : of.conclusion, gain)}</strong>{" "}
               <strong class="number">{`${change(gain.value)} ${name}`}</strong>
               <small>
                 {` [${change(gain.low)}, ${change(gain.high)}]`}
@@ -138,7 +140,7 @@ function Strongest({ of }: { of: Assessment }) {
               </>
             ) : (
               <>
-                <strong>?</strong> <small>none has enough games yet</small>
+                <strong>?</strong> <small>no snapshot has enough games yet; it takes 30</small>
               </>
             )}
           </p>

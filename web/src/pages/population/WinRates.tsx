@@ -31,9 +31,15 @@ export function WinRates({ name, everyMs }: TabOf) {
       {bySnapshots ? (
         <OfSnapshots name={name} everyMs={everyMs} />
       ) : (
-        <OfMembers name={name} everyMs={everyMs} />
+        <div class="matrices">
+          <div>
+            <OfMembers name={name} everyMs={everyMs} />
+          </div>
+          <div>
+            <Changes name={name} everyMs={everyMs} />
+          </div>
+        </div>
       )}
-      {!bySnapshots && <Changes name={name} everyMs={everyMs} />}
     </>
   );
 }
