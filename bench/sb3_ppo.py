@@ -6,8 +6,8 @@
 
 It runs in an environment of its own and imports nothing of this project. `PPO("MlpPolicy", id)` is
 all that is set: one environment, rollouts of 2 048 steps, 10 passes of minibatches of 64, learning
-rate 3e-4. Then the policy plays 100 episodes with sampled actions, on seeds 1 to 100. A seed that
-the file already has is not run again.
+rate 3e-4. Then the policy plays `--episodes` with sampled actions, on seeds from 1 on: as many as
+`bench.defaults` has for the game. A seed that the file already has is not run again.
 """
 
 import argparse
@@ -24,13 +24,12 @@ import torch
 from stable_baselines3 import PPO
 
 IDS = {"cartpole": "CartPole-v1", "acrobot": "Acrobot-v1", "lunarlander": "LunarLander-v3"}
-EPISODES = 100
 
 
-def returns_of(model: Any, game_id: str) -> list[float]:
-    """The return of each of EPISODES episodes with sampled actions."""
+def returns_of(model: Any, game_id: str, episodes: int) -> list[float]:
+    """The return of each episode, with sampled actions."""
     game, found = gymnasium.make(game_id), []
-    for seed in range(1, EPISODES + 1):
+    for seed in range(1, episodes + 1):
         observation, _ = game.reset(seed=seed)
         total, over = 0.0, False
         while not over:
@@ -41,13 +40,18 @@ def returns_of(model: Any, game_id: str) -> list[float]:
     return found
 
 
-def one_seed(game: str, seed: int, frames: int) -> dict[str, Any]:
+def one_seed(game: str, seed: int, frames: int, episodes: int) -> dict[str, Any]:
     torch.set_num_threads(1)
     began_s = time.monotonic()
     model = PPO("MlpPolicy", IDS[game], seed=seed, device="cpu").learn(frames)
     seconds = time.monotonic() - began_s
-    returns = returns_of(model, IDS[game])
-    return {"return": fmean(returns), "least": min(returns), "train_s": round(seconds, 1)}
+    returns = returns_of(model, IDS[game], episodes)
+    return {
+        "return": fmean(returns),
+        "least": min(returns),
+        "episodes": episodes,
+        "train_s": round(seconds, 1),
+    }
 
 
 def main() -> None:
@@ -57,6 +61,7 @@ def main() -> None:
     parser.add_argument("--game", choices=IDS, required=True)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--frames", type=int, default=300_000)
+    parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--json", type=Path, required=True, help="raw file; it is continued")
     options = parser.parse_args()
     raw: dict[str, Any] = json.loads(options.json.read_text()) if options.json.exists() else {}
@@ -64,7 +69,9 @@ def main() -> None:
     game = raw.setdefault(options.game, {"frames": options.frames, "seeds": {}})
     for seed in range(1, options.seeds + 1):
         if str(seed) not in game["seeds"]:
-            game["seeds"][str(seed)] = one_seed(options.game, seed, options.frames)
+            game["seeds"][str(seed)] = one_seed(
+                options.game, seed, options.frames, options.episodes
+            )
             game["mean"] = fmean(run["return"] for run in game["seeds"].values())
             options.json.write_text(json.dumps(raw, indent=1) + "\n")
             print(f"{options.game} {seed}: {game['seeds'][str(seed)]}", file=sys.stderr, flush=True)

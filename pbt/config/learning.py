@@ -187,8 +187,8 @@ class LearningConfig(Section):
     ppo_clip: bool = True
     ratio_clip: Annotated[float, Field(gt=1.0, le=1e6)] = 1.2
     value_coef: Coefficient = 0.5
-    entropy_coef: Coefficient = 0.01
-    max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 4.0
+    entropy_coef: Coefficient = 0.001
+    max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 0.5
     reward_scale: RewardScale = 1.0
     anneal_to: Probability = 1.0
     normalize_advantages: bool = True

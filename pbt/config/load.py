@@ -24,13 +24,18 @@ from pbt.user_folders import expanded
 
 Table = dict[str, Any]
 SUFFIX = ".toml"
-# (section, key, value) of each rule that became a choice, or came later, with another default.
+# (section, key, value) of each rule that became a choice, and of each key that came later: without
+# it a stored config would not be known as one that names every value of its time.
 HELD_BEFORE = (
     ("pbt", "opponents", "all"),
     ("pbt", "spread_start", 1.0),
     ("pbt", "copy_ratio", 0.0),
     ("pbt", "copy_significance_per", "comparison"),
     ("learning", "normalize_returns", False),
+    ("learning", "optimizer", "adam"),
+    ("learning", "rmsprop_decay", 0.99),
+    ("learning", "rmsprop_eps", 1e-5),
+    ("learning", "rmsprop_eps_inside", False),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")

@@ -158,7 +158,10 @@ def test_a_population_is_made_with_its_objective(checked: Service) -> None:
     assert problem["errors"][0]["pointer"] == "/config/env/objective", problem
     path = "/v1/populations/poker"
     edited = checked.call("PATCH", path, {"set": {"env.objective": "win"}})
-    assert edited["effects"] == ["every member's score begins anew"]
+    assert edited["effects"] == [
+        "its first start takes it",
+        'env.objective "margin" -> "win": every member\'s score begins anew',
+    ]
     assert edited["spec"]["pending_edits"] == ['env.objective="win"']
 
 

@@ -38,7 +38,7 @@ def test_what_is_left_to_the_defaults_is_said_and_kept(
         "learning.epochs": 10,
         "learning.minibatches": 1,
         "learning.learning_rate": 5e-4,
-        "learning.entropy_coef": 0.01,
+        "learning.entropy_coef": 1e-3,
         "learning.gamma": 0.99,
         "learning.gae_lambda": 0.95,
         "learning.normalize_returns": True,

@@ -108,7 +108,7 @@ MALFORMED = {
     "infinite": (
         f"{ENV}[learning]\nmax_grad_norm = inf",
         ["learning.max_grad_norm = inf"],
-        ["the default is 4.0"],
+        ["the default is 0.5"],
     ),
     "unknown choice": (
         f'{ENV}[model]\ncore = "gri"',

@@ -29,7 +29,7 @@ def test_values_hold_until_they_are_named_again() -> None:
         for frames in (0, 99, 100, 299, 300, 10**9)
     }
     assert at[0] == at[99] == initial_hyperparams(config, "m1", TERMS).flat()
-    start = {"learning_rate": 5e-4, "entropy_coef": 0.01, "adam_beta1": 0.5, "shaping.reward": 1.0}
+    start = {"learning_rate": 5e-4, "entropy_coef": 1e-3, "adam_beta1": 0.5, "shaping.reward": 1.0}
     assert at[99] == start
     assert at[100] == {**start, "learning_rate": 0.5}
     assert at[299] == {**start, "learning_rate": 0.5, "entropy_coef": 0.25, "shaping.reward": 2.0}

@@ -171,10 +171,9 @@ def test_trap_reward_terms_are_weighted_by_the_learner(make_bench: Make) -> None
     """
     bench = make_bench(config=one_pass(reward_scale=2.0))
     plain = make_bench(config=one_pass(), terms=("only",))
-    shaped, single = (
-        bench.learner(),
-        plain.learner(hyperparams=Hyperparams(1e-3, 0.01, 0.9, {"only": 1.0})),
-    )
+    shaped = bench.learner()
+    entropy_coef = shaped.hyperparams.entropy_coef
+    single = plain.learner(hyperparams=Hyperparams(1e-3, entropy_coef, 0.9, {"only": 1.0}))
     batch = bench.batch(shaped.model)
     for kill, ammo in ((1.0, 0.0), (0.25, -3.0)):
         shaped.set_hyperparams(replace(shaped.hyperparams, shaping={"ammo": ammo, "kill": kill}))
