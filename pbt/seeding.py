@@ -15,6 +15,11 @@ Key = int | str
 # 2**10 members are kept apart.
 _STRATA_BITS = 10
 
+STREAMS = 2
+"""How the games of a training follow from its seed, its tables and their counts. 1: a stream of its
+own for every game, by hashes; 2: `counted`, for many games at once. Stored with every start.
+"""
+
 
 def digest(seed: int, *key: Key) -> bytes:
     """32 bytes that depend on every part of the key and on its boundaries."""
@@ -67,6 +72,42 @@ def _splitmix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
+def counted(
+    key: int, tables: NDArray[np.int64], counts: NDArray[np.int64], draws: int
+) -> NDArray[np.uint64]:
+    """Integers of 64 bits for games, [N, draws], by counters: no game needs a stream of its own.
+
+    key     of the run and of what they are for, of 64 bits
+    tables  [N], of the games
+    counts  [N], the running number of each game at its table
+    """
+    keys = _splitmix(np.uint64(key) + tables.astype(np.uint64) * _GOLDEN)
+    keys = _splitmix(keys + counts.astype(np.uint64) * _GOLDEN)
+    number = np.arange(1, draws + 1, dtype=np.uint64)
+    return _splitmix(keys[:, None] + number[None, :] * _GOLDEN)
+
+
+def uniforms(integers: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Numbers in [0, 1) from the upper bits of integers."""
+    return (integers >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def game_seeds(
+    seed: int, tables: NDArray[np.int64], counts: NDArray[np.int64], streams: int = STREAMS
+) -> NDArray[np.int64]:
+    """The seeds of a training's games, [N], each in [0, 2**31). streams: see `STREAMS`."""
+    if streams == 1:
+        places = zip(tables.tolist(), counts.tolist(), strict=True)
+        return np.array([integer(seed, "game seed", *place, bits=31) for place in places], np.int64)
+    drawn = counted(integer(seed, "game seeds", bits=64), tables, counts, 1)[:, 0]
+    return (drawn >> np.uint64(33)).astype(np.int64)
+
+
+def game_seed(seed: int, table: int, count: int, streams: int = STREAMS) -> int:
+    """That of one game. streams: see `STREAMS`."""
+    return int(game_seeds(seed, np.array([table]), np.array([count]), streams)[0])
+
+
 def action_uniforms(
     keys: NDArray[np.uint64], steps: NDArray[np.uint64], heads: int
 ) -> NDArray[np.float64]:
@@ -76,8 +117,7 @@ def action_uniforms(
     steps  [N], the number of actions that the seat took before in this game
     """
     head = np.arange(1, heads + 1, dtype=np.uint64)
-    mixed = _splitmix(_splitmix(keys + steps * _GOLDEN)[:, None] + head[None, :] * _GOLDEN)
-    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return uniforms(_splitmix(_splitmix(keys + steps * _GOLDEN)[:, None] + head[None, :] * _GOLDEN))
 
 
 def seat_key(seed: int, *key: Key) -> int:

@@ -18,6 +18,7 @@ from arena.league.schema import incarnations, members, populations
 from arena.league.superseding import CheckpointRows, supersede
 from pbt.config.game_options import game_options
 from pbt.errors import PlayerError
+from pbt.seeding import STREAMS
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -190,6 +191,7 @@ def open_incarnation(
             started_at=time.time(),
             first_game=last_game + 1,
             from_checkpoint=from_checkpoint,
+            streams=STREAMS,
         )
         record_rows(connection, owner, STARTS, incarnations.c.id == incarnation_id)
         connection.execute(
@@ -233,6 +235,14 @@ _STARTS = (
     .where(incarnations.c.population_id == bindparam("population_id"))
     .order_by(incarnations.c.number)
 )
+
+
+def streams_of(league: League, name: str) -> dict[int, int]:
+    """Number of each start -> its `pbt.seeding.STREAMS`. Raises: PlayerError."""
+    with league.read() as connection:
+        starts = starts_of(connection, find_population(connection, name).id)
+    # Starts of programs that had one kind only noted none.
+    return {start.number: start.streams or 1 for start in starts}
 
 
 def starts_of(connection: Connection, population_id: int) -> Sequence[Any]:

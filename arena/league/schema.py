@@ -29,7 +29,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_REVISION = "0005"
+SCHEMA_REVISION = "0006"
 
 NUMBER_BITS = 36
 MAX_NUMBER = (1 << NUMBER_BITS) - 1
@@ -101,6 +101,7 @@ incarnations = Table(
     Column("started_at", Float, nullable=False),
     Column("from_checkpoint", Text),
     Column("first_game", Integer, nullable=False),
+    Column("streams", Integer),
     Index("ux_incarnations_population_id_number", "population_id", "number", unique=True),
     sqlite_autoincrement=True,
 )

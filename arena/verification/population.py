@@ -20,7 +20,7 @@ from arena.league.chain_state import Difference
 from arena.league.database import League, count_rows, open_league
 from arena.league.game_rows import GameFilter, StoredGame, population_games
 from arena.league.missing_rounds import missing_rounds
-from arena.league.populations import find_population, starts_of, stored_config
+from arena.league.populations import find_population, starts_of, stored_config, streams_of
 from arena.league.results import matches_among
 from arena.league.round_history import history_problems, missing_games
 from arena.league.schema import EVALUATION, games, incarnations
@@ -49,7 +49,7 @@ from arena.words import number_of
 from pbt.config.stored import config_as_stored
 from pbt.errors import PbtError, PlayerError
 from pbt.records import GameRecord
-from pbt.seeding import integer
+from pbt.seeding import game_seed
 
 _COUNTS = (
     "rounds",
@@ -258,14 +258,20 @@ class _PopulationCheck:
         return f"{self._name}:{record.number}"
 
     def _wrong_seeds(self, seed: int) -> Iterator[Difference]:
-        """The seed of a game follows from the run's seed, its table and its count there."""
+        """The seed of a game follows from the run's seed, its table and its count there.
+
+        A game may have begun before the start that ended it, and by the streams of that time.
+        """
+        streams = streams_of(self._league, self._name)
         for stored in self._evaluations():
             record = stored.record
-            place = ("game seed", record.environment, record.count)
-            expected = integer(seed, *place, bits=31)
-            if record.seed != expected:
+            ended_by = stored.incarnation or 0
+            begun_by = {kind for start, kind in streams.items() if start <= ended_by}
+            place = seed, record.environment, record.count
+            expected = [game_seed(*place, kind) for kind in sorted(begun_by, reverse=True)]
+            if record.seed not in expected:
                 where = f"game {self._game_name(record)}, seed"
-                yield Difference(where, f"{record.seed}", f"{expected}")
+                yield Difference(where, f"{record.seed}", f"{expected[0]}")
 
     # --- words ------------------------------------------------------------------------------------
 

@@ -1,12 +1,12 @@
 """The planner chooses the next game of every table of a training run: its players and its seeds.
 
-A plan depends on (run seed, table, count) and on stored state only. Several planners may share a
-run. Each plans for its own tables, and all follow the same roster.
+A plan depends on (run seed, table, count), the roster and stored counts only. Several planners may
+share a run. Each plans for its own tables, and all follow the same roster.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,35 +14,13 @@ from numpy.typing import NDArray
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.inference.frozen import FrozenPool, Seated
-from pbt.matchmaking.past import PastRules
+from pbt.matchmaking.next_games import GameFacts, NextGames, TrainingGame
 from pbt.matchmaking.roster import Roster
-from pbt.matchmaking.seats import (
-    SELF_PLAY_SHARE,
-    owner_of_table,
-    seat_evaluation_game,
-    seat_training_game,
-)
 from pbt.records import PlayerRef
-from pbt.seeding import generator, integer
 from pbt.transport.messages import GamePlan, JsonState, SeatPlan
 
-
-@dataclass(frozen=True)
-class GameFacts:
-    """What the planner must know of the game.
-
-    seat_roles       role name of every seat
-    role_index       index of every role by its name
-    random_openings  whether evaluation games begin with random moves
-    scripted         names of the game's scripted players
-    self_play        whether evaluation games also show how a player does with copies of itself
-    """
-
-    seat_roles: tuple[str, ...]
-    role_index: dict[str, int]
-    random_openings: bool
-    scripted: tuple[str, ...]
-    self_play: bool = False
+# Games of a table that are planned at once, where the roster stays.
+MOST_AHEAD = 16
 
 
 class TrainingPlanner:
@@ -73,7 +51,6 @@ class TrainingPlanner:
         closing_games  evaluation games to hand out after the last member has stopped learning
         """
         self._config, self._facts, self._frozen = config, facts, frozen
-        self._past = PastRules.from_config(config.matchmaking)
         self._tables, self._counts = tuple(tables), counts
         self._evaluated: Counter[str] = Counter()
         self._closing_played = 0
@@ -101,6 +78,10 @@ class TrainingPlanner:
     def _follow(self, roster: Roster) -> None:
         self._roster = roster
         self._members = {member.name: member for member in roster.members}
+        # Made for the first games of this roster.
+        self._next: NextGames | None = None
+        self._ahead: dict[int, deque[TrainingGame]] = {}
+        self._games_ahead = 1
 
     def close_with(self, games: int) -> None:
         """Hand out `games` more evaluation games once no member learns."""
@@ -120,68 +101,55 @@ class TrainingPlanner:
 
     # --- what the worker asks ---------------------------------------------------------------------
 
-    def next_game(self, table: int) -> GamePlan | None:
-        """The next game of a table; None when there is nothing (yet) to play."""
-        seed, count = self._config.seed, int(self._counts[table])
-        block = self._config.sampling.seat_block
-        rng = generator(seed, "game", table // block * block, count)
-        evaluation = rng.random() < self._roster.evaluation_share
-        if self._roster.learning:
-            players = self._evaluation_players(rng) if evaluation else None
-            evaluation = players is not None
-            players = players or self._training_players(rng, table)
-        elif self.closing_games:
-            evaluation, players = True, self._evaluation_players(rng)
-        else:
+    def next_games(self, tables: Sequence[int]) -> list[GamePlan | None]:
+        """The next game of each table; None when there is nothing (yet) to play."""
+        if missing := [table for table in tables if not self._ahead.get(table)]:
+            self._plan_ahead(missing)
+        return [self._begin(table, self._ahead[table]) for table in tables]
+
+    def _plan_ahead(self, tables: Sequence[int]) -> None:
+        """Plan several games of every table at once, more each time while the roster stays."""
+        if self._next is None:
+            self._next = NextGames(self._config, self._facts, self._roster, len(self._counts))
+        games, self._games_ahead = self._games_ahead, min(MOST_AHEAD, 2 * self._games_ahead)
+        numbers = np.repeat(np.array(tables, np.int64), games)
+        counts = self._counts[numbers] + np.tile(np.arange(games), len(tables))
+        planned = iter(self._next.plan(numbers, counts))
+        for table in tables:
+            self._ahead[table] = deque(islice(planned, games))
+
+    def _begin(self, table: int, ahead: deque[TrainingGame]) -> GamePlan | None:
+        """Find places for the frozen players of a table's next game, and count it as begun."""
+        game, closing, players = ahead[0], not self._roster.learning, ahead[0].players
+        evaluation = players is None
+        if players is None:
+            assert self._next is not None, "it has planned the game"
+            if not closing or self.closing_games:
+                players = self._next.evaluation_players(game, self._evaluated)
+        seats = self._seat(players) if players is not None else None
+        if players is None or seats is None:
             return None
-        seats = self._seat(players, evaluation) if players else None
-        if seats is None:
-            return None
+        ahead.popleft()
         self._counts[table] += 1
-        game_seed = integer(seed, "game seed", table, count, bits=31)
-        noise = ("action", table, count)
-        if not evaluation:
-            # Tables of one block draw the same players but different openings.
-            own = rng if block == 1 else generator(seed, "opening", table, count)
-            opening = int(own.integers(self._config.sampling.opening_plies + 1))
-            return GamePlan(count, "training", game_seed, seats, noise, opening, game_seed)
-        if not self._roster.learning:
-            self._closing_played += 1
-        self._evaluated.update(player.name for player in players or () if player.kind == "snapshot")
-        opening = self._config.evaluation.opening_plies if self._facts.random_openings else 0
+        if evaluation:
+            self._closing_played += closing
+            self._evaluated.update(player.name for player in players if player.kind == "snapshot")
         return GamePlan(
-            count, "evaluation", game_seed, seats, noise, opening, game_seed, record_actions=True
+            game.number,
+            "evaluation" if evaluation else "training",
+            game.seed,
+            seats,
+            ("action", table, game.number),
+            game.opening,
+            game.seed,
+            record_actions=evaluation,
         )
 
     def game_over(self, plan: GamePlan) -> None:
         """The game was finished or voided; its frozen players may be evicted."""
         self._frozen.release(self._frozen_seats([seat.player for seat in plan.seats]))
 
-    def _training_players(self, rng: np.random.Generator, table: int) -> tuple[PlayerRef, ...]:
-        members = self._roster.members
-        if len(self._facts.seat_roles) == 1:
-            players = [entry.name for entry in members if entry.role == self._facts.seat_roles[0]]
-            owner = owner_of_table(table, len(self._counts), players)
-            if owner is not None and self._members[owner].learning:
-                return (PlayerRef("member", owner),)
-        snapshots, win_rates = self._roster.snapshots, self._roster.win_rates
-        return seat_training_game(
-            rng, self._facts.seat_roles, members, snapshots, self._past, win_rates
-        )
-
-    def _evaluation_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...] | None:
-        return seat_evaluation_game(
-            rng,
-            self._facts.seat_roles,
-            self._roster.snapshots,
-            self._facts.scripted,
-            self._evaluated,
-            SELF_PLAY_SHARE if self._facts.self_play else 0.0,
-        )
-
-    def _seat(
-        self, players: tuple[PlayerRef, ...], evaluation: bool
-    ) -> tuple[SeatPlan, ...] | None:
+    def _seat(self, players: tuple[PlayerRef, ...]) -> tuple[SeatPlan, ...] | None:
         frozen = self._frozen.acquire(self._frozen_seats(players))
         if frozen is None:
             return None

@@ -1,19 +1,17 @@
-"""Seating: draws the players of the next game, one for each seat.
+"""Seating between frozen players: draws the players of an evaluation game, one for each seat.
 
-A training game is drawn around a learning member, an evaluation game from frozen players only.
-`pbt/matchmaking/past.py` has the probabilities of snapshots. All functions are pure: draws come
-from the rng, which the caller keys by the game, so nothing depends on the order of arrival. Seats
-of one role are interchangeable: a player is as likely to sit at one of them as at another.
+`pbt/matchmaking/next_games.py` seats training games. All functions are pure: draws come from the
+caller, who keys them by the game, so nothing depends on the order of arrival. Seats of one role are
+interchangeable: a player is as likely to sit at one of them as at another.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from pbt.errors import EngineError
-from pbt.matchmaking.past import UNKNOWN, WEIGHTS, PastRules, WinRates, past_probabilities
-from pbt.matchmaking.roster import MemberEntry, SnapshotEntry
+from pbt.matchmaking.past import PastRules
+from pbt.matchmaking.roster import SnapshotEntry
 from pbt.records import PlayerRef
 
 T = TypeVar("T")
@@ -30,83 +28,26 @@ SCRIPTED_ODDS = 0.05
 SELF_PLAY_SHARE = 0.5
 
 
-def seat_training_game(
-    rng: np.random.Generator,
-    seat_roles: Sequence[str],
-    members: Sequence[MemberEntry],
-    snapshots: Sequence[SnapshotEntry],
-    past: PastRules,
-    win_rates: WinRates,
-) -> tuple[PlayerRef, ...]:
-    """Draw one player per seat, a learning member among them.
+class Draws(Protocol):
+    """Draws of one game; numpy's generators are some."""
 
-    snapshots  newest last
-    past       how often snapshots take the other seats, and which ones
-    win_rates  expected scores of members against snapshots, for the modes of `past` that need them
-
-    One seat, drawn uniformly from those whose role has a learning member, gets a learning member.
-    Every other seat gets a snapshot, or uniformly a live member, of its role (perhaps the same one
-    again). Raises EngineError when no member learns, or a role has neither members nor snapshots.
-    """
-    learners = _learners_by_role(seat_roles, members)
-    open_seats = [seat for seat, role in enumerate(seat_roles) if learners[role]]
-    candidates = {role: past_candidates(snapshots, role, past) for role in seat_roles}
-    learning_seat = open_seats[int(rng.integers(len(open_seats)))]
-    players = []
-    for seat, role in enumerate(seat_roles):
-        if seat == learning_seat:
-            players.append(PlayerRef("member", _draw(rng, learners[role])))
-            continue
-        live = [PlayerRef("member", entry.name) for entry in members if entry.role == role]
-        players.append(_draw_opponent(rng, seat, role, live, candidates[role], past.share))
-    if past.mode not in WEIGHTS:
-        return tuple(players)
-    # In these modes the choice of a snapshot depends on the learning member, so all snapshots are
-    # drawn again.
-    learner = players[learning_seat].name
-    return tuple(
-        player
-        if player.kind == "member"
-        else _draw_past(rng, candidates[role], learner, past, win_rates)
-        for player, role in zip(players, seat_roles, strict=True)
-    )
+    def random(self) -> float:
+        """The next one, in [0, 1)."""
 
 
-def _learners_by_role(
-    seat_roles: Sequence[str], members: Sequence[MemberEntry]
-) -> dict[str, list[str]]:
-    """Names of the learning members of every role. Raises EngineError when there are none."""
-    learners = {
-        role: [entry.name for entry in members if entry.role == role and entry.learning]
-        for role in seat_roles
-    }
-    if not any(learners.values()):
-        raise EngineError(
-            f"no learning member for any of the roles {sorted(learners)}: a training game needs one"
-        )
-    return learners
+class DrawsInOrder:
+    """Draws that were made beforehand."""
+
+    def __init__(self, draws: Iterable[float]) -> None:
+        self._draws = iter(draws)
+
+    def random(self) -> float:
+        return next(self._draws)
 
 
-def _draw_opponent(
-    rng: np.random.Generator,
-    seat: int,
-    role: str,
-    live: Sequence[PlayerRef],
-    past: Sequence[str],
-    past_share: float,
-) -> PlayerRef:
-    """Draw the player of a seat from its live members or from the ids of `past`.
-
-    Raises EngineError when both are empty.
-    """
-    frozen = [PlayerRef("snapshot", snapshot_id) for snapshot_id in past]
-    wants_past = rng.random() < past_share
-    choices = frozen if frozen and (wants_past or not live) else live
-    if not choices:
-        raise EngineError(
-            f'seat {seat} cannot be filled: role "{role}" has neither live members nor snapshots'
-        )
-    return _draw(rng, choices)
+def evaluation_draws(seats: int) -> int:
+    """How many draws `seat_evaluation_game` needs at most."""
+    return 3 + 2 * seats
 
 
 def past_candidates(snapshots: Sequence[SnapshotEntry], role: str, past: PastRules) -> list[str]:
@@ -120,29 +61,8 @@ def past_candidates(snapshots: Sequence[SnapshotEntry], role: str, past: PastRul
     ]
 
 
-def _draw_past(
-    rng: np.random.Generator,
-    candidates: Sequence[str],
-    learner: str,
-    past: PastRules,
-    win_rates: WinRates,
-) -> PlayerRef:
-    scores = [win_rates.get(snapshot_id, {}).get(learner, UNKNOWN) for snapshot_id in candidates]
-    return PlayerRef("snapshot", candidates[_draw_index(rng, past_probabilities(scores, past))])
-
-
-def owner_of_table(table: int, tables: int, members: Sequence[str]) -> str | None:
-    """The member that owns a table in games with one seat, where players do not meet.
-
-    Every member owns equally many neighbouring tables, so that few processes act for it, in large
-    batches. None for the tables that are left over.
-    """
-    each = tables // max(1, len(members))
-    return members[table // each] if table < each * len(members) else None
-
-
 def seat_evaluation_game(
-    rng: np.random.Generator,
+    rng: Draws,
     seat_roles: Sequence[str],
     snapshots: Sequence[SnapshotEntry],
     scripted: Sequence[str],
@@ -188,7 +108,7 @@ def seat_evaluation_game(
 
 
 def _evaluation_opponent(
-    rng: np.random.Generator,
+    rng: Draws,
     predecessor: SnapshotEntry | None,
     others: Sequence[SnapshotEntry],
     scripted: Sequence[str],
@@ -240,7 +160,7 @@ def _predecessor(
 
 
 def _draw_least_played(
-    rng: np.random.Generator, snapshots: Sequence[SnapshotEntry], games_played: Mapping[str, int]
+    rng: Draws, snapshots: Sequence[SnapshotEntry], games_played: Mapping[str, int]
 ) -> SnapshotEntry:
     return snapshots[
         _draw_index(
@@ -249,10 +169,10 @@ def _draw_least_played(
     ]
 
 
-def _draw_index(rng: np.random.Generator, odds: Sequence[float]) -> int:
+def _draw_index(rng: Draws, odds: Sequence[float]) -> int:
     edges = np.cumsum(odds)
     return min(int(np.searchsorted(edges, rng.random() * edges[-1], side="right")), len(odds) - 1)
 
 
-def _draw(rng: np.random.Generator, choices: Sequence[T]) -> T:
-    return choices[int(rng.integers(len(choices)))]
+def _draw(rng: Draws, choices: Sequence[T]) -> T:
+    return choices[int(rng.random() * len(choices))]

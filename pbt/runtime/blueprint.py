@@ -12,7 +12,7 @@ from pbt.config.schema import RunConfig
 from pbt.config.semantics import everyone, member_number, member_roles
 from pbt.envs.contract import EnvSpec, Game, declared_objective, opens_at_random
 from pbt.errors import EngineError
-from pbt.matchmaking.planner import GameFacts
+from pbt.matchmaking.next_games import GameFacts
 from pbt.models.convolutions import decided
 from pbt.models.precision import choose_dtype
 from pbt.objective import ObjectiveKind, chosen_objective

@@ -41,8 +41,8 @@ from pbt.transport.slab import Slab
 class GameSource(Protocol):
     """Plans the games of a worker."""
 
-    def next_game(self, table: int, /) -> GamePlan | None:
-        """The next game of a table, or None to leave the table empty for now."""
+    def next_games(self, tables: Sequence[int], /) -> Sequence[GamePlan | None]:
+        """The next game of each table, or None to leave the table empty for now."""
 
     def game_over(self, plan: GamePlan, /) -> None:
         """The game was finished or voided."""
@@ -53,6 +53,9 @@ class GamesFrom:
     """A source that plans games by a function and need not know when a game is over."""
 
     next_game: Callable[[int], GamePlan | None]
+
+    def next_games(self, tables: Sequence[int], /) -> list[GamePlan | None]:
+        return [self.next_game(table) for table in tables]
 
     def game_over(self, plan: GamePlan, /) -> None:
         """There is nothing to do."""
@@ -125,7 +128,6 @@ class RolloutWorker:
 
     def requests(self) -> list[ActionRequest]:
         """Seat idle tables, then request actions for all rows that wait.
-
         There is one request per (policy, role, greedy).
         """
         self._seat_idle_tables()
@@ -239,8 +241,8 @@ class RolloutWorker:
 
     def _seat_idle_tables(self) -> None:
         idle, self.idle = self.idle, []
-        for table in idle:
-            plan = self._games.next_game(table.index)
+        plans = self._games.next_games([table.index for table in idle]) if idle else ()
+        for table, plan in zip(idle, plans, strict=True):
             if plan is None:
                 self.idle.append(table)
             else:

@@ -23,6 +23,7 @@ from arena.league.populations import (
     open_incarnation,
     set_state,
     stored_config,
+    streams_of,
 )
 from arena.league.schema import SCHEMA_REVISION, game_seats, games, metadata
 from arena.league.stored_history import list_decisions, list_events, list_rounds
@@ -32,6 +33,7 @@ from arena.league.superseding import NOTHING_KNOWN, CheckpointRows
 from arena.league.writer import LeagueWriter
 from pbt.errors import PbtError, PlayerError
 from pbt.records import Event
+from pbt.seeding import STREAMS
 from tests.arena.league.samples import CONFIG, event, game, new_league, round_record, snapshot
 
 Started = tuple[League, Incarnation]
@@ -118,7 +120,7 @@ def test_upgrade_keeps_a_backup_and_every_row(tmp_path: Path) -> None:
 def test_a_failing_upgrade_changes_nothing(tmp_path: Path) -> None:
     league, _ = new_league(tmp_path)
     scripts = second_revision(
-        tmp_path, "op.execute('INSERT INTO incarnations VALUES (9, 77, 1, 1, 1.0, NULL, 0)')"
+        tmp_path, "op.execute('INSERT INTO incarnations VALUES (9, 77, 1, 1, 1.0, NULL, 0, NULL)')"
     )
     with pytest.raises(PbtError, match="would break 1 references; nothing was changed"):
         ensure_schema(league._engine, league.path, scripts, "9999")
@@ -349,3 +351,14 @@ def test_a_read_within_a_read_sees_what_the_outer_one_sees(started: Started) -> 
                 list_events(league, "unknown")
             assert told() == ["before"]
         assert told() == ["before", "meanwhile"]
+
+
+def test_a_start_notes_its_streams_and_those_of_earlier_programs_had_the_first(
+    tmp_path: Path,
+) -> None:
+    league, start = new_league(tmp_path)
+    assert streams_of(league, "demo") == {start.number: STREAMS}
+    with league.write() as connection:
+        connection.exec_driver_sql("UPDATE incarnations SET streams = NULL")
+    assert streams_of(league, "demo") == {start.number: 1}
+    league.close()

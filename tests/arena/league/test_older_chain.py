@@ -32,7 +32,8 @@ def upgraded(tmp_path: Path) -> Iterator[League]:
     league.close()
     with closing(sqlite3.connect(league.path)) as connection:
         connection.executescript(
-            f"DROP TABLE chain; UPDATE alembic_version SET version_num = '{BEFORE}';"
+            "DROP TABLE chain; ALTER TABLE incarnations DROP COLUMN streams;"
+            f"UPDATE alembic_version SET version_num = '{BEFORE}';"
         )
     with open_league(league.path) as opened:
         yield opened

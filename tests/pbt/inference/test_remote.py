@@ -4,7 +4,7 @@ The server also keeps apart what each worker means by a policy number.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,9 @@ class Games:
 
     def __init__(self, frozen: FrozenPool) -> None:
         self._frozen, self._counts = frozen, Counter[int]()
+
+    def next_games(self, tables: Sequence[int]) -> list[GamePlan | None]:
+        return [self.next_game(table) for table in tables]
 
     def next_game(self, table: int) -> GamePlan | None:
         rng = generator(1, "game", table, self._counts[table])

@@ -13,9 +13,10 @@ from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.errors import EngineError
 from pbt.matchmaking.past import PastRules, WinRates, past_probabilities
 from pbt.matchmaking.roster import MemberEntry, SnapshotEntry
-from pbt.matchmaking.seats import past_candidates, seat_training_game
+from pbt.matchmaking.seats import past_candidates
 from pbt.records import PlayerRef
 from pbt.seeding import generator
+from tests.pbt.matchmaking.one_game import seat_training_game
 
 MODES: tuple[PastMode, ...] = get_args(PastMode)
 rates = st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1))

@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from pbt.errors import EngineError
 from pbt.matchmaking.past import PastRules
 from pbt.matchmaking.roster import MemberEntry, SnapshotEntry
-from pbt.matchmaking.seats import (
-    owner_of_table,
-    seat_evaluation_game,
-    seat_training_game,
-)
+from pbt.matchmaking.seats import seat_evaluation_game
 from pbt.records import PlayerRef
 from pbt.seeding import generator
+from tests.pbt.matchmaking.one_game import owners_of, seat_training_game
 
 ROLES = ("cat", "mouse")
 
@@ -294,7 +291,7 @@ def test_roles_of_an_evaluation_game() -> None:
 @given(st.integers(1, 70), st.integers(1, 9))
 def test_tables_are_dealt_out_evenly_to_neighbours(tables: int, members: int) -> None:
     names = [f"m{index}" for index in range(members)]
-    owners = [owner_of_table(table, tables, names) for table in range(tables)]
+    owners = owners_of(tables, [MemberEntry(name, "cat", n) for n, name in enumerate(names)])
     held = [owner for owner in owners if owner is not None]
     assert held == sorted(held) and owners[: len(held)] == held, (
         "one after the other, what is left over at the end"

@@ -4,7 +4,7 @@ It keeps which policy was asked for each row, when, and under which generation.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,11 +49,12 @@ class Overheard:
     planner: GameSource
     look: Callable[[int, GamePlan], None]
 
-    def next_game(self, table: int, /) -> GamePlan | None:
-        plan = self.planner.next_game(table)
-        if plan is not None:
-            self.look(table, plan)
-        return plan
+    def next_games(self, tables: Sequence[int], /) -> Sequence[GamePlan | None]:
+        plans = self.planner.next_games(tables)
+        for table, plan in zip(tables, plans, strict=True):
+            if plan is not None:
+                self.look(table, plan)
+        return plans
 
     def game_over(self, plan: GamePlan, /) -> None:
         self.planner.game_over(plan)

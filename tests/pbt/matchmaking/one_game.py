@@ -1,0 +1,45 @@
+"""Training games one by one, for tests that look at single draws."""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from pbt.matchmaking.next_games import TrainingSeats
+from pbt.matchmaking.past import PastRules, WinRates
+from pbt.matchmaking.roster import MemberEntry, Roster, SnapshotEntry
+from pbt.records import PlayerRef
+
+
+def seat_training_game(
+    rng: np.random.Generator,
+    seat_roles: Sequence[str],
+    members: Sequence[MemberEntry],
+    snapshots: Sequence[SnapshotEntry],
+    past: PastRules,
+    win_rates: WinRates,
+) -> tuple[PlayerRef, ...]:
+    """One game of a table that no member owns."""
+    rates = json.dumps(win_rates)
+    seats = _training_seats(tuple(seat_roles), tuple(members), tuple(snapshots), past, rates)
+    return seats.seat(rng.random((1, 1 + 2 * len(seat_roles))), np.array([-1]))[0]
+
+
+@cache
+def _training_seats(
+    seat_roles: tuple[str, ...],
+    members: tuple[MemberEntry, ...],
+    snapshots: tuple[SnapshotEntry, ...],
+    past: PastRules,
+    win_rates: str,
+) -> TrainingSeats:
+    roster = Roster(members, 1000, 0.0, snapshots, json.loads(win_rates))
+    return TrainingSeats(seat_roles, roster, past)
+
+
+def owners_of(tables: int, members: Sequence[MemberEntry]) -> list[str | None]:
+    """The owner of every table in a game with one seat."""
+    seats = TrainingSeats([members[0].role], Roster(tuple(members), 1, 0.0), PastRules(0.0, 1))
+    owned = seats.owned(np.arange(tables), tables).tolist()
+    return [members[place].name if place >= 0 else None for place in owned]
