@@ -178,8 +178,8 @@ def open_incarnation(
     """
     with league.write() as connection:
         older, owner = starts_of(connection, population_id), chain_of_population(population_id)
-        ids, known_rounds = [row.id for row in older], last_rounds or {}
-        late = supersede(connection, population_id, ids, last_game, known_rounds, known)
+        ids = [row.id for row in older]
+        late = supersede(connection, population_id, ids, last_game, last_rounds or {}, known)
         append(connection, owner, late)
         number = older[-1].number + 1 if older else 1
         incarnation_id = insert_row(
@@ -194,9 +194,8 @@ def open_incarnation(
             streams=STREAMS,
         )
         record_rows(connection, owner, STARTS, incarnations.c.id == incarnation_id)
-        connection.execute(
-            update(populations).where(populations.c.id == population_id).values(state="running")
-        )
+        this = populations.c.id == population_id
+        connection.execute(update(populations).where(this).values(state="running"))
         return Incarnation(incarnation_id, population_id, number, last_game + 1)
 
 
