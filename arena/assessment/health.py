@@ -72,12 +72,12 @@ def faults_of(history: PopulationHistory) -> list[PopulationFinding]:
     if history.failure:
         found.append(PopulationFinding("training", "bad", history.failure))
     found += [PopulationFinding("fault", "bad", text) for text in history.faults]
-    for member in history.members:
-        health, text = health_of(member, history)
-        if health in ("dead", "refusing"):
-            kind = "failed" if health == "dead" else "refused"
-            words = f"{member.member} {text}" if health == "dead" else f"{member.member}: {text}"
-            found.append(PopulationFinding(kind, "bad", words, member.member, member.frames))
+    for wanted, kind, between in (("dead", "failed", " "), ("refusing", "refused", ": ")):
+        for member in history.members:
+            health, text = health_of(member, history)
+            if health == wanted:
+                words = f"{member.member}{between}{text}"
+                found.append(PopulationFinding(kind, "bad", words, member.member, member.frames))
     return found
 
 

@@ -20,7 +20,7 @@ def test_the_dashboard_stays_below_the_root_path(browser: Browser, tmp_path: Pat
             page = visitor.page
             page.goto(f"{site}/#code={served.code()}")
             shows(page, "No populations yet")
-            expect(page.get_by_text("live", exact=True)).to_be_visible()
+            expect(page.get_by_text("connected", exact=True)).to_be_visible()
             assert page.url == f"{site}/app/populations"
             page.get_by_role("link", name="System").click()
             shows(page, "Nothing trains here now")

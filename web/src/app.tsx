@@ -202,7 +202,7 @@ function LoggedOut() {
   );
 }
 
-/** Shows "live" while events arrive, else the age of what is shown. */
+/** Shows "connected" while events arrive, else the age of what is shown. */
 function Badge() {
   const now = useSignal(Date.now());
   useEffect(() => {
@@ -212,7 +212,7 @@ function Badge() {
     return () => clearInterval(timer);
   }, []);
   const age = useComputed(() => Math.max(0, (now.value - heardAt.value) / 1000));
-  if (connected.value) return <span class="badge live">live</span>;
+  if (connected.value) return <span class="badge live">connected</span>;
   return (
     <span class="badge stale" role="status">
       {heardAt.value ? `stale ${duration(age.value)}` : "connecting"}

@@ -116,7 +116,7 @@ export function claimOf(
   { value, low }: { value: number; low: number | null },
   format: (value: number) => string,
 ): { text: string; bound: string } {
-  return { text: format(value), bound: low === null ? "" : `(>= ${format(low)})` };
+  return { text: format(value), bound: low === null ? "" : `(at least ${format(low)})` };
 }
 
 /** Returns how a change of strength is written: with its sign, "+353" or "−1.43". */

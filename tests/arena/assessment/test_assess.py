@@ -144,6 +144,8 @@ def test_refused_updates_are_a_fault_where_they_are_many() -> None:
     assert many.conclusion == "broken"
     assert "broken: m0: 400 of 900 updates were refused" in many.sentence
     assert many.updates_refused == 400 and many.updates_taken == 2_000
+    worse = assess(with_member(with_member(population(grows), 0, refused=400), 2, state="failed"))
+    assert worse.sentence.startswith("broken: m2 ") and ", and 1 fault more; " in worse.sentence
 
 
 def test_a_training_that_failed_and_several_faults() -> None:

@@ -135,7 +135,7 @@ function Strongest({ of }: { of: Assessment }) {
                 </strong>{" "}
                 <small>
                   {claim && `${amount(claim.text)} ${claim.bound}, `}
-                  {`best of ${best.of}`}
+                  {`best of ${plural(best.of, "snapshot", "snapshots")}`}
                 </small>
               </>
             ) : (
@@ -200,7 +200,7 @@ function Broken({ of }: { of: Assessment }) {
     <Answer question="Is anything broken?">
       <p>
         <strong class={`text-${worst?.level ?? "good"}`}>
-          {worst === null ? "Nothing that is known" : worst.level === "bad" ? "Yes" : "A warning"}
+          {worst === null ? "Nothing was found" : worst.level === "bad" ? "Yes" : "A warning"}
         </strong>
         {worst && (
           <small>
