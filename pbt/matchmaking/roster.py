@@ -1,4 +1,4 @@
-"""The roster: who may be seated, as one value that is replaced and never changed.
+"""The roster: the players that may be seated, as one value that is replaced and never changed.
 
 The main process owns it. Planners follow it, in that process or in others, where the whole of it
 is sent when it has changed.
@@ -49,7 +49,7 @@ class SnapshotEntry:
 
 @dataclass(frozen=True)
 class Roster:
-    """Who may be seated, and by which chances.
+    """The players that may be seated, and by which chances.
 
     members           in the order of their places in the policy table
     window            newest snapshots of each role that may be opponents from the past

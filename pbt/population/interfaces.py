@@ -77,7 +77,7 @@ class MemberLearner(Protocol):
 class Matchmaker(Protocol):
     """Seats the games, in this process or in the workers.
 
-    roster  who may be seated; the controller replaces it, and games are planned by it from then on
+    roster  the players; the controller replaces it, and games are planned by it from then on
     """
 
     roster: Roster
