@@ -1,8 +1,8 @@
 """Seating between frozen players: draws the players of an evaluation game, one for each seat.
 
 `pbt/matchmaking/next_games.py` seats training games. All functions are pure: draws come from the
-caller, which keys them by the game, so nothing depends on the order of arrival. Seats of one role are
-interchangeable: a player is as likely to sit at one of them as at another.
+caller, which keys them by the game, so nothing depends on the order of arrival. Seats of one role
+are interchangeable: a player is as likely to sit at one of them as at another.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
