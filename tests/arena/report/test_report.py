@@ -68,13 +68,15 @@ def test_no_text_of_a_population_becomes_html(grown: tuple[Path, League]) -> Non
     made = report.assessment
     finding = replace(made.findings[0], text=BAD)
     members = tuple(replace(one, health_text=BAD, role=BAD) for one in made.members)
+    differs = replace(report.config.differences[0], key=BAD, value=BAD, other=BAD)
+    config = replace(report.config, beside=BAD, toml=BAD, differences=(differs,))
     hostile = replace(
         report,
         assessment=replace(
             made, population=BAD, game=BAD, sentence="x" + BAD[1:], findings=(finding,)
         ),
         opponents=(replace(report.opponents[0], player=BAD),),
-        config=replace(report.config, toml=BAD, set_keys=((BAD, BAD, BAD),)),
+        config=config,
         versions={BAD: BAD},
         machine={BAD: BAD},
         placement=BAD,
