@@ -74,8 +74,12 @@ class FrozenPool:
             self._users[seated] -= 1
 
     def seated(self) -> set[str]:
-        """Names of the frozen players that sit at a table now."""
-        return {player.name for (player, _), users in self._users.items() if users}
+        """Ids of the snapshots that sit at a table now."""
+        return {
+            player.name
+            for (player, _), users in self._users.items()
+            if users and player.kind == "snapshot"
+        }
 
     def _attach(self, seated: Seated, keep: list[Seated]) -> None:
         if not self._unassigned:

@@ -175,10 +175,12 @@ class Running:
             for name, member in members.items()
         }
         assert cut.state["planner"]["entrants"] == entrants
-        opponents = {
+        opponents = [
             record.snapshot_id for record in self.sink.snapshots if record.reason != "round"
-        }
-        assert opponents <= {entry[0] for entry in cut.state["planner"]["snapshots"]}
+        ]
+        seatable = {entry[0] for entry in cut.state["planner"]["snapshots"]}
+        window = self.config.matchmaking.past_window
+        assert set(opponents[-window:]) <= seatable <= set(opponents)
         generations = {member["policy"]: member["generation"] for member in members.values()}
         seats = [
             seat
