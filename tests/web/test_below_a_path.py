@@ -27,6 +27,7 @@ def test_the_dashboard_stays_below_the_root_path(browser: Browser, tmp_path: Pat
             assert page.url == f"{site}/app/system"
             page.reload()
             shows(page, "Nothing trains here now")
+            visitor.expected.add(401)  # of what the page asked just before
             page.get_by_role("button", name="Log out").click()
             shows(page, "You are not logged in")
             visitor.leave()
