@@ -106,7 +106,7 @@ def test_numbers_stand_beside_every_chart_and_go_into_files(trained: Served, vis
 
 def test_every_chart_has_its_numbers(trained: Served, visit: Visit) -> None:
     visitor = visit(trained)
-    for view in ("", "ratings", "matrix", "values", "lineage", "curves"):
+    for view in ("", "ratings", "matrix", "lineage", "curves"):
         page = visitor.see(f"populations/first/{view}")
         shows(page, VIEWS[view or "overview"].shows)
         pictures = page.locator("main [role=img]:not(.spark)")
@@ -294,8 +294,8 @@ def test_an_expired_session_asks_to_log_in(trained: Served, visit: Visit) -> Non
 
 def test_all_of_it_without_a_mouse(trained: Served, visit: Visit) -> None:
     """From the top of the page into the content, through the tabs, to a chart's numbers."""
-    page = visit(trained).see("populations/first/values")
-    shows(page, "Rounds")
+    page = visit(trained).see("populations/first/ratings")
+    expect(page.locator("main [role=img]").first).to_be_visible(timeout=WAIT_MS)
     page.keyboard.press("Tab")
     expect(page.get_by_text("Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
