@@ -130,6 +130,7 @@ def test_an_edit_is_in_force_while_it_trains(live: Served, visit: Visit) -> None
     form.get_by_label("Snapshot every").fill("60000")
     form.get_by_role("button", name="Save").click()
     expect(form).to_contain_text("at its next rest")
+    page.get_by_text("The whole config, as JSON").click()
     expect(page.locator("pre")).to_contain_text('"share": 0.25', timeout=WAIT_MS)
     expect(page.locator("pre")).to_contain_text('"stop_at_frames": 40000000')
     expect(page.locator("main")).not_to_contain_text("Not in force yet", timeout=WAIT_MS)
