@@ -36,6 +36,7 @@ HELD_BEFORE = (
     ("learning", "rmsprop_decay", 0.99),
     ("learning", "rmsprop_eps", 1e-5),
     ("learning", "rmsprop_eps_inside", False),
+    ("runtime", "sync", "async"),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")

@@ -173,6 +173,10 @@ class RuntimeConfig(Section):
     learners           (central) processes that train; 0: the servers' processes train
     groups             (central) sets of tables per worker: while one waits for its actions the next
                        is stepped
+    sync               the rhythm of acting and learning. "async": both go on at the same time.
+                       "sync": every table plays sampling.rollout_steps turns, then all learners
+                       train what is full, then tables go on: slower, and no weights change while
+                       a table plays
     inference_device   "cpu", "cuda:N", or "auto": CUDA where there is one, else the CPU
     learner_device     the same for learners
     queues             between workers and servers: "faster_fifo", "sockets", or "auto": faster-fifo
@@ -194,6 +198,7 @@ class RuntimeConfig(Section):
     servers: Processes = 1
     learners: Annotated[int, Field(ge=0, le=1024)] = 1
     groups: Processes = 2
+    sync: Literal["async", "sync"] = "async"
     inference_device: Device = "auto"
     learner_device: Device = "auto"
     queues: Literal["auto", "faster_fifo", "sockets"] = "auto"

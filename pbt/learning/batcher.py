@@ -48,13 +48,20 @@ class Batcher:
         self._queue.append(full)
         return []
 
-    def take(self) -> list[SlotFull] | None:
+    def take(self, *, by_version: bool = False) -> list[SlotFull] | None:
         """The slots of the next batch, oldest first, or None while there are too few.
 
-        The caller owns them until it releases or requeues them.
+        by_version: the oldest are those whose first row the oldest weights acted, and of several
+        those with the lowest numbers; else those that came first. The caller owns them until it
+        releases or requeues them.
         """
         if len(self._queue) < self._batch_slots:
             return None
+        if by_version:
+            version = self._slab.column["version"]
+            self._queue = deque(
+                sorted(self._queue, key=lambda full: (version[full.slot, 0], full.slot))
+            )
         return [self._queue.popleft() for _ in range(self._batch_slots)]
 
     def requeue(self, fulls: Sequence[SlotFull]) -> None:
@@ -63,7 +70,7 @@ class Batcher:
 
     def permits(self, fulls: Sequence[SlotFull]) -> list[RolloutPermit]:
         """Slot releases, which give these slots back to their workers."""
-        return [RolloutPermit(self._role, full.slot, full.generation, 0) for full in fulls]
+        return [RolloutPermit(self._role, full.slot) for full in fulls]
 
     def rows_waiting(self) -> int:
         """Number of valid rows in the queue."""

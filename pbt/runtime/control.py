@@ -59,10 +59,19 @@ class Paused(NamedTuple):
     standing: int
 
 
-class Hold(NamedTuple):
-    """Play nothing while `on`, because a learner or the league has fallen behind."""
+class PlayTurns(NamedTuple):
+    """Play so many turns of every table, then say TurnsPlayed.
 
-    on: bool
+    A worker plays nothing before the first of these.
+
+    turns  None: play on without end; 0: play nothing, because a learner or the league is behind
+    """
+
+    turns: int | None
+
+
+class TurnsPlayed(NamedTuple):
+    """Every table has played its turns, or nothing can be played before learners train."""
 
 
 # --- workers --------------------------------------------------------------------------------------
@@ -200,7 +209,7 @@ FROM_MAIN: tuple[type[Any], ...] = (
     Assignment,
     Go,
     Pause,
-    Hold,
+    PlayTurns,
     Stop,
     Permits,
     SetRoster,
@@ -215,6 +224,7 @@ FROM_MAIN: tuple[type[Any], ...] = (
 TO_MAIN: tuple[type[Any], ...] = (
     Ready,
     Paused,
+    TurnsPlayed,
     Failed,
     SlotFull,
     GameEnd,

@@ -93,6 +93,7 @@ class FaultDomains:
         if plane:
             self._releases.clear()
             self._rest.answers.clear()
+            scheduler.pacing.restart()
             self._state.slots_died()
         # A learner's process has made progress only if its own members trained.
         delay_s = self._restarts[domain].died(

@@ -112,16 +112,19 @@ class WorkerHost:
             if group["state"] is not None:
                 load_worker(worker, group["state"], self._planner, replayable=replayable)
         self._sampler = Sampler(self._groups, inference, self._row)
+        self._sampler.play(0)
         self._planner.on_generation = self._sampler.regenerate
         self._closing, self._paused = bool(orders["closing"]), False
+        self._in_rollout = False
 
     def hear(self, message: Any) -> None:
         match message:
             case control.Permits():
                 for permit in message.permits:
                     self._sampler.permit(permit)
-            case control.Hold():
-                self._sampler.hold = message.on
+            case control.PlayTurns():
+                self._sampler.play(message.turns)
+                self._in_rollout = bool(message.turns)
             case control.SetRoster():
                 self._planner.roster = message.roster
             case control.CloseWith():
@@ -137,6 +140,9 @@ class WorkerHost:
         if self._paused:
             return False
         self._report(self._sampler.turn(PATIENCE_S))
+        if self._in_rollout and self._sampler.played:
+            self._in_rollout = False
+            self._channel.send(control.TurnsPlayed())
         if (
             self._closing
             and not self._planner.roster.learning

@@ -18,6 +18,7 @@ from pbt.processes.restarts import RestartPolicy
 from pbt.records import Directive, GameKind
 from pbt.runtime import control
 from pbt.runtime.learner_handle import LearnerHandle
+from pbt.runtime.pacing import new_pacing
 from pbt.runtime.pipeline import Dispatched, Pipeline
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 from pbt.transport.slab import Slab
@@ -27,6 +28,7 @@ class LearnerScheduler:
     """Feeds every learner and puts its rounds in force.
 
     controller    decides on every update
+    pacing        says when learners are given batches, and in which order slots are trained
     pipelines     by member, in the members' order
     dropped       rows of batches that were dropped on their way through learners, by reason
     rows_trained  by all learners
@@ -48,6 +50,7 @@ class LearnerScheduler:
         permit(permit)  releases a slot to its worker
         """
         self._config, self.controller, self._slabs = config, controller, slabs
+        self.pacing = new_pacing(config)
         self._batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
         self.dropped: Counter[str] = Counter()
         self.pipelines = {
@@ -77,12 +80,15 @@ class LearnerScheduler:
     def dispatch(self) -> None:
         """Give every learner work, one after the other, until it can take no more.
 
-        A learner in another process gathers its next batch while it trains the one before it.
+        While tables play a rollout it gives none. A learner in another process gathers its
+        next batch while it trains the one before it.
         """
-        max_lag = self._config.learning.max_lag
+        if not self.pacing.between_rollouts:
+            return
+        max_lag, by_version = self._config.learning.max_lag, self.pacing.by_version
         for line in self.pipelines.values():
             while self._may_work(line) and (
-                line.train() or (not self.resting and line.gather(max_lag))
+                line.train() or (not self.resting and line.gather(max_lag, by_version=by_version))
             ):
                 pass
 

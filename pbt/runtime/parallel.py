@@ -67,14 +67,15 @@ class ParallelEngine(Engine):
         self.scheduler = self._state.scheduler
         # A worker may have to step every table of a group before it hears that it should rest.
         turn_s = config.env.timeout_s * max(len(share.tables) for share in shared.shares)
-        self._rest = Rest(processes, self.scheduler, turn_s, self._turn_and_look)
+        rest_s = turn_s * self.scheduler.pacing.turns_to_rest
+        self._rest = Rest(processes, self.scheduler, rest_s, self._turn_and_look)
         final_games = config.evaluation.final_games * len(blueprint.members)
         self._final_games = FinalEvaluation(final_games, processes.workers())
         self._errors = RepeatedErrors()
         self._domains = FaultDomains(
             processes, self._state, self._rest, releases, self._final_games, self._errors, sink
         )
-        self._holding = self.began = False
+        self.began = False
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
         self.games: Counter[GameKind] = Counter()
@@ -127,9 +128,10 @@ class ParallelEngine(Engine):
         for domain, reason in self._processes.troubles().items():
             self._recover(domain, reason)
         self.scheduler.dispatch()
-        self._state.roster.send_due(at_once=self.scheduler.resting)
+        if self.scheduler.pacing.between_rollouts:
+            self._state.roster.send_due(at_once=self.scheduler.resting)
         self._releases.send()
-        self._hold_or_go()
+        self._have_tables_play()
         self._close_if_finished()
 
     def _route(self, name: str, message: object) -> None:
@@ -150,6 +152,8 @@ class ParallelEngine(Engine):
                 self._errors.process_failed(message)
             case control.Paused():
                 self._rest.answered(name, message)
+            case control.TurnsPlayed():
+                self.scheduler.pacing.played(name)
             case control.Quiet():
                 self._final_games.quiet(name)
             case control.Ready() if self._processes.reachable(name):
@@ -157,12 +161,16 @@ class ParallelEngine(Engine):
 
     # --- pace -------------------------------------------------------------------------------------
 
-    def _hold_or_go(self) -> None:
-        """Workers hold while a learner is behind or the league does not keep up."""
-        hold = self._backlog.full() or self.scheduler.behind()
-        if hold != self._holding:
-            self._holding = hold
-            self._processes.tell_workers(control.Hold(hold))
+    def _have_tables_play(self) -> None:
+        """Tell the workers how far they may play, unless they know or still start."""
+        processes, scheduler = self._processes, self.scheduler
+        hold, learning = self._backlog.full() or scheduler.behind(), not scheduler.idle
+        if processes.plane_is_ready:
+            play = scheduler.pacing.next(
+                processes.workers(), hold=hold, learning=learning or scheduler.resting
+            )
+            if play is not None:
+                processes.tell_workers(play)
 
     def _close_if_finished(self) -> None:
         """Begin the final evaluation when the last member has finished or failed."""
@@ -174,12 +182,9 @@ class ParallelEngine(Engine):
     # --- life and death ---------------------------------------------------------------------------
 
     def _ready(self, name: str) -> None:
-        """Note that a process is built; a sampling plane that begins now may have to hold."""
+        """Note that a process is built, and that games begin when the sampling plane is."""
         domain = self._domains.ready(name)
-        if domain is not None and self._processes.is_plane(domain):
-            self.began = True
-            if self._holding:
-                self._processes.tell_workers(control.Hold(True))
+        self.began |= domain is not None and self._processes.is_plane(domain)
 
     def _recover(self, domain: Domain, reason: str) -> None:
         """End a domain in which a process died or hangs, and have it started again."""

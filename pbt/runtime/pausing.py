@@ -28,7 +28,7 @@ class Rest:
         turn_s: float,
         turn: Callable[[], None],
     ) -> None:
-        """turn_s: how long a worker's turn may take; turn: one turn of the main loop."""
+        """turn_s: how long workers may have to play on; turn: one turn of the main loop."""
         self._processes, self._scheduler = processes, scheduler
         self._limit_s, self._turn = REST_TIMEOUT_S + turn_s, turn
         self.answers: dict[str, Paused] = {}
@@ -62,7 +62,7 @@ class Rest:
             self._scheduler.resting = False
             self.answers.clear()
             # Workers that have not answered yet hear it too: they will answer, and go on.
-            if self._processes.children and self._plane_is_ready():
+            if self._processes.children and self._processes.plane_is_ready:
                 self._processes.tell_workers(Go())
 
     def _come_to_rest(self) -> None:
@@ -74,7 +74,8 @@ class Rest:
         while not self.complete:
             # A worker hears its first Go when all of the plane is ready. A Pause sent before that
             # would be undone by it.
-            if self._scheduler.idle and self._plane_is_ready():
+            between = self._scheduler.pacing.between_rollouts
+            if between and self._scheduler.idle and self._processes.plane_is_ready:
                 for name in self._processes.workers():
                     if (pid := self._processes.children[name].pid) not in asked:
                         asked.add(pid)
@@ -86,7 +87,3 @@ class Rest:
                     f"the run did not come to rest within {self._limit_s:.0f} s: "
                     f"{', '.join(moving or ['a learner'])} still at work"
                 )
-
-    def _plane_is_ready(self) -> bool:
-        plane = self._processes.domains[0]
-        return all(self._processes.is_ready(name) for name in plane)

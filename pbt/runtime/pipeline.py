@@ -65,11 +65,11 @@ class Pipeline:
         self.handle.tell(control.Train(self.name))
         return True
 
-    def gather(self, max_lag: int | None) -> bool:
+    def gather(self, max_lag: int | None, *, by_version: bool) -> bool:
         """Have the next batch gathered, one ahead of that in training.
 
-        max_lag: slots with older rows are dropped first. Returns False when there are enough
-        batches, or too few slots.
+        max_lag: slots with older rows are dropped first. by_version: see `Batcher.take`. Returns
+        False when there are enough batches, or too few slots.
         """
         if len(self.batches) >= 2:
             return False
@@ -77,7 +77,7 @@ class Pipeline:
             # The batch is trained after those in front of it, each of which adds one version.
             version = self.handle.version + len(self.batches)
             self.release(self.batcher.drop_stale(version, max_lag))
-        fulls = self.batcher.take()
+        fulls = self.batcher.take(by_version=by_version)
         if fulls is None:
             return False
         self.batches.append(Dispatched(fulls, self.batcher.rows(fulls)))

@@ -88,6 +88,11 @@ class ProcessGroup:
     def is_plane(self, domain: Domain) -> bool:
         return domain == self.domains[0]
 
+    @property
+    def plane_is_ready(self) -> bool:
+        """Whether the sampling plane works, or only waits for its first messages."""
+        return all(self.is_ready(name) for name in self.domains[0])
+
     def domain_of(self, name: str) -> Domain:
         return next(domain for domain in self.domains if name in domain)
 

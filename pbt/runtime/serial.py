@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from math import inf
 
 from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.resharding import merge_workers
@@ -21,6 +22,8 @@ from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.engine import Engine, ProcessStatus
 from pbt.transport.messages import GameEnd, SlotFull
 
+# Of the only process.
+NAME = "main"
 # A rate is measured over at least this time.
 RATE_OVER_S = 1.0
 
@@ -39,6 +42,8 @@ class SerialEngine(Engine):
         self.games: Counter[GameKind] = Counter()
         self.began = True
         self._stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
+        # Turns that may be played before the pacing is asked again.
+        self._turns = inf
         # (time, rows produced) when the rate was last measured.
         self._measured, self._rate = (time.monotonic(), 0), 0.0
 
@@ -68,13 +73,18 @@ class SerialEngine(Engine):
         """THE main loop; see `Engine.run`. Checkpoints may be taken in both functions."""
         # A checkpoint of another placement may hold complete batches, whose slots are needed now.
         self.scheduler.dispatch()
+        pacing = self.scheduler.pacing
         while not self.done:
-            if self._control.stop_requested():
+            if pacing.between_rollouts and self._control.stop_requested():
                 return False
-            if not self._backlog.full():
+            play = pacing.next((NAME,), hold=self._backlog.full(), learning=False)
+            if play is not None:
+                self._turns = inf if play.turns is None else play.turns
+            if self._turns:
                 self.turn()
             look()
-            between_turns()
+            if pacing.between_rollouts:
+                between_turns()
         return True
 
     def turn(self) -> None:
@@ -87,6 +97,9 @@ class SerialEngine(Engine):
         stepped = time.perf_counter()
         for message in messages:
             self._route(message)
+        self._turns -= 1
+        if self._turns < inf and not (self._turns and population.worker.can_turn):
+            self.scheduler.pacing.played(NAME)
         self.scheduler.dispatch()
         self._stage_s["infer"] += acted - started
         self._stage_s["simulate"] += stepped - acted
@@ -164,7 +177,7 @@ class SerialEngine(Engine):
         roles = ("main", "worker", "server", " ".join(["learner", *waiting]))
         return [
             ProcessStatus(
-                "main",
+                NAME,
                 os.getpid(),
                 roles,
                 "running",

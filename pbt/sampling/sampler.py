@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from math import inf
 
 from pbt.errors import EngineError
 from pbt.inference.client import Inference
@@ -30,15 +31,15 @@ class Sampler:
     on `simulate_s` (seating, stepping, taking actions), on `infer_s` (sending requests, which is
     acting itself where inference is local) and on `wait_s`.
 
-    hold     request no new actions; the answers that are due are still taken and played
     stalled  the last turn found nothing to do: every group waits for slot releases or for games, or
-             is held
+             has played its turns
     """
 
     def __init__(self, groups: Sequence[RolloutWorker], inference: Inference, row: Row) -> None:
         self.groups = tuple(groups)
-        self.hold = False
         self.stalled = False
+        # By group, the turns that it may still begin.
+        self._left = [inf for _ in self.groups]
         self._inference, self._row = inference, row
         # Answers by group that have come and are not played yet; the group that was answered first
         # comes first.
@@ -47,25 +48,37 @@ class Sampler:
         self._deferred: list[dict[int, int]] = [{} for _ in self.groups]
         self._since_s = 0.0
 
-    def turn(self, timeout_s: float) -> list[WorkerMessage]:
-        """Start every group that waits for no answer and has the slots, then play answers.
+    def play(self, turns: int | None) -> None:
+        """Let every group play so many turns from now on; None: without end.
 
-        Waits for answers, up to `timeout_s`, only when no group could be started.
+        0: nothing new is requested. The answers that are due are still taken and played.
+        """
+        self._left = [inf if turns is None else turns for _ in self.groups]
+
+    def turn(self, timeout_s: float) -> list[WorkerMessage]:
+        """Start every group with turns left and slots that waits for no answer, then play answers.
+
+        Waits for answers, up to `timeout_s`, only when no group could be started and some are due.
         """
         self._since_s = time.monotonic()
         self._row.enter("simulating")
         started, requests = [], 0
-        if not self.hold:
-            for index, group in enumerate(self.groups):
-                if not self._waits(index) and group.can_turn:
-                    requests += self._start(index)
-                    started.append(index)
-        messages = self._play(0.0 if started else timeout_s, started)
+        for index, group in enumerate(self.groups):
+            if self._left[index] and not self._waits(index) and group.can_turn:
+                self._left[index] -= 1
+                requests += self._start(index)
+                started.append(index)
+        messages = self._play(0.0 if started or self.at_rest() else timeout_s, started)
         self.stalled = (
             not (requests or messages or any(self.groups[index].waiting for index in started))
             and self.at_rest()
         )
         return messages
+
+    @property
+    def played(self) -> bool:
+        """Every group has played its turns, or can play no more before it gets slots or games."""
+        return self.stalled or (not any(self._left) and self.at_rest())
 
     def drain(self, timeout_s: float) -> list[WorkerMessage]:
         """Play the answers that are due and start nothing, until all groups rest or time is up.

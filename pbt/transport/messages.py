@@ -101,15 +101,10 @@ class SlotFull(NamedTuple):
 
 
 class RolloutPermit(NamedTuple):
-    """A slot release: the learner gives a slot back to its worker.
-
-    min_version  new rows should be acted by this version or a later one, 0 = by any
-    """
+    """A slot release: the learner gives a slot back to its worker."""
 
     role: int
     slot: int
-    generation: int
-    min_version: int
 
 
 class GameEnd(NamedTuple):

@@ -157,7 +157,7 @@ def test_rows_from_another_process_carry_the_right_actions(kind: str) -> None:
                     valid = column["valid"][message.slot]
                     assert (column["policy"][message.slot][valid] == message.policy).all()
                     full += 1
-                    sampler.permit(RolloutPermit(message.role, message.slot, message.generation, 0))
+                    sampler.permit(RolloutPermit(message.role, message.slot))
         sampler.drain(10.0)
         assert sampler.at_rest() and not worker.in_motion
     assert set(inference.rows) == {0, 1, *FROZEN} and full > 20

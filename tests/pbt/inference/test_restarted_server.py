@@ -92,7 +92,7 @@ class Games:
             )
         for message in self.worker.advance():
             if isinstance(message, SlotFull):
-                self.worker.permit(RolloutPermit(message.role, message.slot, message.generation, 0))
+                self.worker.permit(RolloutPermit(message.role, message.slot))
 
 
 @pytest.fixture(scope="module")

@@ -50,9 +50,9 @@ def test_slots_are_handed_out_oldest_first_and_only_as_whole_batches(slab: Slab)
     assert taken == [full(5), full(1), full(7)] and batcher.take() is None
     assert batcher.waiting == (2,)
     assert batcher.permits(taken) == [
-        RolloutPermit(0, 5, 0, 0),
-        RolloutPermit(0, 1, 0, 0),
-        RolloutPermit(0, 7, 0, 0),
+        RolloutPermit(0, 5),
+        RolloutPermit(0, 1),
+        RolloutPermit(0, 7),
     ]
     assert batcher.rows(taken) == slab.column["valid"][[5, 1, 7]].sum()
 
@@ -70,15 +70,15 @@ def test_what_was_not_trained_on_is_taken_again_in_its_order(slab: Slab) -> None
 
 def test_old_generations_and_refused_slots_go_straight_back_and_are_counted(slab: Slab) -> None:
     batcher = Batcher(slab, 0, 2)
-    assert batcher.add(full(3, 1), 2) == [RolloutPermit(0, 3, 1, 0)]
-    assert batcher.add(full(4, 2), 2, refuse="finished") == [RolloutPermit(0, 4, 2, 0)]
+    assert batcher.add(full(3, 1), 2) == [RolloutPermit(0, 3)]
+    assert batcher.add(full(4, 2), 2, refuse="finished") == [RolloutPermit(0, 4)]
     valid = slab.column["valid"].sum(axis=1)
     assert (
         batcher.dropped == {"generation": valid[3], "finished": valid[4]} and batcher.waiting == ()
     )
     batcher.add(full(6, 2), 2)
     assert (
-        batcher.discard("generation") == [RolloutPermit(0, 6, 2, 0)]
+        batcher.discard("generation") == [RolloutPermit(0, 6)]
         and batcher.discard("generation") == []
     )
     assert batcher.dropped["generation"] == valid[3] + valid[6]
@@ -93,8 +93,8 @@ def test_a_slot_is_as_stale_as_its_oldest_valid_row(slab: Slab) -> None:
     for slot in range(4):
         batcher.add(full(slot), 0)
     assert batcher.drop_stale(10, 4) == []
-    assert batcher.drop_stale(10, 3) == [RolloutPermit(0, 3, 0, 0)]
-    assert batcher.drop_stale(11, 3) == [RolloutPermit(0, 1, 0, 0)]
+    assert batcher.drop_stale(10, 3) == [RolloutPermit(0, 3)]
+    assert batcher.drop_stale(11, 3) == [RolloutPermit(0, 1)]
     assert batcher.dropped == {"stale": 2 * T} and batcher.waiting == (0, 2)
     batcher.discard("generation")
     assert batcher.drop_stale(99, 0) == []

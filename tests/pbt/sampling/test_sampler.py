@@ -92,7 +92,7 @@ def no_row() -> Row:
 def give_back(sampler: Sampler, messages: Sequence[WorkerMessage]) -> None:
     for message in messages:
         if isinstance(message, SlotFull):
-            sampler.permit(RolloutPermit(message.role, message.slot, message.generation, 0))
+            sampler.permit(RolloutPermit(message.role, message.slot))
 
 
 def test_one_group_with_local_inference_is_the_serial_turn() -> None:
@@ -109,7 +109,7 @@ def test_one_group_with_local_inference_is_the_serial_turn() -> None:
         assert expected == found and sampler.at_rest() and not sampler.stalled
         for message in expected:
             if isinstance(message, SlotFull):
-                plain.permit(RolloutPermit(message.role, message.slot, message.generation, 0))
+                plain.permit(RolloutPermit(message.role, message.slot))
             ended += isinstance(message, GameEnd)
         give_back(sampler, found)
     assert all(
@@ -246,7 +246,7 @@ def test_held_it_finishes_what_was_asked_and_starts_nothing() -> None:
     sampler = Sampler(groups_of(slab, [3], games()), inference, no_row())
     for _ in range(2):
         sampler.turn(1.0)
-    sampler.hold = True
+    sampler.play(0)
     sampler.turn(0.01)
     assert not sampler.at_rest() and not sampler.stalled
     assert sampler.drain(0.02) == [] and not sampler.at_rest(), (
@@ -257,7 +257,7 @@ def test_held_it_finishes_what_was_asked_and_starts_nothing() -> None:
     assert sampler.at_rest() and not sampler.groups[0].in_motion
     sampler.turn(1.0)
     assert sampler.stalled and not inference.kept
-    sampler.hold = False
+    sampler.play(None)
     sampler.turn(1.0)
     assert inference.kept and not sampler.stalled
 
@@ -285,7 +285,7 @@ def test_without_slots_a_group_stands_still() -> None:
     with pytest.raises(
         EngineError, match="slot 64 of role 0 was released to a worker that does not own it"
     ):
-        sampler.permit(RolloutPermit(0, 64, 0, 0))
+        sampler.permit(RolloutPermit(0, 64))
 
 
 def test_nothing_to_play_is_a_stall() -> None:
@@ -335,7 +335,7 @@ def test_a_new_generation_waits_for_rows_on_their_way() -> None:
 
         group.regenerate = regenerate  # type: ignore[method-assign]
     sampler.turn(1.0)
-    sampler.hold = True
+    sampler.play(0)
     while any(group == 1 for group, _ in inference.kept):
         inference.let(next(place for place, (group, _) in enumerate(inference.kept) if group == 1))
     sampler.turn(1.0)
@@ -344,7 +344,7 @@ def test_a_new_generation_waits_for_rows_on_their_way() -> None:
     assert told == [(1, 1, 4)]
     sampler.regenerate(1, 5)
     sampler.regenerate(0, 2)
-    sampler.hold = False
+    sampler.play(None)
     sampler.turn(1.0)
     assert told == [(1, 1, 4), (1, 1, 5), (1, 0, 2)]
     inference.let_all()

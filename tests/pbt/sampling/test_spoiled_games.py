@@ -95,7 +95,7 @@ def play(
             if isinstance(message, GameEnd):
                 ends.append(message)
             else:
-                worker.permit(RolloutPermit(message.role, message.slot, message.generation, 0))
+                worker.permit(RolloutPermit(message.role, message.slot))
     return ends
 
 

@@ -165,10 +165,10 @@ def test_a_worker_whose_slots_are_all_away_stands_still_until_some_come_back(slo
         assert away and worker.free_slots() < 8
         assert turns or wave
         for full in away[: 1 + wave % len(away)]:
-            worker.permit(RolloutPermit(0, full.slot, 0, 0))
+            worker.permit(RolloutPermit(0, full.slot))
         del away[: 1 + wave % len(away)]
     for full in away:
-        worker.permit(RolloutPermit(0, full.slot, 0, 0))
+        worker.permit(RolloutPermit(0, full.slot))
     # Four seats sit in slots of their own, or in none between two games.
     assert worker.free_slots() >= slots - 4 and worker.can_turn == (worker.free_slots() >= 8)
 

@@ -1,0 +1,109 @@
+"""Pacing: how acting and learning take turns.
+
+One object says when tables play, when learners are given batches, and in which order full slots are
+trained. The engine asks it for what workers are told, the scheduler of learners for the rest.
+`runtime.sync` names its kind.
+"""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from pbt.config.schema import RunConfig
+from pbt.runtime.control import PlayTurns
+
+
+class Pacing(Protocol):
+    """The rhythm of a run.
+
+    Where it is synchronous, every table plays a rollout, which is a number of turns, and stops.
+
+    between_rollouts  no table plays one. Then learners are given batches, workers hear of changed
+                      opponents, and a rest may begin. Always so where there are no rollouts
+    by_version        full slots are trained in the order of the weights that acted in their first
+                      rows, and of their numbers, else in the order in which they came
+    turns_to_rest     how many turns of the workers a rest may have to wait for
+    """
+
+    by_version: bool
+    turns_to_rest: int
+
+    @property
+    def between_rollouts(self) -> bool: ...
+
+    def next(self, workers: Collection[str], *, hold: bool, learning: bool) -> PlayTurns | None:
+        """Return what all workers should hear now; None: nothing new.
+
+        hold      the league or a learner is behind
+        learning  a learner has a batch, or the run comes to rest
+        """
+
+    def played(self, worker: str) -> None:
+        """Note that a worker has played its rollout."""
+
+    def restart(self) -> None:
+        """Note that all workers begin anew: what they were told is forgotten."""
+
+
+class Asynchronous:
+    """Tables play without end, and learners train whatever is full."""
+
+    by_version = False
+    between_rollouts = True
+    turns_to_rest = 1
+
+    def __init__(self) -> None:
+        # Whether the workers hold, as they were told last; None: they were told nothing.
+        self._holding: bool | None = None
+
+    def next(self, workers: Collection[str], *, hold: bool, learning: bool) -> PlayTurns | None:
+        """See Pacing."""
+        if hold == self._holding:
+            return None
+        self._holding = hold
+        return PlayTurns(0 if hold else None)
+
+    def played(self, worker: str) -> None:
+        """There are no rollouts."""
+
+    def restart(self) -> None:
+        self._holding = None
+
+
+class Synchronous:
+    """Every table plays a rollout, then all learners train what is full, then tables go on.
+
+    Nothing acts while weights change. Slots that are not full after a rollout, as in games of
+    turns, go on in the next one with its weights.
+    """
+
+    by_version = True
+
+    def __init__(self, rollout_steps: int) -> None:
+        """rollout_steps: turns of a rollout."""
+        self.turns_to_rest = rollout_steps
+        self._playing: set[str] = set()
+
+    @property
+    def between_rollouts(self) -> bool:
+        return not self._playing
+
+    def next(self, workers: Collection[str], *, hold: bool, learning: bool) -> PlayTurns | None:
+        """See Pacing."""
+        if hold or learning or self._playing:
+            return None
+        self._playing.update(workers)
+        return PlayTurns(self.turns_to_rest)
+
+    def played(self, worker: str) -> None:
+        """See Pacing."""
+        self._playing.discard(worker)
+
+    def restart(self) -> None:
+        self._playing.clear()
+
+
+def new_pacing(config: RunConfig) -> Pacing:
+    """Return the pacing that `runtime.sync` names."""
+    if config.runtime.sync == "async":
+        return Asynchronous()
+    return Synchronous(config.sampling.rollout_steps)
