@@ -165,6 +165,11 @@ def of_the_machine(error: OSError) -> bool:
     return error.errno in _OF_THE_MACHINE
 
 
+def reason(error: Exception) -> str:
+    """What went wrong, where the message names the file itself."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def refused_place(error: OSError) -> str:
     """What such an error says to a person."""
     where = "" if error.filename is None else f"{error.filename}: "

@@ -22,7 +22,7 @@ def whole_file(
                   `sync_folder`
     many_writers  other processes may write the same path at the same time, so the temporary file is
                   named by this process
-    Raises: OSError when the disk refuses.
+    Raises: OSError with the name of the file when the disk refuses.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         with path.open("wb") as file:
@@ -37,8 +37,10 @@ def whole_file(
                 file.flush()
                 os.fsync(file.fileno())
         part.replace(path)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(part)):
+            error.filename = str(path)
         raise
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from pbt.errors import AwayWeightsError, LostWeightsError, SnapshotError
+from pbt.errors import AwayWeightsError, LostWeightsError, SnapshotError, reason
 from pbt.files import PART_SUFFIX, sync_folder, write_whole
 from pbt.models.weights import map_weights, to_bytes
 
@@ -42,7 +42,7 @@ class FileSnapshotStore:
             sync_folder(self.folder)
         except OSError as error:
             raise SnapshotError(
-                f"{path}: could not be written: {error}; free space or make the folder "
+                f"{path}: could not be written: {reason(error)}; free space or make the folder "
                 "writable, then resume"
             ) from error
         return snapshot_id, len(content)

@@ -29,7 +29,7 @@ from arena.cli.machine_checks import (
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.lock import NoLocksError, check_locks
 from arena.data.paths import data_dir, league_path
-from pbt.errors import PbtError
+from pbt.errors import PbtError, reason
 
 LOW_DISK_BYTES = 2 * GIB
 OLDEST_SQLITE = (3, 35)  # the first version with RETURNING
@@ -121,7 +121,7 @@ def _wal_finding(data: Path, place: Path, kind: str) -> Finding:
             "data folder",
             "broken",
             (
-                f"cannot write in {place} ({error}); name another folder with --data or "
+                f"cannot write in {place} ({reason(error)}); name another folder with --data or "
                 "$ARENA_DATA, or change its permissions"
             ),
         )

@@ -233,8 +233,10 @@ def check_processes(data: Path) -> Iterator[Finding]:
 
 
 def _is_ours(words: list[str]) -> bool:
-    """`.../bin/arena ...`, `python -m arena ...` or `python -m pbt.something`."""
+    """`.../bin/arena ...`, `python -m arena ...`, `python -m pbt.something`, or the service."""
     modules = [after for word, after in pairwise(words) if word == "-m"]
+    # Other people's packages are called `api` too, but those run by another interpreter.
+    packages = {"arena", "pbt", *(("api",) if words[:1] == [sys.executable] else ())}
     return any(Path(word).name in {"arena", "pbt-arena"} for word in words[:2]) or any(
-        module.split(".")[0] in {"arena", "pbt"} for module in modules
+        module.split(".")[0] in packages for module in modules
     )

@@ -9,7 +9,7 @@ import typer
 from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table, say
 from arena.cli.service_client import Client
 from arena.data.paths import check_population_name, data_dir
-from pbt.errors import ConfigError
+from pbt.errors import ConfigError, reason
 from pbt.user_folders import expanded
 
 _COLUMNS = ("notice", "time (UTC)", "event", ">attempts", "result")
@@ -74,7 +74,9 @@ def _secret(file: Path) -> str:
     try:
         return expanded(file).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError("arena population webhook", [f"--secret-file {file}: {error}"]) from error
+        raise ConfigError(
+            "arena population webhook", [f"--secret-file {file}: {reason(error)}"]
+        ) from error
 
 
 def _show(hook: Any, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from pbt.errors import PbtError
+from pbt.errors import PbtError, reason
 from pbt.files import write_whole
 
 FILE = "identity"
@@ -42,7 +42,8 @@ def folder_identity(folder: Path) -> int | None:
         return None
     except (OSError, ValueError) as error:
         raise PbtError(
-            f"{path}: {error}; expected 8 hexadecimal digits; remove it and it is written anew"
+            f"{path}: {reason(error)}; expected 8 hexadecimal digits; remove it and it is written "
+            "anew"
         ) from error
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from arena.data.lock import check_locks
 from arena.league.identity import folder_identity, identity_file
-from pbt.errors import PbtError
+from pbt.errors import PbtError, reason
 
 
 class LeagueError(PbtError):
@@ -35,7 +35,8 @@ def make_file(path: Path) -> None:
         path.touch()
     except OSError as error:
         raise PbtError(
-            f"league {path}: it cannot be made: {error}; name another data directory with --data"
+            f"league {path}: it cannot be made: {reason(error)}; name another data directory with "
+            "--data"
         ) from error
 
 

@@ -26,7 +26,7 @@ from pbt.checkpoint.folders import (
     checkpoint_folders,
     parse_manifest,
 )
-from pbt.errors import CheckpointError, LostCheckpointError
+from pbt.errors import CheckpointError, LostCheckpointError, reason
 from pbt.files import sync_folder, write_synced
 
 
@@ -73,7 +73,9 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     except OSError as error:
         shutil.rmtree(aside, ignore_errors=True)
         advice = "free space or make the folder writable; older checkpoints are untouched"
-        raise CheckpointError(f"{target}: could not be written: {error}; {advice}") from error
+        raise CheckpointError(
+            f"{target}: could not be written: {reason(error)}; {advice}"
+        ) from error
     for old in checkpoint_folders(folder)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)
     return target

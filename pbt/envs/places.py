@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from pbt.errors import EnvError
+from pbt.errors import EnvError, reason
 from pbt.files import write_whole
 from pbt.user_folders import user_folder
 
@@ -48,7 +48,7 @@ def _told(table: Path) -> Mapping[str, str]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
-        raise EnvError(f"{table} cannot be read ({error}); mend or remove it") from error
+        raise EnvError(f"{table} cannot be read ({reason(error)}); mend or remove it") from error
     if not isinstance(told, dict) or not all(isinstance(place, str) for place in told.values()):
         raise EnvError(
             f"{table}: found {told!r:.60}; expected an object of paths; mend or remove it"

@@ -12,7 +12,7 @@ from safetensors.torch import load_file as _load_file
 from safetensors.torch import save as _save
 from torch import Tensor, nn
 
-from pbt.errors import SnapshotError
+from pbt.errors import SnapshotError, reason
 
 # There is one entry only, since safetensors writes several in the order of a hash map.
 _METADATA_KEY = "pbt"
@@ -43,7 +43,7 @@ def map_weights(path: Path) -> dict[str, Tensor]:
         return _load_file(path)
     except (SafetensorError, OSError) as error:
         raise SnapshotError(
-            f"{path}: does not read as safetensors ({error}); expected weights written by "
+            f"{path}: does not read as safetensors ({reason(error)}); expected weights written by "
             "this program; use another"
         ) from error
 

@@ -1,10 +1,12 @@
 """Files that are whole or absent."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
+from pbt.errors import reason, refused_place
 from pbt.files import PART_SUFFIX, sync_folder, whole_file, write_synced, write_whole
 
 
@@ -47,3 +49,23 @@ def test_many_writers_do_not_share_a_part(tmp_path: Path) -> None:
         assert [part.name for part in tmp_path.iterdir()] == [f"weights.{os.getpid()}{PART_SUFFIX}"]
         write_whole(path, "theirs")
     assert path.read_bytes() == b"ours"
+
+
+def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(OSError, match="File too large") as full:
+            write_whole(path, b"more than ten bytes", durable=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with pytest.raises(FileNotFoundError) as absent:
+        write_whole(tmp_path / "none" / "weights", b"")
+    assert refused_place(full.value).startswith(f"{path}: File too large; expected a place")
+    assert absent.value.filename == str(tmp_path / "none" / "weights")
+    assert reason(full.value) == "File too large" and not any(tmp_path.iterdir())
+
+
+def test_the_reason_of_an_error_without_a_number_is_its_text() -> None:
+    assert reason(OSError("no place")) == reason(ValueError("no place")) == "no place"

@@ -3,6 +3,9 @@ leave nothing behind.
 """
 
 import json
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -109,6 +112,14 @@ def test_doctor_tells_how_matches_of_doom_are_kept_in_step(
     )
     monkeypatch.setattr("sys.platform", "darwin")
     assert said() == []
+
+
+def test_doctor_counts_a_service_among_the_processes(capsys: Output, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "input()", "-P", "-m", "api", "{}"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as service:
+        assert run(["doctor", "--data", str(tmp_path)]) == 0
+        assert re.search(rf"running now: pid .*\b{service.pid}\b", capsys.readouterr().out)
+        service.communicate(b"\n")
 
 
 def test_doctor_reads_the_league(capsys: Output, tmp_path: Path) -> None:
