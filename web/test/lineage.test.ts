@@ -246,3 +246,18 @@ describe("a round in words", () => {
     expect(changeText({ name: "lr", before: 1, donor: null, after: 2 })).toBe("1 → 2");
   });
 });
+
+describe("rings of copies", () => {
+  it("lie on the line of the member that copied, between the points around them", async () => {
+    const { ringsOn } = await import("../src/pages/population/rated");
+    const { copiesOf } = await import("../src/pages/population/history");
+    const line = { name: "b", colour: 0, x: [50, 150, 250], y: [0, 10, null] };
+    const copies = copiesOf(HISTORY);
+    expect(ringsOn(line, copies)).toEqual([{ x: 100, y: 5 }]);
+    expect(ringsOn({ ...line, x: [100, 150, 250] }, copies)).toEqual([{ x: 100, y: 0 }]);
+    expect(ringsOn({ ...line, x: [110, 150, 250] }, copies)).toEqual([]);
+    expect(ringsOn({ ...line, x: [1, 2, 3] }, copies)).toEqual([]);
+    expect(ringsOn({ ...line, y: [0, null, 10] }, copies)).toEqual([]);
+    expect(ringsOn({ ...line, name: "d" }, copies)).toEqual([]);
+  });
+});

@@ -78,9 +78,17 @@ function Strength({ name, everyMs }: { name: string; everyMs: number }) {
     { path: { name }, query: { limit: MOST_SNAPSHOTS } },
     of,
   );
+  const history = useGet("/v1/populations/{name}/hyperparameters", { path: { name } }, of);
   const problem = ratings.problem ?? snapshots.problem;
   if (ratings.value && snapshots.value)
-    return <RatingChart report={ratings.value} snapshots={snapshots.value} matrix={matrix.value} />;
+    return (
+      <RatingChart
+        report={ratings.value}
+        snapshots={snapshots.value}
+        matrix={matrix.value}
+        history={history.value}
+      />
+    );
   return problem ? (
     <Failed problem={problem} again={ratings.problem ? ratings.again : snapshots.again} />
   ) : (

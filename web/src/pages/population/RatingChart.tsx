@@ -15,8 +15,8 @@ import { MANY_LINES } from "../../ui/summary";
 import type { Column } from "../../ui/table";
 import { decidedColumns } from "../pairColumns";
 import { strengthColumns } from "../Strength";
-import { inOrder } from "./history";
-import { overFrames, type RatedSnapshot, type Snapshots } from "./rated";
+import { copiesOf, type History, inOrder } from "./history";
+import { overFrames, type RatedSnapshot, ringsOn, type Snapshots } from "./rated";
 
 interface Met extends RatedSnapshot {
   cell: Cell;
@@ -47,10 +47,12 @@ export function RatingChart({
   report,
   snapshots,
   matrix,
+  history,
 }: {
   report: RatingReport;
   snapshots: Snapshots;
   matrix: WinMatrixReport | undefined;
+  history: History | undefined;
 }) {
   const rated = overFrames(report, snapshots);
   if (rated.length === 0) return null;
@@ -59,19 +61,23 @@ export function RatingChart({
     const { point, low, high } = strengthOf(one.row, report.objective);
     return [point, low, high];
   });
+  const copies = history ? copiesOf(history) : [];
+  const ringed = rating.map((line) => ({ ...line, marks: ringsOn(line, copies) }));
+  const interval =
+    rating.length > MANY_LINES
+      ? "and, of lines that you point at or choose, its 95 % interval"
+      : "with its 95 % interval";
   return (
     <div class="figures">
       <Figure
         title={title}
-        note={`${name} of each snapshot ${
-          rating.length > MANY_LINES
-            ? "and, of lines that you point at or choose, its 95 % interval"
-            : "with its 95 % interval"
+        note={`${name} of each snapshot ${interval}${
+          copies.length ? "; a ring: the member copied another one" : ""
         }`}
         columns={ratingColumns(report.objective)}
         rows={rated}
       >
-        <Chart label={title} lines={rating} alike={BEST_AND_WORST} format={format} />
+        <Chart label={title} lines={ringed} alike={BEST_AND_WORST} format={format} />
       </Figure>
       {matrix && matrix.objective !== "return" && (
         <AgainstAnchor rated={rated} anchors={anchorsOf(report, snapshots)} matrix={matrix} />

@@ -21,6 +21,11 @@ export function Ratings({ name, everyMs }: { name: string; everyMs: number }) {
     { query: { population: name } },
     { everyMs, population: name },
   );
+  const history = useGet(
+    "/v1/populations/{name}/hyperparameters",
+    { path: { name } },
+    { everyMs, population: name },
+  );
   return (
     <Shown query={ratings} what="ratings">
       {(report) => (
@@ -31,6 +36,7 @@ export function Ratings({ name, everyMs }: { name: string; everyMs: number }) {
                 report={report}
                 snapshots={list}
                 matrix={matrix.value}
+                history={history.value}
               />
             )}
           </Shown>

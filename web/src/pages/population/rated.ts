@@ -2,7 +2,8 @@
 import type { Got } from "../../api/client";
 import type { RatingReport } from "../../api/reports";
 import type { ReportRow } from "../../strength";
-import { inOrder } from "./history";
+import type { Line } from "../../ui/lines";
+import { type Copy, inOrder } from "./history";
 
 export type Snapshots = Got<"/v1/populations/{name}/snapshots">;
 
@@ -30,4 +31,21 @@ export function overFrames(report: RatingReport, snapshots: Snapshots): RatedSna
 export function newestRated(report: RatingReport, snapshots: Snapshots): RatedSnapshot[] {
   const newest = new Map(overFrames(report, snapshots).map((one) => [one.member, one]));
   return inOrder(newest.keys()).map((member) => newest.get(member)!);
+}
+
+/**
+ * Returns where the copies of a line's member lie on it: between the points around them. Copies
+ * before its first point and after its last one have no place.
+ */
+export function ringsOn(line: Line, copies: readonly Copy[]): { x: number; y: number }[] {
+  const { x, y } = line;
+  return copies.flatMap((copy) => {
+    const after = x.findIndex((frames) => frames >= copy.frames);
+    const [left, right] = [Math.max(0, after - 1), after];
+    const [low, high] = [y[left], y[right]];
+    if (copy.to !== line.name || after < 0 || low == null || high == null) return [];
+    if (after === 0 && x[0] !== copy.frames) return [];
+    const part = x[right] === x[left] ? 0 : (copy.frames - x[left]!) / (x[right]! - x[left]!);
+    return [{ x: copy.frames, y: low + part * (high - low) }];
+  });
 }
