@@ -15,6 +15,7 @@ import typer
 from arena.cli.output import DataOption, JsonOption, NameArgument, print_json, print_table
 from arena.data.paths import data_dir, league_path, population_names, population_paths
 from arena.data.status import (
+    ENDED,
     MemberRow,
     PopulationView,
     ProcessRow,
@@ -201,6 +202,6 @@ def process_cells(row: ProcessRow) -> tuple[str, ...]:
         f"{row.rate:,.0f}",
         str(row.queue),
         str(row.restarts),
-        f"{row.beat_age_s:.1f} s ago",
+        "-" if row.state == ENDED else f"{row.beat_age_s:.1f} s ago",
         *counted,
     )

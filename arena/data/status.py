@@ -6,7 +6,7 @@ The command line and the service read the file. Needs no torch.
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -18,6 +18,7 @@ from pbt.objective import ObjectiveKind
 
 # The file is written every second; a checkpoint or a busy machine may delay it by a few seconds.
 STALE_AFTER_S = 10.0
+ENDED = "ended"
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class ProcessRow:
     name        name of the process
     pid         its process id
     roles       what it hosts, such as "worker" or "learner NAME"
-    state       what it does now, in a word
+    state       what it does now, in a word; "ended" where nothing runs any more
     rate        rows per second
     restarts    how often it was restarted
     beat_age_s  seconds since its last sign of life, when the file was written
@@ -68,7 +69,8 @@ class MemberRow:
     frames           its clock
     lag              mean policy lag of its newest update, in versions of the weights; None before
                      one
-    state            "learning", "finished" or "failed"
+    state            "learning", "finished" or "failed"; "stopped" where it learned and nothing runs
+                     any more
     ranked           the number that PBT ranks, in the run's `ranked_by`; None before any game
                      counts
     updates          optimiser steps that were taken since the population began
@@ -305,7 +307,19 @@ class PopulationView:
 
 def look(paths: PopulationPaths, name: str) -> PopulationView:
     """The population as it is now. Raises: PbtError when the status file is damaged."""
-    return PopulationView(name, holder(paths.lock), read_status(paths.status), Moment.now())
+    pid, status = holder(paths.lock), read_status(paths.status)
+    if pid is None and status is not None:
+        status = _at_rest(status)
+    return PopulationView(name, pid, status, Moment.now())
+
+
+def _at_rest(status: RunStatus) -> RunStatus:
+    """What holds of a status now that nothing runs: it was written before the end."""
+    members = (
+        replace(row, state="stopped") if row.state == "learning" else row for row in status.members
+    )
+    processes = (replace(row, state=ENDED) for row in status.processes)
+    return replace(status, members=tuple(members), processes=tuple(processes))
 
 
 def look_json(view: PopulationView) -> dict[str, Any]:

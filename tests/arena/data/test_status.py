@@ -85,8 +85,13 @@ def test_the_lock_says_whether_it_runs(tmp_path: Path) -> None:
     write_status(paths.status, replace(STATUS, pid=os.getpid()))
     with PopulationLock(paths.lock, "first"):
         assert look(paths, "first").pid == os.getpid()
-        assert look(paths, "first").running
-    assert look(paths, "first").state == "killed"
+        running = look(paths, "first")
+        assert running.running and running.status == read_status(paths.status)
+        assert any(row.state == "learning" for row in STATUS.members)
+    ended = look(paths, "first")
+    assert ended.state == "killed" and ended.status is not None
+    assert {row.state for row in ended.status.processes} == {"ended"}
+    assert {row.state for row in ended.status.members} <= {"stopped", "finished", "failed"}
 
 
 def test_shares_of_time_and_kinds() -> None:
