@@ -8,7 +8,8 @@ from arena.cli.league import NO_POPULATION
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.cli.rating_table import rating_text
 from arena.data.lock import holder
-from arena.data.paths import data_dir, league_path, population_paths
+from arena.data.paths import PopulationPaths, data_dir, league_path, population_paths
+from arena.data.status import read_status
 from arena.league.database import League, open_league
 from arena.league.deletion import file_sizes
 from arena.league.frames import frames_text
@@ -21,6 +22,7 @@ from arena.league.ratings import (
 )
 from arena.league.summaries import PopulationSummary, list_populations, roles_of
 from arena.words import bytes_text
+from pbt.errors import PbtError
 
 
 def populations(data: DataOption = None, as_json: JsonOption = False) -> None:
@@ -71,7 +73,7 @@ def _population(league: League, data: Path, summary: PopulationSummary) -> dict[
         "pid": pid,
         "env": summary.env_name,
         "members": summary.members,
-        "frames": summary.frames,
+        "frames": max(summary.frames, _frames_reported(paths)),
         "games": summary.games,
         "best": None if best is None else _best(table, best),
         "best_by_role": {role: by_role.get(role) for role in roles},
@@ -80,6 +82,15 @@ def _population(league: League, data: Path, summary: PopulationSummary) -> dict[
         "created_at": summary.created_at,
         "starts": summary.incarnations,
     }
+
+
+def _frames_reported(paths: PopulationPaths) -> int:
+    """Frames of the member that learned most, as its trainer wrote last; 0 where it wrote none."""
+    try:
+        status = read_status(paths.status)
+    except PbtError:  # a damaged file, which a training writes anew
+        return 0
+    return max((row.frames for row in status.members), default=0) if status is not None else 0
 
 
 def _best(table: RatingTable, row: Standing) -> dict[str, Any]:

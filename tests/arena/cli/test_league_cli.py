@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from arena.cli.games import TABLE_GAMES
 from arena.cli.rating_table import print_league
 from arena.data.lock import PopulationLock
 from arena.data.paths import league_path, population_paths
+from arena.data.status import read_status, write_status
 from arena.league.database import open_league
 from arena.words import bytes_text
 
@@ -236,6 +238,19 @@ def test_populations_with_bytes(trained: Path, capsys: Output) -> None:
         "state",
         "game",
     ]
+
+
+def test_frames_are_those_that_were_learned_also_before_a_snapshot(
+    data: Path, capsys: Output
+) -> None:
+    path = population_paths(data, "demo").status
+    status = read_status(path)
+    assert status is not None
+    more = [replace(row, frames=5_000_000) for row in status.members]
+    write_status(path, replace(status, members=tuple(more)))
+    assert report(capsys, "populations", "--data", str(data))[0]["frames"] == 5_000_000
+    path.write_text("{")
+    assert 1200 <= report(capsys, "populations", "--data", str(data))[0]["frames"] < 5_000_000
 
 
 def test_a_held_population_is_running_and_one_that_was_killed_is_not(
