@@ -48,20 +48,20 @@ class Batcher:
         self._queue.append(full)
         return []
 
-    def take(self, *, by_version: bool = False) -> list[SlotFull] | None:
-        """The slots of the next batch, oldest first, or None while there are too few.
+    def sort(self) -> None:
+        """Put the slots first whose first rows the oldest weights acted; equal ones by number."""
+        version = self._slab.column["version"]
+        self._queue = deque(
+            sorted(self._queue, key=lambda full: (version[full.slot, 0], full.slot))
+        )
 
-        by_version: the oldest are those whose first row the oldest weights acted, and of several
-        those with the lowest numbers; else those that came first. The caller owns them until it
-        releases or requeues them.
+    def take(self) -> list[SlotFull] | None:
+        """The slots of the next batch, the first ones, or None while there are too few.
+
+        The caller owns them until it releases or requeues them.
         """
         if len(self._queue) < self._batch_slots:
             return None
-        if by_version:
-            version = self._slab.column["version"]
-            self._queue = deque(
-                sorted(self._queue, key=lambda full: (version[full.slot, 0], full.slot))
-            )
         return [self._queue.popleft() for _ in range(self._batch_slots)]
 
     def requeue(self, fulls: Sequence[SlotFull]) -> None:

@@ -170,7 +170,7 @@ def network_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
 
 
 def slots_needed(seats: int, members: int, batch_slots: int) -> int:
-    """Return how many slots a role needs where batches are taken as soon as they are complete.
+    """Return how many slots a role needs where complete batches are taken before slots run out.
 
     They are enough for every live and frozen seat, all PARKED slots of every member, a waiting
     batch per member and one wave of full slots.

@@ -64,14 +64,15 @@ class PlayTurns(NamedTuple):
 
     A worker plays nothing before the first of these.
 
-    turns  None: play on without end; 0: play nothing, because a learner or the league is behind
+    turns  None: play on without end; 0: play nothing, because a learner or the league is behind.
+           Neither is answered
     """
 
     turns: int | None
 
 
 class TurnsPlayed(NamedTuple):
-    """Every table has played its turns, or nothing can be played before learners train."""
+    """Every table has played its turns, or the worker lacks slots or games to play on."""
 
 
 # --- workers --------------------------------------------------------------------------------------

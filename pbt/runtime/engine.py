@@ -101,9 +101,11 @@ class Engine(Protocol):
     ) -> bool:
         """THE main loop. Returns True when the run is done, False when it was asked to stop.
 
-        between_turns  called between two turns; checkpoints are taken and edits made there
-        look           called there too, and while a rest is waited for, which takes as long as the
-                       slowest game's step; the display is drawn there, and changes nothing
+        between_turns  called between two turns and two rollouts; checkpoints are taken and edits
+                       made there
+        look           called after every turn, and while a rest is waited for, which takes as long
+                       as the slowest game's step, or a rollout; the display is drawn there, and
+                       changes nothing
 
         Raises: EnvError when a game raises the same error twice, EngineError when the run cannot go
         on.

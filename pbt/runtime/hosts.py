@@ -142,6 +142,7 @@ class WorkerHost:
         self._report(self._sampler.turn(PATIENCE_S))
         if self._in_rollout and self._sampler.played:
             self._in_rollout = False
+            self._sampler.play(0)
             self._channel.send(control.TurnsPlayed())
         if (
             self._closing

@@ -216,6 +216,12 @@ class LearnerScheduler:
         lines = self.pipelines.values()
         return not self._undecided and not any(line.batches or line.copying for line in lines)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a learner has anything to do, now or when it has started again."""
+        waiting = (len(line.batcher.waiting) for line in self.pipelines.values())
+        return not self.idle or any(slots >= self._batch_slots for slots in waiting)
+
     def _batches(self) -> Iterator[Dispatched]:
         return (batch for line in self.pipelines.values() for batch in line.batches)
 

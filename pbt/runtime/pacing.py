@@ -15,26 +15,25 @@ from pbt.runtime.control import PlayTurns
 class Pacing(Protocol):
     """The rhythm of a run.
 
-    Where it is synchronous, every table plays a rollout, which is a number of turns, and stops.
+    A rollout is a number of turns that every table plays before it stops.
 
-    between_rollouts  no table plays one. Then learners are given batches, workers hear of changed
-                      opponents, and a rest may begin. Always so where there are no rollouts
+    between_rollouts  no table is in a rollout; always so where there are none. Then learners are
+                      given batches, so rounds of PBT are decided, workers hear of new win rates and
+                      snapshots, and a rest may begin
     by_version        full slots are trained in the order of the weights that acted in their first
                       rows, and of their numbers, else in the order in which they came
-    turns_to_rest     how many turns of the workers a rest may have to wait for
     """
 
     by_version: bool
-    turns_to_rest: int
 
     @property
     def between_rollouts(self) -> bool: ...
 
-    def next(self, workers: Collection[str], *, hold: bool, learning: bool) -> PlayTurns | None:
-        """Return what all workers should hear now; None: nothing new.
+    def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
+        """Return what all workers should hear now; None: nothing new. Ask between rollouts.
 
-        hold      the league or a learner is behind
-        learning  a learner has a batch, or the run comes to rest
+        hold  the league or a learner is behind
+        busy  a learner has something to do, or the run comes to rest
         """
 
     def played(self, worker: str) -> None:
@@ -49,13 +48,12 @@ class Asynchronous:
 
     by_version = False
     between_rollouts = True
-    turns_to_rest = 1
 
     def __init__(self) -> None:
         # Whether the workers hold, as they were told last; None: they were told nothing.
         self._holding: bool | None = None
 
-    def next(self, workers: Collection[str], *, hold: bool, learning: bool) -> PlayTurns | None:
+    def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
         """See Pacing."""
         if hold == self._holding:
             return None
@@ -80,19 +78,19 @@ class Synchronous:
 
     def __init__(self, rollout_steps: int) -> None:
         """rollout_steps: turns of a rollout."""
-        self.turns_to_rest = rollout_steps
+        self._turns = rollout_steps
         self._playing: set[str] = set()
 
     @property
     def between_rollouts(self) -> bool:
         return not self._playing
 
-    def next(self, workers: Collection[str], *, hold: bool, learning: bool) -> PlayTurns | None:
+    def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
         """See Pacing."""
-        if hold or learning or self._playing:
+        if hold or busy:
             return None
         self._playing.update(workers)
-        return PlayTurns(self.turns_to_rest)
+        return PlayTurns(self._turns)
 
     def played(self, worker: str) -> None:
         """See Pacing."""

@@ -67,8 +67,9 @@ class ParallelEngine(Engine):
         self.scheduler = self._state.scheduler
         # A worker may have to step every table of a group before it hears that it should rest.
         turn_s = config.env.timeout_s * max(len(share.tables) for share in shared.shares)
-        rest_s = turn_s * self.scheduler.pacing.turns_to_rest
-        self._rest = Rest(processes, self.scheduler, rest_s, self._turn_and_look)
+        self._rest = Rest(
+            processes, self.scheduler, turn_s, self._turn_and_look, self.rows_produced
+        )
         final_games = config.evaluation.final_games * len(blueprint.members)
         self._final_games = FinalEvaluation(final_games, processes.workers())
         self._errors = RepeatedErrors()
@@ -164,13 +165,12 @@ class ParallelEngine(Engine):
     def _have_tables_play(self) -> None:
         """Tell the workers how far they may play, unless they know or still start."""
         processes, scheduler = self._processes, self.scheduler
-        hold, learning = self._backlog.full() or scheduler.behind(), not scheduler.idle
-        if processes.plane_is_ready:
-            play = scheduler.pacing.next(
-                processes.workers(), hold=hold, learning=learning or scheduler.resting
-            )
-            if play is not None:
-                processes.tell_workers(play)
+        if not scheduler.pacing.between_rollouts or not processes.plane_is_ready:
+            return
+        hold, busy = self._backlog.full() or scheduler.behind(), scheduler.resting or scheduler.busy
+        play = scheduler.pacing.next(processes.workers(), hold=hold, busy=busy)
+        if play is not None:
+            processes.tell_workers(play)
 
     def _close_if_finished(self) -> None:
         """Begin the final evaluation when the last member has finished or failed."""
@@ -182,7 +182,7 @@ class ParallelEngine(Engine):
     # --- life and death ---------------------------------------------------------------------------
 
     def _ready(self, name: str) -> None:
-        """Note that a process is built, and that games begin when the sampling plane is."""
+        """Note that a process is built. Games begin when the whole sampling plane is."""
         domain = self._domains.ready(name)
         self.began |= domain is not None and self._processes.is_plane(domain)
 
@@ -201,7 +201,8 @@ class ParallelEngine(Engine):
 
     def at_rest(self) -> AbstractContextManager[None]:
         """See `Engine.at_rest` and `Rest`. Workers rest with the newest roster."""
-        self._state.roster.send()
+        if self.scheduler.pacing.between_rollouts:
+            self._state.roster.send()
         return self._rest.held()
 
     def take_cut(self, number: int) -> Checkpoint:

@@ -27,10 +27,16 @@ class Rest:
         scheduler: LearnerScheduler,
         turn_s: float,
         turn: Callable[[], None],
+        produced: Callable[[], int],
     ) -> None:
-        """turn_s: how long workers may have to play on; turn: one turn of the main loop."""
+        """Connect it.
+
+        turn_s    how long a worker's turn may take
+        turn      one turn of the main loop
+        produced  rows so far: while they grow, a rollout goes on
+        """
         self._processes, self._scheduler = processes, scheduler
-        self._limit_s, self._turn = REST_TIMEOUT_S + turn_s, turn
+        self._limit_s, self._turn, self._produced = REST_TIMEOUT_S + turn_s, turn, produced
         self.answers: dict[str, Paused] = {}
         # The number of the newest attempt, which the answers to it repeat.
         self._attempt = 0
@@ -66,11 +72,13 @@ class Rest:
                 self._processes.tell_workers(Go())
 
     def _come_to_rest(self) -> None:
-        """Wait for the learners first: their last updates change the states of the workers.
+        """Wait for the end of a rollout, and for the learners before the workers.
+
+        The last updates of learners change the states of the workers.
 
         A process that dies meanwhile is started again as always, and asked to rest like the others.
         """
-        watched, asked = WatchedTime(), set[int]()
+        watched, asked, rows = WatchedTime(), set[int](), self._produced()
         while not self.complete:
             # A worker hears its first Go when all of the plane is ready. A Pause sent before that
             # would be undone by it.
@@ -81,6 +89,8 @@ class Rest:
                         asked.add(pid)
                         self._processes.send(name, Pause(self._attempt))
             self._turn()
+            if not between and (produced := self._produced()) > rows:
+                watched, rows = WatchedTime(), produced
             if watched.look() > self._limit_s:
                 moving = sorted(set(self._processes.workers()) - self.answers.keys())
                 raise EngineError(

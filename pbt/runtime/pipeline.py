@@ -68,8 +68,9 @@ class Pipeline:
     def gather(self, max_lag: int | None, *, by_version: bool) -> bool:
         """Have the next batch gathered, one ahead of that in training.
 
-        max_lag: slots with older rows are dropped first. by_version: see `Batcher.take`. Returns
-        False when there are enough batches, or too few slots.
+        max_lag: slots with older rows are dropped first. by_version: the oldest slots are taken
+        first (`Batcher.sort`), not the first that came. Returns False when there are enough
+        batches, or too few slots.
         """
         if len(self.batches) >= 2:
             return False
@@ -77,7 +78,9 @@ class Pipeline:
             # The batch is trained after those in front of it, each of which adds one version.
             version = self.handle.version + len(self.batches)
             self.release(self.batcher.drop_stale(version, max_lag))
-        fulls = self.batcher.take(by_version=by_version)
+        if by_version:
+            self.batcher.sort()
+        fulls = self.batcher.take()
         if fulls is None:
             return False
         self.batches.append(Dispatched(fulls, self.batcher.rows(fulls)))

@@ -70,16 +70,17 @@ class SerialEngine(Engine):
     def run(
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
     ) -> bool:
-        """THE main loop; see `Engine.run`. Checkpoints may be taken in both functions."""
+        """THE main loop; see `Engine.run`."""
         # A checkpoint of another placement may hold complete batches, whose slots are needed now.
         self.scheduler.dispatch()
         pacing = self.scheduler.pacing
         while not self.done:
             if pacing.between_rollouts and self._control.stop_requested():
                 return False
-            play = pacing.next((NAME,), hold=self._backlog.full(), learning=False)
-            if play is not None:
-                self._turns = inf if play.turns is None else play.turns
+            if pacing.between_rollouts:
+                play = pacing.next((NAME,), hold=self._backlog.full(), busy=False)
+                if play is not None:
+                    self._turns = inf if play.turns is None else play.turns
             if self._turns:
                 self.turn()
             look()
@@ -99,6 +100,7 @@ class SerialEngine(Engine):
             self._route(message)
         self._turns -= 1
         if self._turns < inf and not (self._turns and population.worker.can_turn):
+            self._turns = 0.0
             self.scheduler.pacing.played(NAME)
         self.scheduler.dispatch()
         self._stage_s["infer"] += acted - started

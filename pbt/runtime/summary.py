@@ -17,7 +17,7 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
     if runtime.placement == "central":
         processes |= {"policy servers": runtime.servers, "learners": runtime.learners}
     parts = [
-        f"placement {runtime.placement}",
+        f"placement {runtime.placement}" + ", synchronous" * (runtime.sync == "sync"),
         *(f"{count} {_singular(name, count)}" for name, count in processes.items() if count),
         f"{config.sampling.environments} environments",
     ]

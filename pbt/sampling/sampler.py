@@ -54,6 +54,7 @@ class Sampler:
         0: nothing new is requested. The answers that are due are still taken and played.
         """
         self._left = [inf if turns is None else turns for _ in self.groups]
+        self.stalled = False
 
     def turn(self, timeout_s: float) -> list[WorkerMessage]:
         """Start every group with turns left and slots that waits for no answer, then play answers.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pbt.config.schema import RunConfig
 from pbt.runtime.control import PlayTurns
 from pbt.runtime.pacing import Asynchronous, Pacing, Synchronous
 from tests.pbt.runtime.placing import Running, placed
@@ -42,29 +43,31 @@ class PacedWork:
     played: int = 0
     trained: int = 0
 
-    def main(self, *, hold: bool = False, learning: bool = False) -> None:
+    def main(self, *, hold: bool = False, busy: bool = False) -> None:
         """A turn of the main process."""
-        if self.pacing.between_rollouts and self.played and not learning:
+        if not self.pacing.between_rollouts:
+            return
+        if self.played and not busy:
             self.trained, self.played = self.trained + self.played, 0
-        play = self.pacing.next(WORKERS, hold=hold, learning=learning)
+        play = self.pacing.next(WORKERS, hold=hold, busy=busy)
         if play is not None:
             self.left = dict.fromkeys(WORKERS, play.turns)
 
-    def work(self, worker: str) -> None:
-        """A turn of a worker, if it may play one."""
+    def work(self, worker: str, *, lacks_slots: bool = False) -> None:
+        """A turn of a worker, if it may play one. Without slots it ends its rollout."""
         left = self.left[worker]
-        if left == 0:
+        if left == 0 or (left is None and lacks_slots):
             return
-        self.played += 1
-        self.left[worker] = None if left is None else left - 1
+        self.played += not lacks_slots
+        self.left[worker] = None if left is None else 0 if lacks_slots else left - 1
         if self.left[worker] == 0:
             self.pacing.played(worker)
 
     def any_order(self, random_: random.Random, turns: int, *, hold: bool) -> None:
         for _ in range(turns):
-            self.main(hold=hold, learning=random_.random() < 0.5)
+            self.main(hold=hold, busy=random_.random() < 0.5)
             for worker in random_.sample(WORKERS, 2):
-                self.work(worker)
+                self.work(worker, lacks_slots=random_.random() < 0.1)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -98,38 +101,47 @@ def test_workers_that_begin_anew_are_told_again(kind: str) -> None:
     assert model.trained > trained
 
 
-def test_a_rest_waits_for_no_more_turns_than_it_says(kind: str) -> None:
-    model, turns = PacedWork(KINDS[kind]()), 0
-    model.main()
-    while not model.pacing.between_rollouts:
-        turns += 1
-        for worker in WORKERS:
-            model.work(worker)
-    assert turns <= model.pacing.turns_to_rest
-
-
 def test_nothing_is_played_while_a_synchronous_learner_trains() -> None:
     pacing = Synchronous(STEPS)
-    assert pacing.next(WORKERS, hold=False, learning=True) is None
-    assert pacing.next(WORKERS, hold=False, learning=False) == PlayTurns(STEPS)
+    assert pacing.next(WORKERS, hold=False, busy=True) is None
+    assert pacing.next(WORKERS, hold=False, busy=False) == PlayTurns(STEPS)
     for worker in WORKERS:
         assert not pacing.between_rollouts
         pacing.played(worker)
     assert pacing.between_rollouts
-    assert pacing.next(WORKERS, hold=False, learning=True) is None
+    assert pacing.next(WORKERS, hold=False, busy=True) is None
 
 
 # --- real runs of the synchronous one; other tests run the asynchronous one -----------------------
 
+TABLES = 12
 SLOW = [pytest.param(placement, marks=pytest.mark.slow) for placement in ("inline", "central")]
 
 
+def without_pbt(placement: str, frames: int) -> RunConfig:
+    """One member; all decisions of a game at the same time; a batch is what a rollout fills."""
+    return placed(
+        placement,
+        "rock_paper_scissors",
+        frames,
+        population={"members": 1},
+        sampling={"environments": TABLES, "rollout_steps": STEPS, "opening_plies": 0},
+        learning={"batch_steps": 2 * TABLES * STEPS},
+        matchmaking={"past_share": 0.0},
+        evaluation={"share": 0.0, "final_games": 0},
+        pbt={"enabled": False},
+        runtime={"sync": "sync"},
+    )
+
+
 @pytest.mark.parametrize("placement", ["inline", SLOW[1]])
-def test_a_run_rests_resumes_survives_the_death_of_a_worker_and_ends(
+def test_an_asynchronous_run_goes_on_in_step_survives_the_death_of_a_worker_and_ends(
     placement: str, tmp_path: Path
 ) -> None:
-    config = placed(placement, "tictactoe", 900, runtime={"sync": "sync"})
-    with Running(config, tmp_path).start() as run:
+    free, config = (
+        placed(placement, "tictactoe", 900, runtime={"sync": sync}) for sync in ("async", "sync")
+    )
+    with Running(free, tmp_path).start() as run:
         run.until(lambda: run.engine.rows_trained > 200)
         cut = run.cut()
     with Running(config, tmp_path) as run:
@@ -137,6 +149,8 @@ def test_a_run_rests_resumes_survives_the_death_of_a_worker_and_ends(
         run.account()
         run.until(lambda: run.engine.rows_trained > 400)
         os.kill(run.pid("worker-0"), signal.SIGKILL)
+        run.until(lambda: run.engine.rows_trained > 600)
+        run.cut()
         run.finish()
         assert run.restarts()["worker-0"] == 1
 
@@ -157,25 +171,23 @@ def test_a_serial_run_ends_with_the_same_weights_however_often_it_was_stopped(
         assert run.engine.weights_digest() == whole
 
 
+@pytest.mark.slow
+def test_tables_wait_for_a_learner_that_was_killed(tmp_path: Path) -> None:
+    """While it starts again its batches wait; they are trained before the next rollout."""
+    config = without_pbt("central", 4000)
+    with Running(config, tmp_path).start() as run:
+        run.until(lambda: run.engine.rows_trained > 1000)
+        os.kill(run.pid("learner-0"), signal.SIGKILL)
+        run.finish()
+        assert run.restarts()["learner-0"] == 1
+    assert {values["lag_max"] for _, _, values in run.sink.points} == {0}
+
+
 @pytest.mark.parametrize("placement", ["serial", *SLOW])
 def test_where_slots_fill_in_a_rollout_synchronous_rows_have_no_lag(
     placement: str, tmp_path: Path
 ) -> None:
-    """Every decision of this game is made at the same time, and a batch is what a rollout fills."""
-    tables = 12
-    config = placed(
-        placement,
-        "rock_paper_scissors",
-        6000,
-        population={"members": 1},
-        sampling={"environments": tables, "rollout_steps": STEPS, "opening_plies": 0},
-        learning={"batch_steps": 2 * tables * STEPS},
-        matchmaking={"past_share": 0.0},
-        evaluation={"share": 0.0, "final_games": 0},
-        pbt={"enabled": False},
-        runtime={"sync": "sync"},
-    )
-    with Running(config, tmp_path).start() as run:
+    with Running(without_pbt(placement, 6000), tmp_path).start() as run:
         run.finish()
     lags = [values["lag_max"] for _, _, values in run.sink.points]
     assert len(lags) > 10 and set(lags) == {0}

@@ -158,6 +158,13 @@ def test_what_a_process_keeps_of_what_it_freed(word: str, keeps: bool) -> None:
     assert kept_kb > 40_000 if keeps else kept_kb < 4_000
 
 
+def test_a_start_says_that_it_is_synchronous() -> None:
+    made = config("inline", 2)
+    made = made.model_copy(update={"runtime": made.runtime.model_copy(update={"sync": "sync"})})
+    said = start_line(made, registry.spec("tictactoe"))
+    assert said.startswith("placement inline, synchronous, 2 workers, ")
+
+
 @pytest.mark.parametrize(
     ("placement", "workers", "processes"),
     [

@@ -60,8 +60,8 @@ class VersionLog:
         column = engine.population.slabs[local.role].column
         expected: list[tuple[float, int]] = []
 
-        def taken(*, by_version: bool = False) -> list[SlotFull] | None:
-            found = take(by_version=by_version)
+        def taken() -> list[SlotFull] | None:
+            found = take()
             if found is not None:
                 slots = [full.slot for full in found]
                 origins = column["origin"][slots][column["valid"][slots]].tolist()

@@ -262,6 +262,45 @@ def test_held_it_finishes_what_was_asked_and_starts_nothing() -> None:
     assert inference.kept and not sampler.stalled
 
 
+def test_every_group_plays_the_turns_that_it_was_given_and_no_more() -> None:
+    slab = Slab(LAYOUT, 200)
+    groups = groups_of(slab, [3, 4], games(openings=0))
+    sampler = Sampler(groups, LocalInference(networks(slab), load), no_row())
+    sampler.play(0)
+    assert sampler.turn(1.0) == [] and sampler.played
+    begun = [0, 0]
+    for index, group in enumerate(groups):
+
+        def requests(
+            index: int = index, plain: Callable[[], list[ActionRequest]] = group.requests
+        ) -> list[ActionRequest]:
+            begun[index] += 1
+            return plain()
+
+        group.requests = requests  # type: ignore[method-assign]
+    for turns in (7, 2):
+        sampler.play(turns)
+        assert not sampler.played
+        while not sampler.played:
+            sampler.turn(1.0)
+        assert sampler.turn(1.0) == [] and sampler.played
+    assert begun == [9, 9]
+
+
+def test_turns_end_early_where_slots_are_lacking() -> None:
+    slab = Slab(LAYOUT, 40)
+    (group,) = groups = groups_of(slab, [4], games(openings=0))
+    sampler = Sampler(groups, LocalInference(networks(slab), load), no_row())
+    sampler.play(500)
+    kept: list[SlotFull] = []
+    while not sampler.played:
+        kept += [message for message in sampler.turn(1.0) if isinstance(message, SlotFull)]
+    assert not group.can_turn and sampler.stalled
+    sampler.play(0)
+    give_back(sampler, kept)
+    assert group.can_turn and sampler.turn(1.0) == [] and sampler.stalled
+
+
 def test_without_slots_a_group_stands_still() -> None:
     """It stands still until slots are released; the other group goes on."""
     slab = Slab(LAYOUT, 64)

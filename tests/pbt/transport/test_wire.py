@@ -59,6 +59,7 @@ EXAMPLES: tuple[Any, ...] = (
     control.Paused(3, [STATE], ("ab", "cd"), 9),
     control.TurnsPlayed(),
     control.PlayTurns(3),
+    control.PlayTurns(None),
     control.Stop(),
     control.Failed("EngineError", "text", "trace", True),
     control.Permits((RolloutPermit(0, 1), RolloutPermit(1, 2))),
