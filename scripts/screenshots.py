@@ -25,11 +25,11 @@ LOOKS = (("light", 1280, 800), ("dark", 1280, 800), ("light", 390, 844), ("light
 """Colours, width and height of the screen."""
 HEIGHT = 800
 README = {
-    "ratings": ("ratings", 680),
-    "matrix": ("matrix", 760),
-    "hyperparameters": ("values", 720),
+    "overview": ("overview", 820, "main"),
+    "matrix": ("matrix", 620, "main .choices:has(input[type=range])"),
+    "hyperparameters": ("values", 720, "main"),
 }
-"""Picture -> (view, height in pixels)."""
+"""Picture -> (view, height in pixels, what stands at the top of it)."""
 README_WIDTH = 1000
 DOCS_IMAGES = Path(__file__).resolve().parent.parent / "docs/images"
 MOST_BYTES = 200_000
@@ -150,9 +150,12 @@ def take_all(browser: Browser, service: Service, population: str, folder: Path) 
 
 def take_readme(browser: Browser, service: Service, population: str, folder: Path) -> None:
     """Take the README's pictures. Raises: SystemExit for a picture that is too large."""
-    for name, (view, height) in README.items():
+    for name, (view, height, first) in README.items():
         page = logged_in(browser, service, "light", README_WIDTH, height).new_page()
         see(page, f"{service.state.url}/app/{VIEWS[view].path.format(population=population)}")
+        page.locator(first).first.evaluate("of => of.scrollIntoView()")
+        page.wait_for_function(WHOLE)
+        page.evaluate(PAINTED)
         path = folder / f"{name}.png"
         page.screenshot(path=path)
         if (size := path.stat().st_size) > MOST_BYTES:
