@@ -8,10 +8,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.http.json_values import plain
 from api.open_values import AnyValue, ConfigTable
-from arena.assessment.read import member_state
 from arena.assessment.training_warnings import warnings
 from arena.data.paths import POPULATION_NAME
-from arena.data.status import Moment, RunStatus
+from arena.data.status import Moment, RunStatus, member_state
 from arena.league.operations import Operation
 from arena.league.supervised import Supervised
 from pbt.objective import ObjectiveKind

@@ -16,9 +16,10 @@ from arena.assessment.answer import Assessment
 from arena.assessment.assess import assess
 from arena.assessment.league_strengths import read_strengths
 from arena.assessment.pbt_actions import PbtActions, actions_stamp, read_actions
-from arena.assessment.read import AT_REST, read_history
+from arena.assessment.read import read_history
 from arena.assessment.records import StrengthHistory
 from arena.data.paths import population_paths
+from arena.data.status import AT_REST
 from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.supervised import Supervised, get_supervised

@@ -11,24 +11,15 @@ from arena.assessment.records import MemberFacts, PopulationHistory, StrengthHis
 from arena.assessment.training_warnings import of_start, of_trainer, silent_text
 from arena.data.lock import holder
 from arena.data.paths import PopulationPaths
-from arena.data.status import MemberRow, Moment, RunStatus, age_s, read_status
+from arena.data.status import MemberRow, Moment, RunStatus, age_s, member_state, read_status
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.summaries import MemberSummary, list_members
 from arena.league.supervised import Supervised
 from pbt.errors import PbtError
 
-AT_REST = ("created", "stopped", "failed", "finished", "interrupted", "deleting")
-"""States of a population in which no member learns."""
 SILENT_S = 60.0
 """A trainer that reported nothing for so long hangs, or has no disk to write to."""
-
-
-def member_state(population: str, member: str) -> str:
-    """The state of a member; its trainer's last report does not know that it has ended."""
-    if member != "learning" or not (population in AT_REST or population == "paused"):
-        return member
-    return "paused" if population == "paused" else "stopped"
 
 
 def read_history(

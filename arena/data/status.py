@@ -19,6 +19,8 @@ from pbt.objective import ObjectiveKind
 # The file is written every second; a checkpoint or a busy machine may delay it by a few seconds.
 STALE_AFTER_S = 10.0
 ENDED = "ended"
+AT_REST = ("created", "stopped", "failed", "finished", "interrupted", "deleting")
+"""States of a population in which no member learns."""
 
 
 @dataclass(frozen=True)
@@ -305,6 +307,13 @@ class PopulationView:
         return self.status.ended or "killed"
 
 
+def member_state(population: str, member: str) -> str:
+    """The state of a member; its trainer's last report does not know that it has ended."""
+    if member != "learning" or not (population in AT_REST or population == "paused"):
+        return member
+    return "paused" if population == "paused" else "stopped"
+
+
 def look(paths: PopulationPaths, name: str) -> PopulationView:
     """The population as it is now. Raises: PbtError when the status file is damaged."""
     pid, status = holder(paths.lock), read_status(paths.status)
@@ -315,9 +324,7 @@ def look(paths: PopulationPaths, name: str) -> PopulationView:
 
 def _at_rest(status: RunStatus) -> RunStatus:
     """What holds of a status now that nothing runs: it was written before the end."""
-    members = (
-        replace(row, state="stopped") if row.state == "learning" else row for row in status.members
-    )
+    members = (replace(row, state=member_state("stopped", row.state)) for row in status.members)
     processes = (replace(row, state=ENDED) for row in status.processes)
     return replace(status, members=tuple(members), processes=tuple(processes))
 
