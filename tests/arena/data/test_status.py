@@ -103,34 +103,38 @@ def test_shares_of_time_and_kinds() -> None:
     assert ProcessRow("main", 1, (), "running").kind == "main"
 
 
+POPULATION_KEYS = {
+    "population",
+    "running",
+    "state",
+    "pid",
+    "stale",
+    "age_s",
+    "placement",
+    "ranked_by",
+    "wiring",
+    "processes",
+    "members",
+    "rows",
+}
+PROCESS_KEYS = {
+    "name",
+    "pid",
+    "roles",
+    "state",
+    "rate",
+    "restarts",
+    "beat_age_s",
+    "queue",
+    "shares",
+    "stage_s",
+}
+
+
 def test_json_has_all_that_programs_look_for() -> None:
     table = json.loads(json.dumps(look_json(seen(STATUS.pid, STATUS))))
-    assert {
-        "population",
-        "running",
-        "state",
-        "pid",
-        "stale",
-        "age_s",
-        "placement",
-        "ranked_by",
-        "wiring",
-        "processes",
-        "members",
-        "rows",
-    } == table.keys()
-    assert {
-        "name",
-        "pid",
-        "roles",
-        "state",
-        "rate",
-        "restarts",
-        "beat_age_s",
-        "queue",
-        "shares",
-        "stage_s",
-    } == table["processes"][0].keys()
+    assert table.keys() == POPULATION_KEYS
+    assert table["processes"][0].keys() == PROCESS_KEYS
     assert table["ranked_by"] == "margin"
     assert table["members"][0] == {
         "name": "m0",

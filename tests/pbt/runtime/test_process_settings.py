@@ -64,9 +64,10 @@ TURNS = """
 import os, subprocess, sys
 from pbt.runtime.process import take_turns
 take_turns()
-child = subprocess.run([sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"], capture_output=True, check=True)
+words = [sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"]
+child = subprocess.run(words, capture_output=True, check=True)
 print(os.sched_getscheduler(0), int(child.stdout))
-"""  # noqa: E501
+"""
 
 
 def test_who_plays_games_and_what_it_starts_take_turns() -> None:
@@ -131,7 +132,8 @@ if sys.argv[1] == "return":
 if sys.argv[1] in ("keep", "keep for now"):
     keep_freed_memory()
 def heap():
-    return sum(int(line.split()[1]) for line in open("/proc/self/smaps_rollup") if line.startswith("Anonymous:"))
+    lines = open("/proc/self/smaps_rollup")
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
 before, small = heap(), []
 for _ in range(2):
     # As tensors of a checkpoint are copied: what stays comes to lie behind what is freed.
@@ -141,7 +143,7 @@ for _ in range(2):
 if sys.argv[1] == "keep for now":
     return_free_pages()
 print(heap() - before)
-"""  # noqa: E501
+"""
 
 
 @pytest.mark.parametrize(

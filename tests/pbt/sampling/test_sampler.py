@@ -4,8 +4,7 @@ With several groups, and answers in any order, every game is played as it would 
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,13 @@ from hypothesis import strategies as st
 from pbt.envs.contract import SeatTurn
 from pbt.errors import EngineError
 from pbt.inference.client import Inference, LocalInference
-from pbt.inference.policy_server import NetworkPolicy, PolicyServer, ScriptedPolicy
+from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.inference.remote import RemoteInference
 from pbt.records import PlayerRef
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import GamesFrom
 from pbt.sampling.sampler import Sampler
-from pbt.sampling.slots import Partition
 from pbt.transport.messages import (
     ActionRequest,
-    ActionsReady,
     GameEnd,
     GamePlan,
     RolloutPermit,
@@ -32,67 +29,18 @@ from pbt.transport.messages import (
     SlotFull,
     WorkerMessage,
 )
-from pbt.transport.process_board import ProcessBoard, Row
+from pbt.transport.process_board import ProcessBoard
 from pbt.transport.slab import Slab
-from tests.pbt.inference.serving import LAYOUT, MAKE_GAME, MEMBERS, Plane, load, model_of, plane
-
-POLICIES = 3
-
-
-def games(members: int = MEMBERS, openings: int = 3) -> GamesFrom:
-    """Members against each other and a frozen player, with openings of different lengths."""
-    counts: Counter[int] = Counter()
-
-    def next_game(table: int) -> GamePlan:
-        counts[table] += 1
-        count = counts[table]
-        policies = [(count + table) % members, (count * (table + 1)) % (members + 1)]
-        seats = tuple(
-            SeatPlan(PlayerRef("member", f"m{policy}"), policy, 0, policy < members)
-            for policy in policies
-        )
-        return GamePlan(
-            count,
-            "training",
-            31 * table + count,
-            seats,
-            ("noise", table, count),
-            (table + count) % (openings + 1),
-            table,
-        )
-
-    return GamesFrom(next_game)
-
-
-def networks(slab: Slab) -> PolicyServer:
-    server = PolicyServer([slab], POLICIES)
-    for policy in range(POLICIES):
-        server.attach(policy, NetworkPolicy(model_of(policy), f"m{policy}"))
-    return server
-
-
-def groups_of(
-    slab: Slab, tables: Sequence[int], source: GamesFrom, make_game: Callable[[], Any] = MAKE_GAME
-) -> list[RolloutWorker]:
-    """One worker per entry of `tables`, with that many tables; all get equally many slots."""
-    each, first, made = slab.slots // len(tables), 0, []
-    for index, count in enumerate(tables):
-        share = Partition(
-            tuple(range(first, first + count)), (range(index * each, (index + 1) * each),)
-        )
-        made.append(RolloutWorker(make_game, share, [slab], source, 1))
-        first += count
-    return made
-
-
-def no_row() -> Row:
-    return ProcessBoard(1).row(0)
-
-
-def give_back(sampler: Sampler, messages: Sequence[WorkerMessage]) -> None:
-    for message in messages:
-        if isinstance(message, SlotFull):
-            sampler.permit(RolloutPermit(message.role, message.slot))
+from tests.pbt.inference.serving import LAYOUT, MAKE_GAME, MEMBERS, Plane, load, plane
+from tests.pbt.sampling.groups import (
+    POLICIES,
+    Hesitant,
+    games,
+    give_back,
+    groups_of,
+    networks,
+    no_row,
+)
 
 
 def test_one_group_with_local_inference_is_the_serial_turn() -> None:
@@ -131,33 +79,6 @@ def test_local_inference_attaches_and_detaches() -> None:
     inference.detach(0)
     with pytest.raises(EngineError, match="not attached"):
         inference.send(0, request)
-
-
-class Hesitant(LocalInference):
-    """Keeps answers back until `let(n)` gives the n-th of those that wait."""
-
-    def __init__(self, server: PolicyServer) -> None:
-        super().__init__(server, load)
-        self.kept: list[tuple[int, ActionsReady]] = []
-        self._let: list[tuple[int, ActionsReady]] = []
-
-    def send(self, group: int, request: ActionRequest) -> None:
-        super().send(group, request)
-        self.kept.append(self._ready.pop())
-
-    def let(self, number: int) -> None:
-        self._let.append(self.kept.pop(number % len(self.kept)))
-
-    def let_all(self) -> None:
-        while self.kept:
-            self.let(0)
-
-    def poll(self, timeout_s: float) -> list[tuple[int, ActionsReady]]:
-        let, self._let = self._let, []
-        return let
-
-    def outstanding(self, group: int) -> int:
-        return sum(asker == group for asker, _ in (*self.kept, *self._let))
 
 
 def last_legal(seen: Any, mask: Any, uniforms: Any) -> Any:
@@ -238,119 +159,6 @@ def test_a_group_plays_on_while_another_waits() -> None:
         sampler.turn(1.0)
     moves = [sum(table.plan.game_count for table in group.tables) for group in sampler.groups]
     assert inference.outstanding(0) and moves[1] > moves[0] == 4
-
-
-def test_held_it_finishes_what_was_asked_and_starts_nothing() -> None:
-    slab = Slab(LAYOUT, 100)
-    inference = Hesitant(networks(slab))
-    sampler = Sampler(groups_of(slab, [3], games()), inference, no_row())
-    for _ in range(2):
-        sampler.turn(1.0)
-    sampler.play(0)
-    sampler.turn(0.01)
-    assert not sampler.at_rest() and not sampler.stalled
-    assert sampler.drain(0.02) == [] and not sampler.at_rest(), (
-        "a drain gives up in time and loses nothing"
-    )
-    inference.let_all()
-    sampler.turn(1.0)
-    assert sampler.at_rest() and not sampler.groups[0].in_motion
-    sampler.turn(1.0)
-    assert sampler.stalled and not inference.kept
-    sampler.play(None)
-    sampler.turn(1.0)
-    assert inference.kept and not sampler.stalled
-
-
-def test_every_group_plays_the_turns_that_it_was_given_and_no_more() -> None:
-    slab = Slab(LAYOUT, 200)
-    groups = groups_of(slab, [3, 4], games(openings=0))
-    sampler = Sampler(groups, LocalInference(networks(slab), load), no_row())
-    sampler.play(0)
-    assert sampler.turn(1.0) == [] and sampler.played
-    begun = [0, 0]
-    for index, group in enumerate(groups):
-
-        def requests(
-            index: int = index, plain: Callable[[], list[ActionRequest]] = group.requests
-        ) -> list[ActionRequest]:
-            begun[index] += 1
-            return plain()
-
-        group.requests = requests  # type: ignore[method-assign]
-    for turns in (7, 2):
-        sampler.play(turns)
-        assert not sampler.played
-        while not sampler.played:
-            sampler.turn(1.0)
-        assert sampler.turn(1.0) == [] and sampler.played
-    assert begun == [9, 9]
-
-
-def test_turns_end_early_where_slots_are_lacking() -> None:
-    slab = Slab(LAYOUT, 40)
-    (group,) = groups = groups_of(slab, [4], games(openings=0))
-    sampler = Sampler(groups, LocalInference(networks(slab), load), no_row())
-    sampler.play(500)
-    kept: list[SlotFull] = []
-    while not sampler.played:
-        kept += [message for message in sampler.turn(1.0) if isinstance(message, SlotFull)]
-    assert not group.can_turn and sampler.stalled
-    sampler.play(0)
-    give_back(sampler, kept)
-    assert group.can_turn and sampler.turn(1.0) == [] and sampler.stalled
-
-
-def test_without_slots_a_group_stands_still() -> None:
-    """It stands still until slots are released; the other group goes on."""
-    slab = Slab(LAYOUT, 64)
-    sampler = Sampler(
-        groups_of(slab, [4, 4], games(openings=0)), LocalInference(networks(slab), load), no_row()
-    )
-    kept: list[SlotFull] = []
-    for _ in range(200):
-        for message in sampler.turn(1.0):
-            if isinstance(message, SlotFull):
-                if message.slot < 32:
-                    kept.append(message)
-                else:
-                    give_back(sampler, [message])
-    first, second = sampler.groups
-    assert not first.can_turn and second.can_turn and not sampler.stalled
-    plies = [sum(table.plan.game_count for table in group.tables) for group in sampler.groups]
-    assert 2 * plies[0] < plies[1]
-    give_back(sampler, kept)
-    assert first.can_turn
-    with pytest.raises(
-        EngineError, match="slot 64 of role 0 was released to a worker that does not own it"
-    ):
-        sampler.permit(RolloutPermit(0, 64))
-
-
-def test_nothing_to_play_is_a_stall() -> None:
-    slab = Slab(LAYOUT, 40)
-    sampler = Sampler(
-        groups_of(slab, [2], GamesFrom(lambda table: None)),
-        LocalInference(networks(slab), load),
-        no_row(),
-    )
-    assert sampler.turn(1.0) == [] and sampler.stalled
-
-
-def test_games_in_their_openings_are_no_stall() -> None:
-    """No policy is asked for the moves of an opening, but the games go on."""
-    slab = Slab(LAYOUT, 40)
-    plan = games(openings=4).next_game
-
-    def opened(table: int) -> GamePlan | None:
-        found = plan(table)
-        return found and found._replace(opening_plies=2)
-
-    sampler = Sampler(
-        groups_of(slab, [2], GamesFrom(opened)), LocalInference(networks(slab), load), no_row()
-    )
-    sampler.turn(1.0)
-    assert not sampler.stalled and sampler.groups[0].waiting
 
 
 def test_a_new_generation_waits_for_rows_on_their_way() -> None:

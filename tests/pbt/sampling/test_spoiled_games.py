@@ -50,6 +50,23 @@ class Faulty:
         pass
 
 
+def one_after_the_other(learning: bool) -> GamesFrom:
+    """Games of one seat with the same player."""
+    counts = [0]
+
+    def next_game(table: int) -> GamePlan:
+        counts[0] += 1
+        return GamePlan(
+            counts[0],
+            "training",
+            counts[0],
+            (SeatPlan(PlayerRef("member", "m0"), 0, 0, learning),),
+            ("n", counts[0]),
+        )
+
+    return GamesFrom(next_game)
+
+
 def play(
     fault: Callable[[Faulty], SeatTurn | None],
     *,
@@ -65,23 +82,11 @@ def play(
     server.attach(
         0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64))
     )
-    counts = [0]
-
-    def next_game(table: int) -> GamePlan:
-        counts[0] += 1
-        return GamePlan(
-            counts[0],
-            "training",
-            counts[0],
-            (SeatPlan(PlayerRef("member", "m0"), 0, 0, learning),),
-            ("n", counts[0]),
-        )
-
     worker = RolloutWorker(
         lambda: Faulty(fault, length),
         Partition.whole(1, [8]),
         [slab],
-        GamesFrom(next_game),
+        one_after_the_other(learning),
         1,
         max_decisions=max_decisions,
         on_error=on_error,
