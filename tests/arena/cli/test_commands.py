@@ -4,8 +4,6 @@ leave nothing behind.
 
 import json
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from arena.league.writer import LeagueWriter
 from pbt.config.load import load_config
 from pbt.envs.testing.check import CheckReport
 from tests.arena.league.samples import game, new_league
+from tests.served import Served
 
 CONFIG = 'seed = 4\n[env]\nname = "connect_four"\n'
 Output = pytest.CaptureFixture[str]
@@ -115,11 +114,13 @@ def test_doctor_tells_how_matches_of_doom_are_kept_in_step(
 
 
 def test_doctor_counts_a_service_among_the_processes(capsys: Output, tmp_path: Path) -> None:
-    words = [sys.executable, "-c", "input()", "-P", "-m", "api", "{}"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE) as service:
-        assert run(["doctor", "--data", str(tmp_path)]) == 0
-        assert re.search(rf"running now: pid .*\b{service.pid}\b", capsys.readouterr().out)
-        service.communicate(b"\n")
+    service = Served(tmp_path / "data")
+    try:
+        assert run(["doctor", "--data", str(tmp_path / "data")]) == 0
+        told = capsys.readouterr().out
+        assert re.search(rf"running now: pid .*\b{service.process.pid}\b", told)
+    finally:
+        service.stop()
 
 
 def test_doctor_reads_the_league(capsys: Output, tmp_path: Path) -> None:
