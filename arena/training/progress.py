@@ -13,10 +13,10 @@ from pbt.objective import ObjectiveKind
 from pbt.runtime.engine import Engine, ProcessStatus
 
 RATE_WINDOW_S = 10.0
-RATINGS_EVERY_S = 5.0
+RATINGS_EVERY_S = 10.0
 # A fit takes longer the more snapshots there are. Between two fits passes this many times as long
-# as one took, so that the loop that shows them spends at most 5 % of its time on fits.
-RATING_PAUSES = 20
+# as one took, so that the loop that shows them spends at most 2 % of its time on fits.
+RATING_PAUSES = 50
 DOWN = "down"
 
 

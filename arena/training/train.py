@@ -43,7 +43,7 @@ from pbt.runtime.build import build_engine
 from pbt.runtime.engine import Engine
 from pbt.runtime.summary import start_line
 
-PROGRESS_EVERY_S = 0.25
+PROGRESS_EVERY_S = 0.5
 FLUSH_EVERY_S = 1.0
 STATUS_EVERY_S = 1.0
 
