@@ -23,6 +23,7 @@ from arena.league.chain_rows import (
     TRAINING_GAMES,
     PlayerNames,
     games_content,
+    parse_runs,
     read_game_rows,
     stored_rows,
 )
@@ -30,7 +31,7 @@ from arena.league.chain_state import ChainState
 from arena.league.compaction import FOLD, fold_digest, period_digest
 from arena.league.database import League, open_league
 from arena.league.rows import to_json
-from arena.league.schema import chain, incarnations
+from arena.league.schema import MAX_NUMBER, chain, incarnations
 
 
 def execute(data: Path, statement: str, *values: object) -> list[Any]:
@@ -121,6 +122,13 @@ def _games(
         digests[content.first] = content.digest
         return content
     rows = read_game_rows(connection, content.kind, content.first, content.last)
+    runs = content.said.get("numbers")
+    if runs is not None:
+        # Games of a match end out of order, so ranges of its batches may overlap.
+        ranges = parse_runs(runs)
+        mine = {number for low, high in ranges for number in range(low, high + 1)}
+        games, seats = ([row for row in part if row[0] & MAX_NUMBER in mine] for part in rows)
+        rows = games, seats
     if not rows[0]:
         return None
     again = games_content(content.kind, *rows, PlayerNames().read(connection, rows[1]))
