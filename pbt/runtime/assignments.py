@@ -55,7 +55,6 @@ class Assignments:
         plan = self._plans[name]
         memory, descriptors = self._shared.handles(plan)
         general = {
-            "plan": plan.state(),
             "config": self.config.model_dump(mode="json"),
             "memory": memory,
             "snapshots": str(self._snapshots),

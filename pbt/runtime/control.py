@@ -11,18 +11,18 @@ from pbt.learning.attesting import Attestation
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.roster import Roster
 from pbt.processes.messages import Failed, Stop
+from pbt.runtime.placements import ProcessPlan
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
 
 class Assignment(NamedTuple):
     """main -> new process, before all else: what it is to host.
 
-    name  of the process
-    plan  read by `pbt.runtime.process`; descriptors in it are open in the process
+    orders  what its hosts must know; descriptors in it are open in the process
     """
 
-    name: str
-    plan: JsonState
+    plan: ProcessPlan
+    orders: JsonState
 
 
 class Ready(NamedTuple):

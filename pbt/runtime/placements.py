@@ -1,8 +1,7 @@
 """The placements, as tables that say which process hosts which components."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pbt.config.schema import RunConfig
 
@@ -50,15 +49,6 @@ class ProcessPlan:
         own.
         """
         return bool(self.groups) or self.serves is not None
-
-    def state(self) -> dict[str, Any]:
-        """Return the plan as a message carries it; `of` reads it."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, state: Mapping[str, Any]) -> Self:
-        trains = tuple(Shard(**shard) for shard in state["trains"])
-        return cls(**{**state, "groups": tuple(state["groups"]), "trains": trains})
 
     @property
     def roles(self) -> tuple[str, ...]:

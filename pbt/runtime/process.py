@@ -99,7 +99,7 @@ def work(channel: Channel) -> None:
 
 def build(assignment: Assignment, channel: Channel) -> tuple[list[ComponentHost], Any]:
     """Return the hosts of the components that the assignment names, and the process's board row."""
-    plan, orders = ProcessPlan.of(assignment.plan["plan"]), assignment.plan
+    plan, orders = assignment
     config = config_as_stored(orders["config"], "config of the training")
     replayable, chance = orders["measured"]
     torch.set_num_threads(config.runtime.torch_threads)

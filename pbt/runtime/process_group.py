@@ -28,10 +28,12 @@ Domain = tuple[str, ...]
 WIRES = Wires(FROM_MAIN, TO_MAIN)
 
 
-def start_child(name: str, orders: JsonState, descriptors: Sequence[int], program: str) -> Child:
-    """Start one process of a run. orders: its assignment, whose config has its thread count."""
+def start_child(
+    plan: ProcessPlan, orders: JsonState, descriptors: Sequence[int], program: str
+) -> Child:
+    """Start one process of a run. orders: of its assignment; the config has its thread count."""
     threads: int = orders["config"]["runtime"]["torch_threads"]
-    return Child(name, program, WIRES, Assignment(name, orders), descriptors, threads)
+    return Child(plan.name, program, WIRES, Assignment(plan, orders), descriptors, threads)
 
 
 class ProcessGroup:
@@ -69,10 +71,10 @@ class ProcessGroup:
         self.domains: tuple[Domain, ...] = (plane, *alone)
 
     def start(self, assignments: Mapping[str, tuple[JsonState, Sequence[int]]]) -> None:
-        """Start processes. assignments: by name, what each is told first, and its descriptors."""
-        for name, (assignment, descriptors) in assignments.items():
+        """Start processes. assignments: by name, the orders of each, and its descriptors."""
+        for name, (orders, descriptors) in assignments.items():
             self._rows[name].clear()
-            self.children[name] = start_child(name, assignment, descriptors, self.program)
+            self.children[name] = start_child(self.plans[name], orders, descriptors, self.program)
 
     def send(self, name: str, *messages: Any) -> None:
         """Send messages to a process, unless it is not there: its successor is told everything."""

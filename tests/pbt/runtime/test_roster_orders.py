@@ -24,7 +24,7 @@ from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint, blueprint_of
 from pbt.runtime.control import FROM_MAIN, Assignment, Paused, SetRoster
 from pbt.runtime.final_evaluation import FinalEvaluation
-from pbt.runtime.placements import ProcessPlan, process_plans, resolve
+from pbt.runtime.placements import process_plans, resolve
 from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.serial import SerialEngine
 from pbt.runtime.shared import SharedMemory, read_share
@@ -291,17 +291,17 @@ def test_an_assignment_travels(desk: Desk, blueprint: Blueprint, engine: SerialE
     wire = Wire(FROM_MAIN)
     for plan in desk.plans:
         orders, descriptors = desk.orders.assignment(plan.name, members, tables.get(plan.name, {}))
-        arrived = wire.decode(memoryview(wire.encode(Assignment(plan.name, orders))))
-        assert arrived.name == plan.name and ProcessPlan.of(arrived.plan["plan"]) == plan
-        assert RunConfig.model_validate(arrived.plan["config"]) == blueprint.config
-        assert arrived.plan["hyperparams"] == {
+        arrived = wire.decode(memoryview(wire.encode(Assignment(plan, orders))))
+        assert arrived.plan == plan
+        assert RunConfig.model_validate(arrived.orders["config"]) == blueprint.config
+        assert arrived.orders["hyperparams"] == {
             name: member.hyperparams for name, member in members.items()
         }
-        assert arrived.plan["servers"] == 2 and ("groups" in arrived.plan) == bool(plan.groups)
+        assert arrived.orders["servers"] == 2 and ("groups" in arrived.orders) == bool(plan.groups)
         assert len(set(descriptors)) == len(descriptors)
-        assert {fd for fd, _ in arrived.plan["memory"]["regions"].values()} <= set(descriptors)
+        assert {fd for fd, _ in arrived.orders["memory"]["regions"].values()} <= set(descriptors)
         if plan.groups:
-            assert [read_share(group["share"]) for group in arrived.plan["groups"]] == [
+            assert [read_share(group["share"]) for group in arrived.orders["groups"]] == [
                 desk.shared.shares[group] for group in plan.groups
             ]
-            planner(blueprint).load(arrived.plan["planner"])
+            planner(blueprint).load(arrived.orders["planner"])
