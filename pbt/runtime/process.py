@@ -52,17 +52,9 @@ def main(descriptor: int) -> int:
     except PeerGone:
         return 0
     except BaseException as error:  # noqa: BLE001 - the main process must hear of every end
-        try:
-            channel.send(
-                Failed(
-                    type(error).__name__,
-                    str(error),
-                    traceback.format_exc(),
-                    isinstance(error, EngineError),
-                )
-            )
-        except PbtError:
-            return 1
+        trace, engine = traceback.format_exc(), isinstance(error, EngineError)
+        with suppress(PbtError):
+            channel.send(Failed(type(error).__name__, str(error), trace, engine))
         return 1
     return 0
 

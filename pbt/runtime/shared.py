@@ -16,7 +16,6 @@ from pbt.learning.shared_reducer import reducer_bytes
 from pbt.runtime.assembly import new_learner
 from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, usual_slots
 from pbt.runtime.placements import ProcessPlan
-from pbt.sampling.slots import Partition
 from pbt.transport.fifo import Fifo, fifo_kinds, make_fifo
 from pbt.transport.memory import Region
 from pbt.transport.messages import JsonState
@@ -220,18 +219,3 @@ def _form(state: Mapping[str, Tensor]) -> list[list[Any]]:
 
 def _parameters(state: Mapping[str, Tensor]) -> int:
     return sum(tensor.numel() for name, tensor in state.items() if name.startswith("model."))
-
-
-def share_state(share: Partition) -> dict[str, Any]:
-    """Return a partition as a message carries it."""
-    return {
-        "tables": list(share.tables),
-        "slots": [[slots.start, slots.stop] for slots in share.slots],
-    }
-
-
-def read_share(state: Mapping[str, Any]) -> Partition:
-    """Return the partition that `share_state` described."""
-    return Partition(
-        tuple(state["tables"]), tuple(range(start, stop) for start, stop in state["slots"])
-    )
