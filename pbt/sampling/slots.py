@@ -83,9 +83,6 @@ class SlotPool:
         """(slot, rows written) of every PARKED slot."""
         return [entry for entries in self._parked.values() for entry in entries]
 
-    def free_slots(self) -> set[int]:
-        return set(self._free)
-
     def state(self) -> JsonState:
         return {
             "free": list(self._free),

@@ -87,7 +87,7 @@ class Worst:
                 self.worker.receive(self.server.serve(request))
             messages = self.worker.advance()
             self.used = max(
-                self.used, self.slab.slots - len(self.worker.fillers[0].pool.free_slots())
+                self.used, self.slab.slots - self.worker.fillers[0].pool.free
             )
             for message in messages:
                 if isinstance(message, SlotFull):
