@@ -207,10 +207,8 @@ def _local_inference(place: Workplace) -> Inference:
 
 def _remote_inference(place: Workplace) -> Inference:
     requests = [attach_fifo(handle) for handle in place.orders["memory"]["requests"]]
-    ((_, handle),) = place.orders["memory"]["replies"]
-    return RemoteInference(
-        place.orders["source"], place.blueprint.live_slots, requests, attach_fifo(handle)
-    )
+    (replies,) = map(attach_fifo, place.orders["memory"]["replies"])
+    return RemoteInference(place.orders["source"], place.blueprint.live_slots, requests, replies)
 
 
 def _live_policy(place: Workplace, member: MemberPlace) -> NetworkPolicy:
@@ -225,9 +223,7 @@ class ServerHost:
     def __init__(self, place: Workplace) -> None:
         blueprint, config = place.blueprint, place.config
         memory = place.orders["memory"]
-        sources = {
-            source: attach_fifo(handle) for source, (_, handle) in enumerate(memory["replies"])
-        }
+        sources = dict(enumerate(map(attach_fifo, memory["replies"])))
         frozen = range(
             blueprint.live_slots, blueprint.live_slots + blueprint.frozen_slots * len(sources)
         )
