@@ -233,5 +233,5 @@ class ParallelEngine(Engine):
     def processes(self) -> list[ProcessStatus]:
         return [
             ProcessStatus("main", os.getpid(), ("main",), "running"),
-            *self._state.counters.statuses(self._processes, self.scheduler.waiting()),
+            *self._state.counters.statuses(self.scheduler.waiting()),
         ]

@@ -44,6 +44,7 @@ class ProcessGroup:
     children  the processes that were started and not buried, by name
     restarts  how often each process was buried, by name
     domains   the sampling plane first
+    rows      each process's row of the board, by name
     """
 
     program = "pbt.runtime.entry"
@@ -60,7 +61,7 @@ class ProcessGroup:
         phase_limits_s: how long it may stay in a phase of the board; both before it counts as hung.
         """
         self.plans = {plan.name: plan for plan in plans}
-        self._rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
+        self.rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
         self._silent_after_s, self._phase_limits_s = silent_after_s, dict(phase_limits_s)
         self._pause_s = min(PAUSE_S, *(0.5 * s for s in (silent_after_s, *phase_limits_s.values())))
         self.children: dict[str, Child] = {}
@@ -73,7 +74,7 @@ class ProcessGroup:
     def start(self, assignments: Mapping[str, tuple[JsonState, Sequence[int]]]) -> None:
         """Start processes. assignments: by name, the orders of each, and its descriptors."""
         for name, (orders, descriptors) in assignments.items():
-            self._rows[name].clear()
+            self.rows[name].clear()
             self.children[name] = start_child(self.plans[name], orders, descriptors, self.program)
 
     def send(self, name: str, *messages: Any) -> None:
@@ -131,7 +132,7 @@ class ProcessGroup:
     def _trouble(self, child: Child) -> str:
         if child.gone or child.has_ended():
             return child.epitaph()
-        now, row = time.monotonic(), self._rows[child.name].read()
+        now, row = time.monotonic(), self.rows[child.name].read()
         phase = PHASES[int(row["phase"])]
         if not child.ready and now - max(child.started_s, self._woke_s) > START_TIMEOUT_S:
             return (

@@ -50,7 +50,7 @@ class RunState:
     ) -> None:
         """Begin at frame 0."""
         config, plans = blueprint.config, list(processes.plans.values())
-        self.shared, self.counters = shared, ProcessCounters(shared.board, plans)
+        self.shared, self.counters = shared, ProcessCounters(processes)
         self.releases = SlotReleases(shared, processes)
         self.roster = RosterSender(new_roster(blueprint), processes.tell_workers)
         final_games = config.evaluation.final_games * len(blueprint.members)
