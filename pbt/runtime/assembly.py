@@ -245,17 +245,14 @@ def assemble(
 
 def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
     """One slab per role, for all tables of the run."""
-    return tuple(
-        Slab(
-            layout,
-            slots_needed(
-                blueprint.tables * blueprint.seats_per_role[role],
-                blueprint.role_members(role),
-                blueprint.batch_slots,
-            ),
+    slabs = []
+    for role, layout in enumerate(blueprint.layouts):
+        seats, members = (
+            blueprint.tables * blueprint.seats_per_role[role],
+            blueprint.role_members(role),
         )
-        for role, layout in enumerate(blueprint.layouts)
-    )
+        slabs.append(Slab(layout, slots_needed(seats, members, blueprint.batch_slots)))
+    return tuple(slabs)
 
 
 def _learners(

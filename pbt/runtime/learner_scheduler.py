@@ -226,7 +226,6 @@ class LearnerScheduler:
         return (batch for line in self.pipelines.values() for batch in line.batches)
 
     def clocks(self) -> dict[str, int]:
-        """See `Engine.clocks`."""
         return {name: line.handle.frames for name, line in self.pipelines.items()}
 
     def waiting(self) -> dict[str, int]:

@@ -35,10 +35,7 @@ POLL_S = 0.05
 
 
 class ParallelEngine(Engine):
-    """One population in several processes, and the loop that hears them and gives them work.
-
-    `Engine` explains its interface.
-    """
+    """One population in several processes, and the loop that hears them and gives them work."""
 
     def __init__(
         self,
@@ -84,7 +81,6 @@ class ParallelEngine(Engine):
     def run(
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
     ) -> bool:
-        """THE main loop; see `Engine.run`."""
         self._look = look
         while not self.done:
             if self._control.stop_requested():

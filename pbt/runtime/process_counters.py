@@ -6,7 +6,6 @@ The board holds the counters of living processes alone.
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.placements import ProcessPlan
@@ -80,20 +79,17 @@ class ProcessCounters:
         processes = self._processes
         child, row = processes.children.get(plan.name), processes.rows[plan.name].read()
         counted, now = self.of(plan.name), time.monotonic()
-        status = ProcessStatus(
+        return ProcessStatus(
             plan.name,
-            0,
+            child.pid if child else 0,
             plan.roles,
-            "down",
+            PHASES[int(row["phase"])] if child else "down",
             self._rate(plan, counted, now),
             processes.restarts[plan.name],
+            now - max(row["beat_s"], child.started_s) if child else 0.0,
             stage_s={stage: counted[f"{stage}_s"] for stage in STAGES if counted[f"{stage}_s"]},
             queue=waiting + int(row["queue"]),
         )
-        if child is None:
-            return status
-        phase, age_s = PHASES[int(row["phase"])], now - max(row["beat_s"], child.started_s)
-        return replace(status, pid=child.pid, state=phase, beat_age_s=age_s)
 
     def _rate(self, plan: ProcessPlan, counted: Mapping[str, float], now: float) -> float:
         """Rows per second: produced by a worker, trained by a learner, served by a server."""

@@ -77,15 +77,12 @@ class SharedMemory:
 
         A run that is too large for the machine then ends at its start, and not half an hour later.
         """
-        for share in self.shares:
-            for role, slab in enumerate(self.slabs):
-                seats = len(share.tables) * self._blueprint.seats_per_role[role]
-                usual = usual_slots(
-                    seats,
-                    self._blueprint.role_members(role),
-                    self._blueprint.batch_slots,
-                    len(self.shares),
-                )
+        blueprint, shares = self._blueprint, len(self.shares)
+        for role, slab in enumerate(self.slabs):
+            members = blueprint.role_members(role)
+            for share in self.shares:
+                seats = len(share.tables) * blueprint.seats_per_role[role]
+                usual = usual_slots(seats, members, blueprint.batch_slots, shares)
                 slab.populate(share.slots[role][:usual])
 
     def owner(self, role: int, slot: int) -> str:
