@@ -95,17 +95,18 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
 
 def process_plans(config: RunConfig, members: Sequence[str]) -> tuple[ProcessPlan, ...]:
     """Return the processes of a resolved "inline" or "central" configuration but the main one."""
+    workers = config.runtime.workers
+    assert workers != "auto", "resolve() comes first"
     plans = {"inline": _inline, "central": _central}[config.runtime.placement]
-    return plans(config, tuple(members))
+    return plans(config, tuple(members), workers)
 
 
-def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
+def _inline(config: RunConfig, members: tuple[str, ...], workers: int) -> tuple[ProcessPlan, ...]:
     """Return one process per core, which plays, acts and learns.
 
     Every member is trained by one process, or by several, a shard each, where there are fewer
     members than workers.
     """
-    workers = worker_count(config)
     return tuple(
         ProcessPlan(f"worker-{w}", (w,), local=True, trains=_owned(config, members, w, workers))
         for w in range(workers)
@@ -137,14 +138,13 @@ def _owned(
     return (Shard(members[place], index, shards),) if index < shards else ()
 
 
-def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
+def _central(config: RunConfig, members: tuple[str, ...], workers: int) -> tuple[ProcessPlan, ...]:
     """Return workers, servers and learners as processes of their own.
 
     Without processes for learners (runtime.learners = 0) the servers host them.
     """
     runtime = config.runtime
-    workers, servers = worker_count(config), min(runtime.servers, len(members))
-    learners = min(runtime.learners, len(members))
+    servers, learners = min(runtime.servers, len(members)), min(runtime.learners, len(members))
     groups = [tuple(range(w * runtime.groups, (w + 1) * runtime.groups)) for w in range(workers)]
     trained = [
         tuple(Shard(member) for member in members[i :: learners or servers])
@@ -158,9 +158,3 @@ def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, 
         ),
         *(ProcessPlan(f"learner-{i}", trains=trained[i]) for i in range(learners)),
     )
-
-
-def worker_count(config: RunConfig) -> int:
-    workers = config.runtime.workers
-    assert workers != "auto", "resolve() comes first"
-    return workers

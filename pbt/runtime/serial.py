@@ -123,7 +123,7 @@ class SerialEngine(Engine):
         split = split_cut(checkpoint, population.slabs, [population.worker.share])
         worker, planner = population.worker, population.planner
         planner.load(state["planner"])
-        replayable = population.spec.replayable
+        replayable = population.blueprint.spec.replayable
         voided = load_worker(worker, split.workers[0], planner, replayable=replayable)
         self.scheduler.load(checkpoint, split.batchers)
         self.take_over_hyperparams()

@@ -69,6 +69,7 @@ class GameFilmer(GameObserver):
         """folder: of the films. name_of: the name that films show for a player."""
         self._rules, self._seed = config.evaluation, config.seed
         self._spec, self._name_of = spec, name_of
+        self._most_bytes = config.evaluation.record_mb * MB
         self._folder = FilmFolder(folder)
         self._films: dict[int, _Film] = {}
         try:
@@ -115,10 +116,6 @@ class GameFilmer(GameObserver):
             film.video.close(keep=True)
             del self._films[end.table]
             self._folder.tidy(self._rules.record_films, self._most_bytes)
-
-    @property
-    def _most_bytes(self) -> int:
-        return self._rules.record_mb * MB
 
     def _begin(self, table: Table) -> None:
         from pbt.film.camera import Camera, Eyes, pace_of

@@ -91,10 +91,6 @@ class SlotPool:
 
     def load(self, state: JsonState) -> None:
         self._free = list(state["free"])
-        self._parked = defaultdict(
-            list,
-            {
-                int(p): [(int(s), int(r)) for s, r in entries]
-                for p, entries in state["parked"].items()
-            },
-        )
+        self._parked.clear()
+        for policy, entries in state["parked"].items():
+            self._parked[int(policy)] = [(slot, row) for slot, row in entries]
