@@ -1,7 +1,4 @@
-"""The processes of a run by fault domain: which live, which hang, and the last words of the dead.
-
-The sampling plane, all workers and policy servers, is one domain; any other process is one alone.
-"""
+"""The processes of a run by fault domain: which live, which hang, the last words of the dead."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -142,15 +139,13 @@ class ProcessGroup:
         silent = now - max(row["beat_s"], child.started_s, self._woke_s)
         since = now - max(row["phase_since_s"], self._woke_s)
         limit_s = self._phase_limits_s.get(phase, since)
+        silence = f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
         if silent > min(self._silent_after_s, STOPPED_AFTER_S) and child.is_stopped():
-            return (
-                f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s: "
-                "it is stopped"
-            )
+            return f"{silence}: it is stopped"
         # A game's own code may keep its process from showing signs of life, as may loading it.
         patience_s = max(self._silent_after_s, limit_s) if phase == "game" else self._silent_after_s
         if silent > patience_s and row["beat_s"]:
-            return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
+            return silence
         if row["beat_s"] and since > limit_s:
             where = (
                 f" at table {int(row['detail'])}: the game's code does not return (env.timeout_s)"
