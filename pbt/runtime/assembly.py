@@ -244,11 +244,9 @@ def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
     """One slab per role, for all tables of the run."""
     slabs = []
     for role, layout in enumerate(blueprint.layouts):
-        seats, members = (
-            blueprint.tables * blueprint.seats_per_role[role],
-            blueprint.role_members(role),
-        )
-        slabs.append(Slab(layout, slots_needed(seats, members, blueprint.batch_slots)))
+        seats = blueprint.tables * blueprint.seats_per_role[role]
+        needed = slots_needed(seats, blueprint.role_members(role), blueprint.batch_slots)
+        slabs.append(Slab(layout, needed))
     return tuple(slabs)
 
 

@@ -44,7 +44,7 @@ class Workplace:
     memory     the shared memory of the run
     store      of snapshots
     channel    to the main process
-    orders     the assignment as it came
+    orders     of the assignment
     """
 
     plan: ProcessPlan
