@@ -71,7 +71,7 @@ class RemoteLearner:
         # Processes that have not copied their slots yet, by Gather, oldest first.
         self._gathering: deque[set[str]] = deque()
         # Answers of all shards together, by kind.
-        self._answers: Counter[type] = Counter()
+        self._answered: Counter[type] = Counter()
 
     @property
     def reachable(self) -> bool:
@@ -110,8 +110,8 @@ class RemoteLearner:
                     return
                 self._gathering.popleft()
             case control.Updated() | control.Copied():
-                self._answers[type(answer)] += 1
-                if self._answers[type(answer)] % len(self.hosts):
+                self._answered[type(answer)] += 1
+                if self._answered[type(answer)] % len(self.hosts):
                     return
                 self._read_clocks()
         self._answer(answer)
@@ -119,7 +119,7 @@ class RemoteLearner:
     def died(self) -> None:
         """Expect no answers any more: the learner will start from what it published last."""
         self._gathering.clear()
-        self._answers.clear()
+        self._answered.clear()
         self._read_clocks()
 
     def _read_clocks(self) -> None:
