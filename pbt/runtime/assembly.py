@@ -172,12 +172,10 @@ def new_controller(
 
 def acting_forms(blueprint: Blueprint) -> ActingForms:
     """Return how the networks of every role act."""
-    models = (
-        PolicyModel(layout, blueprint.config.model, dtype)
-        for layout, dtype in zip(blueprint.layouts, blueprint.dtypes, strict=True)
-    )
+    forms = zip(blueprint.roles, blueprint.layouts, blueprint.dtypes, strict=True)
     dtypes = {
-        role: acting_dtypes(model) for role, model in zip(blueprint.roles, models, strict=True)
+        role: acting_dtypes(PolicyModel(layout, blueprint.config.model, dtype))
+        for role, layout, dtype in forms
     }
     return ActingForms(blueprint.facts.seat_roles, dtypes)
 
@@ -191,7 +189,6 @@ class Population:
 
     blueprint: Blueprint
     config: RunConfig
-    spec: EnvSpec
     slabs: tuple[Slab, ...]
     server: PolicyServer
     planner: TrainingPlanner
@@ -239,23 +236,18 @@ def assemble(
     controller = new_controller(blueprint, named, planner, sink, store)
     scheduler = LearnerScheduler(config, learners, slabs, controller, worker.permit)
     return Population(
-        blueprint, config, spec, slabs, server, planner, worker, controller, learners, scheduler
+        blueprint, config, slabs, server, planner, worker, controller, learners, scheduler
     )
 
 
 def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
     """One slab per role, for all tables of the run."""
-    return tuple(
-        Slab(
-            layout,
-            slots_needed(
-                blueprint.tables * blueprint.seats_per_role[role],
-                blueprint.role_members(role),
-                blueprint.batch_slots,
-            ),
-        )
-        for role, layout in enumerate(blueprint.layouts)
-    )
+    slabs = []
+    for role, layout in enumerate(blueprint.layouts):
+        seats = blueprint.tables * blueprint.seats_per_role[role]
+        needed = slots_needed(seats, blueprint.role_members(role), blueprint.batch_slots)
+        slabs.append(Slab(layout, needed))
+    return tuple(slabs)
 
 
 def _learners(

@@ -14,7 +14,7 @@ from pbt.runtime.control import Paused
 from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.roster_sender import RosterSender
-from pbt.runtime.shared import SharedMemory, share_state
+from pbt.runtime.shared import SharedMemory
 from pbt.transport.messages import JsonState
 
 
@@ -29,61 +29,60 @@ class Assignments:
         blueprint: Blueprint,
         plans: Sequence[ProcessPlan],
         shared: SharedMemory,
+        roster: RosterSender,
+        final_games: FinalEvaluation,
         snapshots: Path,
     ) -> None:
         """snapshots: the folder of the snapshot store."""
         self._measured = [blueprint.spec.replayable, blueprint.spec.chance]
         self.config, self._shared, self._snapshots = blueprint.config, shared, snapshots
+        self._roster, self._final_games = roster, final_games
         self._plans = {plan.name: plan for plan in plans}
         self._workers = [plan for plan in plans if plan.groups]
         self._servers = sum(plan.serves is not None for plan in plans)
-        # By partition, the states that workers take over at their next start; None: empty tables.
-        self._resumed: list[JsonState] | None = None
+        # By partition, the states that workers take over at their next start.
+        self._states = shared.empty_workers()
 
     @property
     def away(self) -> bool:
         """Whether the place of the snapshots is gone, such as an unmounted disk."""
         return not self._snapshots.parent.is_dir()
 
-    def assignment(
-        self, name: str, members: Mapping[str, Member], tables: JsonState
-    ) -> tuple[JsonState, list[int]]:
-        """Return the assignment of one process, and the descriptors that it gets.
-
-        tables: the worker's part of what `tables` returned, empty for other processes.
-        """
-        plan = self._plans[name]
-        memory, descriptors = self._shared.handles(plan)
+    def orders(
+        self, processes: Sequence[str], members: Mapping[str, Member]
+    ) -> dict[str, tuple[JsonState, list[int]]]:
+        """Return the orders of processes that start together, and the descriptors of each."""
         general = {
-            "plan": plan.state(),
             "config": self.config.model_dump(mode="json"),
-            "memory": memory,
             "snapshots": str(self._snapshots),
             "hyperparams": {member.name: dict(member.hyperparams) for member in members.values()},
             "servers": self._servers,
             "measured": self._measured,
         }
-        return {**general, **tables}, descriptors
+        plans = [self._plans[name] for name in processes]
+        tables = self._tables() if any(plan.groups for plan in plans) else {}
+        found = {}
+        for plan in plans:
+            memory, descriptors = self._shared.handles(plan)
+            found[plan.name] = general | tables.get(plan.name, {}) | {"memory": memory}, descriptors
+        return found
 
-    def tables(self, roster: RosterSender, closing: FinalEvaluation) -> dict[str, JsonState]:
+    def _tables(self) -> dict[str, JsonState]:
         """Return every worker's tables, and what it must know of players.
 
         Tables are those of the checkpoint at the first start after a resume, else empty ones.
         """
-        resumed: Sequence[JsonState | None] = self._resumed or [None for _ in self._shared.shares]
-        self._resumed = None
-        games = closing.shares(roster.closing_begun)
-        playing = [table for state in resumed if state for table in state["tables"]]
-        planner = roster.state(self._shared.counts, playing)
+        states, self._states = self._states, self._shared.empty_workers()
+        games = self._final_games.shares(self._roster.closing_begun)
+        playing = [table for state in states for table in state["tables"]]
+        planner = self._roster.state(self._shared.counts, playing)
         return {
             plan.name: {
                 "source": source,
-                "groups": [
-                    {"share": share_state(self._shared.shares[group]), "state": resumed[group]}
-                    for group in plan.groups
-                ],
+                "partitions": len(states),
+                "states": [states[group] for group in plan.groups],
                 "planner": planner,
-                "closing": closing.begun,
+                "closing": self._final_games.begun,
                 "closing_games": games[plan.name],
             }
             for source, plan in enumerate(self._workers)
@@ -99,22 +98,19 @@ class Assignments:
             produced += filler["produced"]
             dropped.update(filler["dropped"])
             filler["produced"], filler["dropped"] = 0, {}
-        self._resumed = workers
+        self._states = workers
         return produced, dropped
 
-    def merged(
-        self, roster: RosterSender, paused: Mapping[str, Paused]
-    ) -> tuple[JsonState, JsonState]:
+    def merged(self, paused: Mapping[str, Paused]) -> tuple[JsonState, JsonState]:
         """Return the states of all workers as one, with no row counts, and of matchmaking.
 
         paused: the workers' answers at rest, empty before they were started.
         """
+        groups = self._states
         if paused:
             groups = [group for plan in self._workers for group in paused[plan.name].groups]
-        else:
-            groups = self._resumed or self._shared.empty_workers()
         worker = merge_workers(groups)
-        planner = roster.state(self._shared.counts, worker["tables"])
+        planner = self._roster.state(self._shared.counts, worker["tables"])
         for filler in worker["fillers"]:
             filler["produced"], filler["dropped"] = 0, {}
         return worker, planner

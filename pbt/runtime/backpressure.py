@@ -32,11 +32,9 @@ class SinkBackpressure:
             self._sink.drain(LOOK_EVERY_S)
         except PbtError as error:
             if now - since_s > PAUSE_TIMEOUT_S:
-                waiting = (
-                    f"{self._sink.backlog} finished games wait for the league, more "
-                    f"than {MAX_BACKLOG_GAMES}"
-                )
                 raise PbtError(
-                    f"training stopped after a pause of {PAUSE_TIMEOUT_S:.0f} s: {waiting}: {error}"
+                    f"training stopped after a pause of {PAUSE_TIMEOUT_S:.0f} s: "
+                    f"{self._sink.backlog} finished games wait for the league, more than "
+                    f"{MAX_BACKLOG_GAMES}: {error}"
                 ) from error
         return self._sink.backlog > MAX_BACKLOG_GAMES

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil
 from typing import NamedTuple
 
@@ -225,19 +225,14 @@ def equal_shares(blueprint: Blueprint, shares: int) -> list[Partition]:
             f"{blueprint.tables} tables in blocks of {block} for {shares} partitions: some would "
             "be empty; raise sampling.environments"
         )
-    waiting = blueprint.config.runtime.waiting_batches
-    starts, parts = [0] * len(blueprint.roles), []
-    for own in tables:
-        slots = []
-        for role, seats in enumerate(blueprint.seats_per_role):
-            count = shared_slots(
-                len(own) * seats,
-                blueprint.role_members(role),
-                blueprint.batch_slots,
-                waiting,
-                shares,
-            )
-            slots.append(range(starts[role], starts[role] + count))
-            starts[role] += count
-        parts.append(Partition(own, tuple(slots)))
-    return parts
+    waiting, batch_slots = blueprint.config.runtime.waiting_batches, blueprint.batch_slots
+    slots = []
+    for role, seats in enumerate(blueprint.seats_per_role):
+        members = blueprint.role_members(role)
+        counts = (
+            shared_slots(len(own) * seats, members, batch_slots, waiting, shares) for own in tables
+        )
+        starts = accumulate(counts, initial=0)
+        slots.append([range(start, stop) for start, stop in pairwise(starts)])
+    of_shares = zip(tables, zip(*slots, strict=True), strict=True)
+    return [Partition(own, ranges) for own, ranges in of_shares]

@@ -5,24 +5,24 @@ messages alone: SlotFull (worker -> main), Gather (main -> learner), Gathered (l
 Permits (main -> worker).
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from pbt.learning.attesting import Attestation
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.roster import Roster
 from pbt.processes.messages import Failed, Stop
+from pbt.runtime.placements import ProcessPlan
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
 
 class Assignment(NamedTuple):
     """main -> new process, before all else: what it is to host.
 
-    name  of the process
-    plan  read by `pbt.runtime.process`; descriptors in it are open in the process
+    orders  what its hosts must know; descriptors in it are open in the process
     """
 
-    name: str
-    plan: JsonState
+    plan: ProcessPlan
+    orders: JsonState
 
 
 class Ready(NamedTuple):
@@ -206,35 +206,11 @@ LearnerOrder = Gather | Train | Discard | Copy | SetHyperparams | Attest
 LearnerAnswer = Gathered | Updated | Attested | Copied | MemberError
 """A learner in the main process is told and says the same; no message is sent then."""
 
-FROM_MAIN: tuple[type[Any], ...] = (
-    Assignment,
-    Go,
-    Pause,
-    PlayTurns,
-    Stop,
-    Permits,
-    SetRoster,
-    CloseWith,
-    Gather,
-    Train,
-    Discard,
-    Copy,
-    SetHyperparams,
-    Attest,
+FromMain = (
+    Assignment | Go | Pause | PlayTurns | Stop | Permits | SetRoster | CloseWith | LearnerOrder
 )
-TO_MAIN: tuple[type[Any], ...] = (
-    Ready,
-    Paused,
-    TurnsPlayed,
-    Failed,
-    SlotFull,
-    GameEnd,
-    Quiet,
-    GameError,
-    LongGame,
-    Gathered,
-    Updated,
-    Attested,
-    Copied,
-    MemberError,
-)
+WorkerAnswer = Paused | TurnsPlayed | SlotFull | GameEnd | Quiet | GameError | LongGame
+ToMain = Ready | Failed | WorkerAnswer | LearnerAnswer
+
+FROM_MAIN: tuple[type[Any], ...] = get_args(FromMain)
+TO_MAIN: tuple[type[Any], ...] = get_args(ToMain)

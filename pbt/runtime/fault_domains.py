@@ -11,29 +11,27 @@ from pbt.population.interfaces import RunSink
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import Event
 from pbt.runtime.control import Go
-from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.pausing import Rest
 from pbt.runtime.process_group import Domain, ProcessGroup
 from pbt.runtime.repeated_errors import RepeatedErrors
 from pbt.runtime.run_state import RunState
-from pbt.runtime.slot_releases import SlotReleases
 
 
 class FaultDomains:
-    """Starts the domains of a run, and decides what follows from a death."""
+    """Starts the domains of a run, and decides what follows from a death.
+
+    errors  that may end the run
+    """
 
     def __init__(
         self,
         processes: ProcessGroup,
         state: RunState,
         rest: Rest,
-        releases: SlotReleases,
-        final_games: FinalEvaluation,
-        errors: RepeatedErrors,
         sink: RunSink,
     ) -> None:
-        self._processes, self._state, self._rest, self._releases = processes, state, rest, releases
-        self._final_games, self._errors, self._sink = final_games, errors, sink
+        self._processes, self._state, self._rest, self._sink = processes, state, rest, sink
+        self.errors = RepeatedErrors()
         max_restarts = state.assignments.config.runtime.max_restarts
         self._restarts = {domain: RestartPolicy(max_restarts) for domain in processes.domains}
         # When each domain that does not run is to be started.
@@ -54,28 +52,24 @@ class FaultDomains:
             del self._due[domain]
             if plane:
                 state.shared.renew_plane()
-                self._final_games.restart()
-            tables = state.assignments.tables(state.roster, self._final_games) if plane else {}
-            self._processes.start(
-                {
-                    name: state.assignments.assignment(
-                        name, state.scheduler.controller.members, tables.get(name, {})
-                    )
-                    for name in domain
-                }
-            )
+                state.final_games.restart()
+            members = state.scheduler.controller.members
+            self._processes.start(state.assignments.orders(domain, members))
 
-    def ready(self, name: str) -> Domain | None:
-        """Note that a process is built. Returns its domain if that has begun to work by it."""
+    def ready(self, name: str) -> bool:
+        """Note that a process is built; its domain begins to work when all of it is.
+
+        Returns whether games begin by that.
+        """
         self._processes.children[name].ready = True
         domain = self._processes.domain_of(name)
         if not all(self._processes.is_ready(other) for other in domain):
-            return None
+            return False
         for other in domain:
             self._processes.send(other, Go())
         for learner in self._state.learners_at(domain):
             self._state.scheduler.started(learner.name)
-        return domain
+        return self._processes.is_plane(domain)
 
     def died(self, domain: Domain, reason: str) -> None:
         """Count what is lost with a domain that was buried, and set when it starts again.
@@ -88,10 +82,9 @@ class FaultDomains:
         for learner in learners:
             learner.died()
             scheduler.died(learner.name)
-        self._errors.domain_died()
+        self.errors.domain_died()
         self._state.counters.bury(domain)
         if plane:
-            self._releases.clear()
             self._rest.answers.clear()
             scheduler.pacing.restart()
             self._state.slots_died()

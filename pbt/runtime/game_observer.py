@@ -10,7 +10,7 @@ from pbt.errors import SnapshotError
 from pbt.film.folder import FOLDER
 from pbt.models.tensor_file import read_tensor_file
 from pbt.records import PlayerRef
-from pbt.sampling.filming import GameFilmer, GameObserver, NullObserver
+from pbt.sampling.filming import GameFilmer, GameObserver
 from pbt.sampling.reproductions import FOLDER as LOGS
 from pbt.sampling.reproductions import Reproductions
 from pbt.snapshots import FileSnapshotStore
@@ -22,7 +22,7 @@ def new_game_observer(config: RunConfig, spec: EnvSpec, snapshots: Path) -> Game
     snapshots: the population's folder of snapshots, beside which the folder of films lies.
     """
     if config.evaluation.record_share == 0.0:
-        return NullObserver()
+        return GameObserver()
     return GameFilmer(config, spec, snapshots.with_name(FOLDER), snapshot_names(snapshots))
 
 

@@ -18,11 +18,11 @@ from pbt.population.interfaces import SnapshotStore
 from pbt.processes.freed_memory import return_free_pages
 from pbt.runtime import control
 from pbt.runtime.assembly import acting_model, new_planner, policy_loader
-from pbt.runtime.blueprint import Blueprint, MemberPlace, game_maker
+from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, game_maker
 from pbt.runtime.devices import choose_device
 from pbt.runtime.game_observer import new_game_observer, new_reproductions
 from pbt.runtime.placements import ProcessPlan
-from pbt.runtime.shared import AttachedMemory, read_share
+from pbt.runtime.shared import AttachedMemory
 from pbt.sampling.game_code import NO_TABLE
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.sampler import Sampler
@@ -44,7 +44,7 @@ class Workplace:
     memory     the shared memory of the run
     store      of snapshots
     channel    to the main process
-    orders     the assignment as it came
+    orders     of the assignment
     """
 
     plan: ProcessPlan
@@ -81,7 +81,8 @@ class WorkerHost:
         blueprint, orders = place.blueprint, place.orders
         inference = _local_inference(place) if place.plan.local else _remote_inference(place)
         frozen = FrozenPool(inference, blueprint.live_slots, blueprint.frozen_slots)
-        partitions = [read_share(group["share"]) for group in orders["groups"]]
+        shares = equal_shares(blueprint, orders["partitions"])
+        partitions = [shares[group] for group in place.plan.groups]
         tables = [table for partition in partitions for table in partition.tables]
         self._planner = new_planner(blueprint, frozen, tables, place.memory.counts)
         self._planner.load(orders["planner"])
@@ -98,9 +99,9 @@ class WorkerHost:
                 self._planner,
                 place.config.seed,
                 max_decisions=place.config.env.max_decisions,
-                on_error=self._game_error,
+                on_error=lambda place, text: self._channel.send(control.GameError(place, text)),
                 on_game_code=self._on_game_code,
-                on_long=self._on_long_game,
+                on_long=lambda text: self._channel.send(control.LongGame(text)),
                 observer=observer,
                 reproductions=reproductions,
             )
@@ -108,9 +109,8 @@ class WorkerHost:
         ]
         self._row.enter("starting")
         replayable = blueprint.spec.replayable
-        for worker, group in zip(self._groups, orders["groups"], strict=True):
-            if group["state"] is not None:
-                load_worker(worker, group["state"], self._planner, replayable=replayable)
+        for worker, state in zip(self._groups, orders["states"], strict=True):
+            load_worker(worker, state, self._planner, replayable=replayable)
         self._sampler = Sampler(self._groups, inference, self._row)
         self._sampler.play(0)
         self._planner.on_generation = self._sampler.regenerate
@@ -186,12 +186,6 @@ class WorkerHost:
         self._channel.send(control.Paused(rest, groups, needed, standing))
         return_free_pages()
 
-    def _game_error(self, where: str, text: str) -> None:
-        self._channel.send(control.GameError(where, text))
-
-    def _on_long_game(self, text: str) -> None:
-        self._channel.send(control.LongGame(text))
-
     def _on_game_code(self, table: int) -> None:
         if table != NO_TABLE:
             self._row.enter("game", table)
@@ -213,10 +207,8 @@ def _local_inference(place: Workplace) -> Inference:
 
 def _remote_inference(place: Workplace) -> Inference:
     requests = [attach_fifo(handle) for handle in place.orders["memory"]["requests"]]
-    ((_, handle),) = place.orders["memory"]["replies"]
-    return RemoteInference(
-        place.orders["source"], place.blueprint.live_slots, requests, attach_fifo(handle)
-    )
+    (replies,) = map(attach_fifo, place.orders["memory"]["replies"])
+    return RemoteInference(place.orders["source"], place.blueprint.live_slots, requests, replies)
 
 
 def _live_policy(place: Workplace, member: MemberPlace) -> NetworkPolicy:
@@ -231,9 +223,7 @@ class ServerHost:
     def __init__(self, place: Workplace) -> None:
         blueprint, config = place.blueprint, place.config
         memory = place.orders["memory"]
-        sources = {
-            source: attach_fifo(handle) for source, (_, handle) in enumerate(memory["replies"])
-        }
+        sources = dict(enumerate(map(attach_fifo, memory["replies"])))
         frozen = range(
             blueprint.live_slots, blueprint.live_slots + blueprint.frozen_slots * len(sources)
         )

@@ -1,6 +1,6 @@
 """A member's learner as the scheduler gives it work: its interface, and one in other processes."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -70,8 +70,8 @@ class RemoteLearner:
         self.version = self.frames = 0
         # Processes that have not copied their slots yet, by Gather, oldest first.
         self._gathering: deque[set[str]] = deque()
-        # Answers of all shards together.
-        self._updated = self._copied = 0
+        # Answers of all shards together, by kind.
+        self._answered: Counter[type] = Counter()
 
     @property
     def reachable(self) -> bool:
@@ -109,21 +109,17 @@ class RemoteLearner:
                 if waiting:
                     return
                 self._gathering.popleft()
-            case control.Updated():
-                self._updated += 1
-                if self._updated % len(self.hosts):
+            case control.Updated() | control.Copied():
+                self._answered[type(answer)] += 1
+                if self._answered[type(answer)] % len(self.hosts):
                     return
                 self._read_clocks()
-            case control.Copied():
-                self._copied += 1
-                if self._copied % len(self.hosts):
-                    return
         self._answer(answer)
 
     def died(self) -> None:
         """Expect no answers any more: the learner will start from what it published last."""
         self._gathering.clear()
-        self._updated = self._copied = 0
+        self._answered.clear()
         self._read_clocks()
 
     def _read_clocks(self) -> None:

@@ -203,7 +203,7 @@ class LearnerScheduler:
     def behind(self) -> bool:
         """Whether a learner has enough batches waiting that workers should hold."""
         limit = self._config.runtime.waiting_batches * self._batch_slots
-        return any(len(line.batcher.waiting) >= limit for line in self.pipelines.values())
+        return any(slots >= limit for slots in self.waiting().values())
 
     @property
     def gathering(self) -> bool:
@@ -219,14 +219,13 @@ class LearnerScheduler:
     @property
     def busy(self) -> bool:
         """Whether a learner has anything to do, now or when it has started again."""
-        waiting = (len(line.batcher.waiting) for line in self.pipelines.values())
+        waiting = self.waiting().values()
         return not self.idle or any(slots >= self._batch_slots for slots in waiting)
 
     def _batches(self) -> Iterator[Dispatched]:
         return (batch for line in self.pipelines.values() for batch in line.batches)
 
     def clocks(self) -> dict[str, int]:
-        """See `Engine.clocks`."""
         return {name: line.handle.frames for name, line in self.pipelines.items()}
 
     def waiting(self) -> dict[str, int]:

@@ -141,33 +141,19 @@ def _freed(cut: Checkpoint, name: str, policy: int) -> JsonState:
     batcher, worker = cut.state["trainees"][name], cut.state["worker"]
     fillers = []
     for role, filler in enumerate(worker["fillers"]):
-        parked: list[list[int]] = filler["pool"]["parked"].get(str(policy), [])
-        waiting = [full[-1] for full in batcher["queue"] if full[0] == role]
-        freed = [slot for slot, _ in parked] + waiting
+        parked = [slot for slot, _ in filler["pool"]["parked"].get(str(policy), [])]
+        freed = parked + [full[-1] for full in batcher["queue"] if full[0] == role]
         dropped = Counter[str](filler["dropped"])
-        dropped[LEFT] += _rows(cut.tensors[f"slab-{role}"], parked) + count_valid(
-            cut.tensors[f"slab-{role}"], waiting
-        )
+        dropped[LEFT] += count_valid(cut.tensors[f"slab-{role}"], freed)
         # The counts of the member's own batcher leave with it, so they are kept here.
         dropped.update(batcher["dropped"] if role == 0 else {})
         pool = {
             "free": [*filler["pool"]["free"], *freed],
             "parked": _other(filler["pool"]["parked"], str(policy)),
         }
-        fillers.append(
-            {
-                **filler,
-                "pool": pool,
-                "dropped": {reason: count for reason, count in dropped.items() if count},
-            }
-        )
+        counted = {reason: count for reason, count in dropped.items() if count}
+        fillers.append({**filler, "pool": pool, "dropped": counted})
     return {**worker, "fillers": fillers}
-
-
-def _rows(slab: Mapping[str, Tensor], parked: list[list[int]]) -> int:
-    """Return the number of valid rows of PARKED slots. parked: (slot, rows that are complete)."""
-    places = {int(slot): index for index, slot in enumerate(slab["slots"].tolist())}
-    return sum(int(slab["valid"][places[slot], :row].sum()) for slot, row in parked)
 
 
 def _other(entries: Mapping[str, Any], name: str) -> dict[str, Any]:

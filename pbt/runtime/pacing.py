@@ -54,7 +54,6 @@ class Asynchronous:
         self._holding: bool | None = None
 
     def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
-        """See Pacing."""
         if hold == self._holding:
             return None
         self._holding = hold
@@ -86,14 +85,12 @@ class Synchronous:
         return not self._playing
 
     def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
-        """See Pacing."""
         if hold or busy:
             return None
         self._playing.update(workers)
         return PlayTurns(self._turns)
 
     def played(self, worker: str) -> None:
-        """See Pacing."""
         self._playing.discard(worker)
 
     def restart(self) -> None:

@@ -23,14 +23,11 @@ from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.blueprint import blueprint_of
 from pbt.runtime.engine import Engine, ProcessStatus
 from pbt.runtime.fault_domains import FaultDomains
-from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.pausing import Rest
 from pbt.runtime.placements import process_plans
-from pbt.runtime.process_group import Domain, ProcessGroup
-from pbt.runtime.repeated_errors import RepeatedErrors
-from pbt.runtime.run_state import new_run_state
+from pbt.runtime.process_group import ProcessGroup
+from pbt.runtime.run_state import RunState
 from pbt.runtime.shared import SharedMemory
-from pbt.runtime.slot_releases import SlotReleases
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, SlotFull
 
@@ -38,10 +35,7 @@ POLL_S = 0.05
 
 
 class ParallelEngine(Engine):
-    """One population in several processes, and the loop that hears them and gives them work.
-
-    `Engine` explains its interface.
-    """
+    """One population in several processes, and the loop that hears them and gives them work."""
 
     def __init__(
         self,
@@ -60,22 +54,16 @@ class ParallelEngine(Engine):
         plans = process_plans(config, [member.name for member in blueprint.members])
         shared = SharedMemory(blueprint, plans)
         limits_s = {"game": config.env.timeout_s, "learning": config.learning.timeout_s}
-        processes = ProcessGroup(plans, shared.board, config.runtime.silent_after_s, limits_s)
-        releases = SlotReleases(shared, processes)
-        self._processes, self._releases = processes, releases
-        self._state = new_run_state(blueprint, plans, shared, processes, releases, sink, store)
+        silent_after_s = config.runtime.silent_after_s
+        self._processes = ProcessGroup(plans, shared.board, silent_after_s, limits_s)
+        self._state = RunState(blueprint, shared, self._processes, sink, store)
         self.scheduler = self._state.scheduler
         # A worker may have to step every table of a group before it hears that it should rest.
         turn_s = config.env.timeout_s * max(len(share.tables) for share in shared.shares)
         self._rest = Rest(
-            processes, self.scheduler, turn_s, self._turn_and_look, self.rows_produced
+            self._processes, self.scheduler, turn_s, self._turn_and_look, self.rows_produced
         )
-        final_games = config.evaluation.final_games * len(blueprint.members)
-        self._final_games = FinalEvaluation(final_games, processes.workers())
-        self._errors = RepeatedErrors()
-        self._domains = FaultDomains(
-            processes, self._state, self._rest, releases, self._final_games, self._errors, sink
-        )
+        self._domains = FaultDomains(self._processes, self._state, self._rest, sink)
         self.began = False
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
@@ -83,18 +71,16 @@ class ParallelEngine(Engine):
 
     @property
     def done(self) -> bool:
-        return self._final_games.over
+        return self._state.final_games.over
 
     def closing(self) -> tuple[int, int]:
-        """See `Engine.closing`."""
-        return self._final_games.over_of(self._state.roster.closing_played)
+        return self._state.final_games.over_of(self._state.roster.closing_played)
 
     # --- the loop ---------------------------------------------------------------------------------
 
     def run(
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
     ) -> bool:
-        """THE main loop; see `Engine.run`."""
         self._look = look
         while not self.done:
             if self._control.stop_requested():
@@ -127,11 +113,13 @@ class ParallelEngine(Engine):
         for name, message in self._processes.hear(POLL_S):
             self._route(name, message)
         for domain, reason in self._processes.troubles().items():
-            self._recover(domain, reason)
+            for name, message in self._processes.bury(domain):
+                self._route(name, message)
+            self._domains.died(domain, reason)
         self.scheduler.dispatch()
         if self.scheduler.pacing.between_rollouts:
             self._state.roster.send_due(at_once=self.scheduler.resting)
-        self._releases.send()
+        self._state.releases.send()
         self._have_tables_play()
         self._close_if_finished()
 
@@ -146,19 +134,19 @@ class ParallelEngine(Engine):
             case _ if isinstance(message, control.LearnerAnswer):
                 self._state.learners[message.member].hear(name, message)
             case control.GameError():
-                self._errors.game_raised(message)
+                self._domains.errors.game_raised(message)
             case control.LongGame():
                 self.controller.warn(message.text)
             case Failed():
-                self._errors.process_failed(message)
+                self._domains.errors.process_failed(message)
             case control.Paused():
                 self._rest.answered(name, message)
             case control.TurnsPlayed():
                 self.scheduler.pacing.played(name)
             case control.Quiet():
-                self._final_games.quiet(name)
+                self._state.final_games.quiet(name)
             case control.Ready() if self._processes.reachable(name):
-                self._ready(name)
+                self.began |= self._domains.ready(name)
 
     # --- pace -------------------------------------------------------------------------------------
 
@@ -174,23 +162,11 @@ class ParallelEngine(Engine):
 
     def _close_if_finished(self) -> None:
         """Begin the final evaluation when the last member has finished or failed."""
-        if self.controller.finished and not self._final_games.begun and self.scheduler.idle:
-            self._final_games.begun = True
-            for name, games in self._final_games.shares(self._state.roster.closing_begun).items():
+        final_games = self._state.final_games
+        if self.controller.finished and not final_games.begun and self.scheduler.idle:
+            final_games.begun = True
+            for name, games in final_games.shares(self._state.roster.closing_begun).items():
                 self._processes.send(name, control.CloseWith(games))
-
-    # --- life and death ---------------------------------------------------------------------------
-
-    def _ready(self, name: str) -> None:
-        """Note that a process is built. Games begin when the whole sampling plane is."""
-        domain = self._domains.ready(name)
-        self.began |= domain is not None and self._processes.is_plane(domain)
-
-    def _recover(self, domain: Domain, reason: str) -> None:
-        """End a domain in which a process died or hangs, and have it started again."""
-        for name, message in self._processes.bury(domain):
-            self._route(name, message)
-        self._domains.died(domain, reason)
 
     def close(self) -> None:
         """End every process and give shared memory back."""
@@ -240,7 +216,8 @@ class ParallelEngine(Engine):
         """See `Engine.rows_standing`; away from rest it follows from the counters."""
         if not self._rest.complete:
             return self._state.rows_left()
-        return self._state.rows_standing(self._rest.answers)
+        standing = sum(answer.standing for answer in self._rest.answers.values())
+        return standing + self.scheduler.rows_waiting()
 
     def dropped(self) -> Counter[str]:
         return self._state.dropped()
@@ -252,5 +229,5 @@ class ParallelEngine(Engine):
     def processes(self) -> list[ProcessStatus]:
         return [
             ProcessStatus("main", os.getpid(), ("main",), "running"),
-            *self._state.counters.statuses(self._processes, self.scheduler.waiting()),
+            *self._state.counters.statuses(self.scheduler.waiting()),
         ]

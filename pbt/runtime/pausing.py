@@ -68,7 +68,7 @@ class Rest:
             self._scheduler.resting = False
             self.answers.clear()
             # Workers that have not answered yet hear it too: they will answer, and go on.
-            if self._processes.children and self._processes.plane_is_ready:
+            if self._processes.plane_is_ready:
                 self._processes.tell_workers(Go())
 
     def _come_to_rest(self) -> None:

@@ -19,16 +19,15 @@ class Dispatched:
     fulls         its full slots
     rows          valid rows in them
     gathered      its slots were copied, and given back
-    training      the learner was told to train on it
-    publications  of the learner at that time; a greater number later shows that it has trained
+    publications  of the learner when it was told to train on the batch, None before; a greater
+                  number later shows that it has trained
     discarded     its rows are counted as dropped
     """
 
     fulls: list[SlotFull]
     rows: int
     gathered: bool = False
-    training: bool = False
-    publications: int = 0
+    publications: int | None = None
     discarded: bool = False
 
 
@@ -59,9 +58,9 @@ class Pipeline:
     def train(self) -> bool:
         """Have the oldest batch trained. Returns False when there is none to begin with."""
         oldest = self.batches[0] if self.batches else None
-        if oldest is None or oldest.training or oldest.discarded:
+        if oldest is None or oldest.publications is not None or oldest.discarded:
             return False
-        oldest.training, oldest.publications = True, self.handle.published.publications
+        oldest.publications = self.handle.published.publications
         self.handle.tell(control.Train(self.name))
         return True
 
@@ -123,11 +122,11 @@ class Pipeline:
         It starts again from what it published. Batches whose slots are still full wait again, the
         others are lost.
         """
-        trained = 0
+        trained, published = 0, self.handle.published.publications
         for batch in reversed(self.batches):
             if batch.discarded:
                 pass  # its rows were counted when it was dropped
-            elif batch.training and self.handle.published.publications > batch.publications:
+            elif batch.publications is not None and published > batch.publications:
                 # The batch was trained and published, and only the message was lost. The version
                 # would not tell, since it stays when every step was skipped.
                 trained += batch.rows

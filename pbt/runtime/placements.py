@@ -1,8 +1,7 @@
 """The placements, as tables that say which process hosts which components."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pbt.config.schema import RunConfig
 
@@ -51,15 +50,6 @@ class ProcessPlan:
         """
         return bool(self.groups) or self.serves is not None
 
-    def state(self) -> dict[str, Any]:
-        """Return the plan as a message carries it; `of` reads it."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, state: Mapping[str, Any]) -> Self:
-        trains = tuple(Shard(**shard) for shard in state["trains"])
-        return cls(**{**state, "groups": tuple(state["groups"]), "trains": trains})
-
     @property
     def roles(self) -> tuple[str, ...]:
         """What it hosts, in words for people."""
@@ -105,17 +95,18 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
 
 def process_plans(config: RunConfig, members: Sequence[str]) -> tuple[ProcessPlan, ...]:
     """Return the processes of a resolved "inline" or "central" configuration but the main one."""
+    workers = config.runtime.workers
+    assert workers != "auto", "resolve() comes first"
     plans = {"inline": _inline, "central": _central}[config.runtime.placement]
-    return plans(config, tuple(members))
+    return plans(config, tuple(members), workers)
 
 
-def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
+def _inline(config: RunConfig, members: tuple[str, ...], workers: int) -> tuple[ProcessPlan, ...]:
     """Return one process per core, which plays, acts and learns.
 
     Every member is trained by one process, or by several, a shard each, where there are fewer
     members than workers.
     """
-    workers = worker_count(config)
     return tuple(
         ProcessPlan(f"worker-{w}", (w,), local=True, trains=_owned(config, members, w, workers))
         for w in range(workers)
@@ -147,14 +138,13 @@ def _owned(
     return (Shard(members[place], index, shards),) if index < shards else ()
 
 
-def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
+def _central(config: RunConfig, members: tuple[str, ...], workers: int) -> tuple[ProcessPlan, ...]:
     """Return workers, servers and learners as processes of their own.
 
     Without processes for learners (runtime.learners = 0) the servers host them.
     """
     runtime = config.runtime
-    workers, servers = worker_count(config), min(runtime.servers, len(members))
-    learners = min(runtime.learners, len(members))
+    servers, learners = min(runtime.servers, len(members)), min(runtime.learners, len(members))
     groups = [tuple(range(w * runtime.groups, (w + 1) * runtime.groups)) for w in range(workers)]
     trained = [
         tuple(Shard(member) for member in members[i :: learners or servers])
@@ -168,9 +158,3 @@ def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, 
         ),
         *(ProcessPlan(f"learner-{i}", trains=trained[i]) for i in range(learners)),
     )
-
-
-def worker_count(config: RunConfig) -> int:
-    workers = config.runtime.workers
-    assert workers != "auto", "resolve() comes first"
-    return workers

@@ -52,17 +52,9 @@ def main(descriptor: int) -> int:
     except PeerGone:
         return 0
     except BaseException as error:  # noqa: BLE001 - the main process must hear of every end
-        try:
-            channel.send(
-                Failed(
-                    type(error).__name__,
-                    str(error),
-                    traceback.format_exc(),
-                    isinstance(error, EngineError),
-                )
-            )
-        except PbtError:
-            return 1
+        trace, engine = traceback.format_exc(), isinstance(error, EngineError)
+        with suppress(PbtError):
+            channel.send(Failed(type(error).__name__, str(error), trace, engine))
         return 1
     return 0
 
@@ -99,7 +91,7 @@ def work(channel: Channel) -> None:
 
 def build(assignment: Assignment, channel: Channel) -> tuple[list[ComponentHost], Any]:
     """Return the hosts of the components that the assignment names, and the process's board row."""
-    plan, orders = ProcessPlan.of(assignment.plan["plan"]), assignment.plan
+    plan, orders = assignment
     config = config_as_stored(orders["config"], "config of the training")
     replayable, chance = orders["measured"]
     torch.set_num_threads(config.runtime.torch_threads)

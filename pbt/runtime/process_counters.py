@@ -6,12 +6,11 @@ The board holds the counters of living processes alone.
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.process_group import ProcessGroup
-from pbt.transport.process_board import PHASES, ProcessBoard
+from pbt.transport.process_board import PHASES
 
 STAGES = ("simulate", "infer", "wait", "gather", "learn")
 DROPPED = ("voided", "generation")
@@ -23,15 +22,13 @@ _MOMENTARY = ("beat_s", "phase", "phase_since_s", "detail", "queue")
 class ProcessCounters:
     """Adds up what the processes count.
 
-    rows             each process's row of the board, by name
     produced_before  rows produced before the checkpoint that the run resumed from
     dropped_before   rows dropped before it, by reason
     """
 
-    def __init__(self, board: ProcessBoard, plans: Sequence[ProcessPlan]) -> None:
-        self._plans = tuple(plans)
-        self.rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
-        self._buried = {plan.name: Counter[str]() for plan in plans}
+    def __init__(self, processes: ProcessGroup) -> None:
+        self._processes = processes
+        self._buried = {name: Counter[str]() for name in processes.plans}
         # (time, rows done, rows per second) when each process's rate was last measured.
         self._measured: dict[str, tuple[float, float, float]] = {}
         self.produced_before = 0
@@ -42,7 +39,7 @@ class ProcessCounters:
         buried = self._buried[name]
         return {
             column: value + buried[column]
-            for column, value in self.rows[name].read().items()
+            for column, value in self._processes.rows[name].read().items()
             if column not in _MOMENTARY
         }
 
@@ -50,10 +47,10 @@ class ProcessCounters:
         """Keep what these processes counted, now that they are dead, and clear their rows."""
         for name in names:
             self._buried[name] = Counter(self.of(name))
-            self.rows[name].clear()
+            self._processes.rows[name].clear()
 
     def total(self, column: str) -> float:
-        return sum(self.of(name)[column] for name in self.rows)
+        return sum(self.of(name)[column] for name in self._buried)
 
     def produced(self) -> int:
         return self.produced_before + int(self.total("produced"))
@@ -68,33 +65,31 @@ class ProcessCounters:
         """Seconds by stage, summed over processes."""
         return {stage: self.total(f"{stage}_s") for stage in STAGES}
 
-    def statuses(self, processes: ProcessGroup, waiting: Mapping[str, int]) -> list[ProcessStatus]:
+    def statuses(self, waiting: Mapping[str, int]) -> list[ProcessStatus]:
         """Return what every process does now.
 
         waiting: full slots in front of each member's learner.
         """
         return [
-            self._status(plan, processes, sum(waiting[shard.member] for shard in plan.trains))
-            for plan in self._plans
+            self._status(plan, sum(waiting[shard.member] for shard in plan.trains))
+            for plan in self._processes.plans.values()
         ]
 
-    def _status(self, plan: ProcessPlan, processes: ProcessGroup, waiting: int) -> ProcessStatus:
-        child, row = processes.children.get(plan.name), self.rows[plan.name].read()
+    def _status(self, plan: ProcessPlan, waiting: int) -> ProcessStatus:
+        processes = self._processes
+        child, row = processes.children.get(plan.name), processes.rows[plan.name].read()
         counted, now = self.of(plan.name), time.monotonic()
-        status = ProcessStatus(
+        return ProcessStatus(
             plan.name,
-            0,
+            child.pid if child else 0,
             plan.roles,
-            "down",
+            PHASES[int(row["phase"])] if child else "down",
             self._rate(plan, counted, now),
             processes.restarts[plan.name],
+            now - max(row["beat_s"], child.started_s) if child else 0.0,
             stage_s={stage: counted[f"{stage}_s"] for stage in STAGES if counted[f"{stage}_s"]},
             queue=waiting + int(row["queue"]),
         )
-        if child is None:
-            return status
-        phase, age_s = PHASES[int(row["phase"])], now - max(row["beat_s"], child.started_s)
-        return replace(status, pid=child.pid, state=phase, beat_age_s=age_s)
 
     def _rate(self, plan: ProcessPlan, counted: Mapping[str, float], now: float) -> float:
         """Rows per second: produced by a worker, trained by a learner, served by a server."""

@@ -1,7 +1,4 @@
-"""The processes of a run by fault domain: which live, which hang, and the last words of the dead.
-
-The sampling plane, all workers and policy servers, is one domain; any other process is one alone.
-"""
+"""The processes of a run by fault domain: which live, which hang, the last words of the dead."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,10 +25,12 @@ Domain = tuple[str, ...]
 WIRES = Wires(FROM_MAIN, TO_MAIN)
 
 
-def start_child(name: str, orders: JsonState, descriptors: Sequence[int], program: str) -> Child:
-    """Start one process of a run. orders: its assignment, whose config has its thread count."""
+def start_child(
+    plan: ProcessPlan, orders: JsonState, descriptors: Sequence[int], program: str
+) -> Child:
+    """Start one process of a run. orders: of its assignment; the config has its thread count."""
     threads: int = orders["config"]["runtime"]["torch_threads"]
-    return Child(name, program, WIRES, Assignment(name, orders), descriptors, threads)
+    return Child(plan.name, program, WIRES, Assignment(plan, orders), descriptors, threads)
 
 
 class ProcessGroup:
@@ -42,6 +41,7 @@ class ProcessGroup:
     children  the processes that were started and not buried, by name
     restarts  how often each process was buried, by name
     domains   the sampling plane first
+    rows      each process's row of the board, by name
     """
 
     program = "pbt.runtime.entry"
@@ -58,7 +58,7 @@ class ProcessGroup:
         phase_limits_s: how long it may stay in a phase of the board; both before it counts as hung.
         """
         self.plans = {plan.name: plan for plan in plans}
-        self._rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
+        self.rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
         self._silent_after_s, self._phase_limits_s = silent_after_s, dict(phase_limits_s)
         self._pause_s = min(PAUSE_S, *(0.5 * s for s in (silent_after_s, *phase_limits_s.values())))
         self.children: dict[str, Child] = {}
@@ -69,10 +69,10 @@ class ProcessGroup:
         self.domains: tuple[Domain, ...] = (plane, *alone)
 
     def start(self, assignments: Mapping[str, tuple[JsonState, Sequence[int]]]) -> None:
-        """Start processes. assignments: by name, what each is told first, and its descriptors."""
-        for name, (assignment, descriptors) in assignments.items():
-            self._rows[name].clear()
-            self.children[name] = start_child(name, assignment, descriptors, self.program)
+        """Start processes. assignments: by name, the orders of each, and its descriptors."""
+        for name, (orders, descriptors) in assignments.items():
+            self.rows[name].clear()
+            self.children[name] = start_child(self.plans[name], orders, descriptors, self.program)
 
     def send(self, name: str, *messages: Any) -> None:
         """Send messages to a process, unless it is not there: its successor is told everything."""
@@ -129,7 +129,7 @@ class ProcessGroup:
     def _trouble(self, child: Child) -> str:
         if child.gone or child.has_ended():
             return child.epitaph()
-        now, row = time.monotonic(), self._rows[child.name].read()
+        now, row = time.monotonic(), self.rows[child.name].read()
         phase = PHASES[int(row["phase"])]
         if not child.ready and now - max(child.started_s, self._woke_s) > START_TIMEOUT_S:
             return (
@@ -139,15 +139,13 @@ class ProcessGroup:
         silent = now - max(row["beat_s"], child.started_s, self._woke_s)
         since = now - max(row["phase_since_s"], self._woke_s)
         limit_s = self._phase_limits_s.get(phase, since)
+        silence = f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
         if silent > min(self._silent_after_s, STOPPED_AFTER_S) and child.is_stopped():
-            return (
-                f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s: "
-                "it is stopped"
-            )
+            return f"{silence}: it is stopped"
         # A game's own code may keep its process from showing signs of life, as may loading it.
         patience_s = max(self._silent_after_s, limit_s) if phase == "game" else self._silent_after_s
         if silent > patience_s and row["beat_s"]:
-            return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
+            return silence
         if row["beat_s"] and since > limit_s:
             where = (
                 f" at table {int(row['detail'])}: the game's code does not return (env.timeout_s)"

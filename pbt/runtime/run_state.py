@@ -4,8 +4,7 @@ A checkpoint stores it, and the run's rows are accounted for by it.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 
 from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.state import split_cut
@@ -15,9 +14,9 @@ from pbt.runtime.assembly import new_controller, new_roster
 from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint
 from pbt.runtime.control import Paused
+from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.learner_handle import RemoteLearner
 from pbt.runtime.learner_scheduler import LearnerScheduler
-from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.process_counters import ProcessCounters
 from pbt.runtime.process_group import ProcessGroup
 from pbt.runtime.roster_sender import RosterSender
@@ -26,26 +25,57 @@ from pbt.runtime.slot_releases import SlotReleases
 from pbt.snapshots import FileSnapshotStore
 
 
-@dataclass(frozen=True)
 class RunState:
     """What outlives the other processes of a run.
 
     shared       the memory of all processes: slots, weights, counters
     assignments  what processes are told when they start
     roster       the members and opponents that are seated
+    final_games  the final evaluation, dealt out to the workers
     learners     the members' learners in other processes
     scheduler    the batches of all learners
+    releases     slots on their way back to the workers
     counters     what the processes counted, those that died included
 
     Every row that was produced is trained, dropped for a reason, or still stands in a slot.
     """
 
-    shared: SharedMemory
-    assignments: Assignments
-    roster: RosterSender
-    learners: Mapping[str, RemoteLearner]
-    scheduler: LearnerScheduler
-    counters: ProcessCounters
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        shared: SharedMemory,
+        processes: ProcessGroup,
+        sink: RunSink,
+        store: FileSnapshotStore,
+    ) -> None:
+        """Begin at frame 0."""
+        config, plans = blueprint.config, list(processes.plans.values())
+        self.shared, self.counters = shared, ProcessCounters(processes)
+        self.releases = SlotReleases(shared, processes)
+        self.roster = RosterSender(new_roster(blueprint), processes.tell_workers)
+        final_games = config.evaluation.final_games * len(blueprint.members)
+        self.final_games = FinalEvaluation(final_games, processes.workers())
+        self.assignments = Assignments(
+            blueprint, plans, shared, self.roster, self.final_games, store.folder
+        )
+        shards = sorted(
+            (shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains
+        )
+        self.learners = {
+            place.name: RemoteLearner(
+                place,
+                [host for _, host, member in shards if member == place.name],
+                shared.published[place.name],
+                processes.send,
+                processes.reachable,
+                lambda answer: self.scheduler.hear(answer),
+            )
+            for place in blueprint.members
+        }
+        controller = new_controller(blueprint, self.learners, self.roster, sink, store)
+        self.scheduler = LearnerScheduler(
+            config, self.learners.values(), shared.slabs, controller, self.releases.add
+        )
 
     def learners_at(self, processes: Collection[str]) -> list[RemoteLearner]:
         """Return the learners that these processes host."""
@@ -59,7 +89,7 @@ class RunState:
 
         games: over so far, by kind; answers: of the workers that rest, empty before they start.
         """
-        worker, planner = self.assignments.merged(self.roster, answers)
+        worker, planner = self.assignments.merged(answers)
         # Counts are stored as one sum: at a resume, other processes host the roles.
         worker["fillers"][0] |= {
             "produced": self.counters.produced(),
@@ -87,46 +117,7 @@ class RunState:
         """Rows produced and neither trained nor dropped, as the counters say at this moment."""
         return self.counters.produced() - self.scheduler.rows_trained - self.dropped().total()
 
-    def rows_standing(self, answers: Mapping[str, Paused]) -> int:
-        """Rows in slots, counted one by one. answers: of all workers, at rest."""
-        standing = sum(answer.standing for answer in answers.values())
-        return standing + self.scheduler.rows_waiting()
-
     def slots_died(self) -> None:
         """Drop the rows in the slots of a dead sampling plane: all that stand nowhere else."""
         self.scheduler.slots_died()
         self.scheduler.dropped["restart"] += self.rows_left() - self.scheduler.rows_at_learners()
-
-
-def new_run_state(
-    blueprint: Blueprint,
-    plans: Sequence[ProcessPlan],
-    shared: SharedMemory,
-    processes: ProcessGroup,
-    releases: SlotReleases,
-    sink: RunSink,
-    store: FileSnapshotStore,
-) -> RunState:
-    """Build the state at frame 0."""
-    roster = RosterSender(new_roster(blueprint), processes.tell_workers)
-    shards = sorted(
-        (shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains
-    )
-    learners = {
-        place.name: RemoteLearner(
-            place,
-            [host for _, host, member in shards if member == place.name],
-            shared.published[place.name],
-            processes.send,
-            processes.reachable,
-            lambda answer: scheduler.hear(answer),
-        )
-        for place in blueprint.members
-    }
-    controller = new_controller(blueprint, learners, roster, sink, store)
-    scheduler = LearnerScheduler(
-        blueprint.config, learners.values(), shared.slabs, controller, releases.add
-    )
-    assignments = Assignments(blueprint, plans, shared, store.folder)
-    counters = ProcessCounters(shared.board, plans)
-    return RunState(shared, assignments, roster, learners, scheduler, counters)

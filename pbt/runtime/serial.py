@@ -29,11 +29,7 @@ RATE_OVER_S = 1.0
 
 
 class SerialEngine(Engine):
-    """Acts, steps and learns in turns until every member is done, or a stop is requested.
-
-    The run is done when every member reached its stop and the final evaluation is played. `Engine`
-    explains the interface.
-    """
+    """Acts, steps and learns in turns until every member is done, or a stop is requested."""
 
     def __init__(self, population: Population, sink: RunSink, control: ControlSource) -> None:
         self.population, self.config = population, population.config
@@ -49,7 +45,6 @@ class SerialEngine(Engine):
 
     @property
     def done(self) -> bool:
-        """Whether every member finished and the last game of the final evaluation is over."""
         population = self.population
         return (
             self.controller.finished
@@ -58,7 +53,6 @@ class SerialEngine(Engine):
         )
 
     def closing(self) -> tuple[int, int]:
-        """See `Engine.closing`."""
         population = self.population
         planned = self.config.evaluation.final_games * len(population.learners)
         being_played = sum(
@@ -70,7 +64,6 @@ class SerialEngine(Engine):
     def run(
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
     ) -> bool:
-        """THE main loop; see `Engine.run`."""
         # A checkpoint of another placement may hold complete batches, whose slots are needed now.
         self.scheduler.dispatch()
         pacing = self.scheduler.pacing
@@ -130,7 +123,7 @@ class SerialEngine(Engine):
         split = split_cut(checkpoint, population.slabs, [population.worker.share])
         worker, planner = population.worker, population.planner
         planner.load(state["planner"])
-        replayable = population.spec.replayable
+        replayable = population.blueprint.spec.replayable
         voided = load_worker(worker, split.workers[0], planner, replayable=replayable)
         self.scheduler.load(checkpoint, split.batchers)
         self.take_over_hyperparams()
@@ -154,7 +147,6 @@ class SerialEngine(Engine):
     # --- accounting -------------------------------------------------------------------------------
 
     def dropped(self) -> Counter[str]:
-        """See `Engine.dropped`."""
         fillers = self.population.worker.fillers
         return sum((filler.dropped for filler in fillers), self.scheduler.rows_dropped())
 

@@ -16,7 +16,6 @@ from pbt.learning.shared_reducer import reducer_bytes
 from pbt.runtime.assembly import new_learner
 from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, usual_slots
 from pbt.runtime.placements import ProcessPlan
-from pbt.sampling.slots import Partition
 from pbt.transport.fifo import Fifo, fifo_kinds, make_fifo
 from pbt.transport.memory import Region
 from pbt.transport.messages import JsonState
@@ -78,15 +77,12 @@ class SharedMemory:
 
         A run that is too large for the machine then ends at its start, and not half an hour later.
         """
-        for share in self.shares:
-            for role, slab in enumerate(self.slabs):
-                seats = len(share.tables) * self._blueprint.seats_per_role[role]
-                usual = usual_slots(
-                    seats,
-                    self._blueprint.role_members(role),
-                    self._blueprint.batch_slots,
-                    len(self.shares),
-                )
+        blueprint, shares = self._blueprint, len(self.shares)
+        for role, slab in enumerate(self.slabs):
+            members = blueprint.role_members(role)
+            for share in self.shares:
+                seats = len(share.tables) * blueprint.seats_per_role[role]
+                usual = usual_slots(seats, members, blueprint.batch_slots, shares)
                 slab.populate(share.slots[role][:usual])
 
     def owner(self, role: int, slot: int) -> str:
@@ -110,49 +106,34 @@ class SharedMemory:
             self._replies = {
                 plan.name: make_fifo(kind, FIFO_BYTES) for plan in self._plans if plan.groups
             }
-        shards = {
-            shard.member: shard.shards
-            for plan in self._plans
-            for shard in plan.trains
-            if shard.shards > 1
+        shards = {shard.member: shard.shards for plan in self._plans for shard in plan.trains}
+        sizes = {
+            f"reducer-{member}": reducer_bytes(count, self._parameters[member])
+            for member, count in shards.items()
+            if count > 1
         }
-        self._reducers = {
-            name: Region.create(f"reducer-{name}", reducer_bytes(count, self._parameters[name]))
-            for name, count in shards.items()
-        }
+        self._reducers = {name: Region.create(name, size) for name, size in sizes.items()}
 
     def handles(self, plan: ProcessPlan) -> tuple[JsonState, list[int]]:
         """Return what a process needs to attach, and the descriptors that it must inherit."""
-        regions = self._regions | {
-            f"reducer-{shard.member}": self._reducers[shard.member]
-            for shard in plan.trains
-            if shard.shards > 1
-        }
-        requests = (
-            self._requests
-            if not plan.local and plan.groups
-            else [self._requests[plan.serves]]
-            if plan.serves is not None
-            else []
-        )
-        replies = {
-            name: fifo
-            for name, fifo in self._replies.items()
-            if name == plan.name or plan.serves is not None
-        }
-        fifos = (*requests, *replies.values())
+        regions = self._regions | self._reducers
+        requests, replies = list[Fifo](), list[Fifo]()
+        if plan.serves is not None:
+            requests, replies = [self._requests[plan.serves]], list(self._replies.values())
+        elif plan.name in self._replies:
+            requests, replies = self._requests, [self._replies[plan.name]]
+        fifos = (*requests, *replies)
         handles = {
             "regions": {name: [region.fd, region.size] for name, region in regions.items()},
             "slots": [slab.slots for slab in self.slabs],
             "forms": self._forms,
             "requests": [fifo.handle() for fifo in requests],
-            "replies": [[name, fifo.handle()] for name, fifo in replies.items()],
+            "replies": [fifo.handle() for fifo in replies],
             "processes": len(self._plans),
             "row": self._plans.index(plan),
         }
-        return handles, [region.fd for region in regions.values()] + [
-            fd for fifo in fifos for fd in fifo.descriptors
-        ]
+        descriptors = [fd for fifo in fifos for fd in fifo.descriptors]
+        return handles, [region.fd for region in regions.values()] + descriptors
 
     def empty_workers(self) -> list[JsonState]:
         """Return the state of a worker with empty tables (`save_worker`), for every partition."""
@@ -220,18 +201,3 @@ def _form(state: Mapping[str, Tensor]) -> list[list[Any]]:
 
 def _parameters(state: Mapping[str, Tensor]) -> int:
     return sum(tensor.numel() for name, tensor in state.items() if name.startswith("model."))
-
-
-def share_state(share: Partition) -> dict[str, Any]:
-    """Return a partition as a message carries it."""
-    return {
-        "tables": list(share.tables),
-        "slots": [[slots.start, slots.stop] for slots in share.slots],
-    }
-
-
-def read_share(state: Mapping[str, Any]) -> Partition:
-    """Return the partition that `share_state` described."""
-    return Partition(
-        tuple(state["tables"]), tuple(range(start, stop) for start, stop in state["slots"])
-    )

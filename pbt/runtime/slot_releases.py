@@ -18,11 +18,10 @@ class SlotReleases:
         self._permits.setdefault(owner, []).append(permit)
 
     def send(self) -> None:
-        """Send every worker the slots that came back since the last call."""
+        """Send every worker the slots that came back since the last call.
+
+        Those of workers that have died are forgotten: their successors have all slots free.
+        """
         for name, permits in self._permits.items():
             self._processes.send(name, Permits(tuple(permits)))
-        self._permits.clear()
-
-    def clear(self) -> None:
-        """Forget them: the workers have died, and their successors have all slots free."""
         self._permits.clear()

@@ -7,7 +7,7 @@ played during training, between frozen players only.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Game, SeatTurn
@@ -29,8 +29,11 @@ TILE_HEIGHT = 216
 MB = 10**6
 
 
-class GameObserver(Protocol):
-    """Is shown the games while a worker plays them, and changes nothing in them."""
+class GameObserver:
+    """Is shown the games while a worker plays them, and changes nothing in them.
+
+    This one only looks on.
+    """
 
     def begins(self, table: Table) -> None:
         """A game begins; its players are seated."""
@@ -45,22 +48,6 @@ class GameObserver(Protocol):
         """The game is over, or has been voided."""
 
 
-class NullObserver:
-    """An observer that does nothing."""
-
-    def begins(self, table: Table) -> None:
-        pass
-
-    def sees(self, table: Table, turns: Sequence[SeatTurn]) -> None:
-        pass
-
-    def spoiled(self, table: Table) -> None:
-        pass
-
-    def ends(self, end: GameEnd) -> None:
-        pass
-
-
 class _Film(NamedTuple):
     """A film that is being made."""
 
@@ -68,7 +55,7 @@ class _Film(NamedTuple):
     video: "VideoWriter"
 
 
-class GameFilmer:
+class GameFilmer(GameObserver):
     """Films the share `evaluation.record_share` of one worker's evaluation games.
 
     The games are drawn by table and count. A film never harms its game: when filming fails in any
@@ -80,12 +67,9 @@ class GameFilmer:
         self, config: RunConfig, spec: EnvSpec, folder: Path, name_of: Callable[[PlayerRef], str]
     ) -> None:
         """folder: of the films. name_of: the name that films show for a player."""
-        self._rules, self._seed, self._spec, self._name_of = (
-            config.evaluation,
-            config.seed,
-            spec,
-            name_of,
-        )
+        self._rules, self._seed = config.evaluation, config.seed
+        self._spec, self._name_of = spec, name_of
+        self._most_bytes = config.evaluation.record_mb * MB
         self._folder = FilmFolder(folder)
         self._films: dict[int, _Film] = {}
         try:
@@ -132,10 +116,6 @@ class GameFilmer:
             film.video.close(keep=True)
             del self._films[end.table]
             self._folder.tidy(self._rules.record_films, self._most_bytes)
-
-    @property
-    def _most_bytes(self) -> int:
-        return self._rules.record_mb * MB
 
     def _begin(self, table: Table) -> None:
         from pbt.film.camera import Camera, Eyes, pace_of

@@ -32,8 +32,5 @@ def raising_line(error: EnvError) -> str:
     """
     cause = error.__cause__ or error
     frames = traceback.extract_tb(cause.__traceback__)
-    return (
-        f"{type(cause).__name__} at {frames[-1].filename}:{frames[-1].lineno}"
-        if frames
-        else type(cause).__name__
-    )
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return type(cause).__name__ + where

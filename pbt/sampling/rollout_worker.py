@@ -21,7 +21,7 @@ import numpy as np
 from pbt.envs.contract import Game, Overlapping, SeatTurn
 from pbt.errors import EngineError, EnvError, NumberError
 from pbt.sampling.filling import SlotFiller
-from pbt.sampling.filming import GameObserver, NullObserver
+from pbt.sampling.filming import GameObserver
 from pbt.sampling.game_code import GameCode
 from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.slots import Partition
@@ -100,7 +100,7 @@ class RolloutWorker:
         reproductions: Reproductions | None = None,
     ) -> None:
         self._games, self._seed = games, seed
-        self._observer = observer or NullObserver()
+        self._observer = observer or GameObserver()
         self._code = GameCode(
             make_game, equal_errors, on_error, on_game_code, max_decisions, on_long, reproductions
         )
@@ -190,10 +190,6 @@ class RolloutWorker:
     def outstanding(self) -> int:
         """Number of rows whose actions were requested and have not come yet."""
         return sum(len(asked) for asked in self._asked)
-
-    def free_slots(self) -> int:
-        """Number of free slots of the role that has the fewest."""
-        return min(filler.pool.free for filler in self.fillers)
 
     @property
     def can_turn(self) -> bool:

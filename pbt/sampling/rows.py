@@ -36,11 +36,8 @@ class RowWriter:
         self.live_state, self._initial_state = column["live_state"], column["initial_state"]
         self.valid = column["valid"]
         self._mask, self._episode_start = column["mask"], column["episode_start"]
-        self._rewards, self._tics, self._origin = (
-            column["rewards"],
-            column["tics"],
-            column["origin"],
-        )
+        self._rewards, self._tics = column["rewards"], column["tics"]
+        self._origin = column["origin"]
         self._terminated, self._truncated = column["terminated"], column["truncated"]
         self._masked = slab.layout.role.masked
         self._checked = False

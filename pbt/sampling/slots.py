@@ -83,9 +83,6 @@ class SlotPool:
         """(slot, rows written) of every PARKED slot."""
         return [entry for entries in self._parked.values() for entry in entries]
 
-    def free_slots(self) -> set[int]:
-        return set(self._free)
-
     def state(self) -> JsonState:
         return {
             "free": list(self._free),
@@ -94,10 +91,6 @@ class SlotPool:
 
     def load(self, state: JsonState) -> None:
         self._free = list(state["free"])
-        self._parked = defaultdict(
-            list,
-            {
-                int(p): [(int(s), int(r)) for s, r in entries]
-                for p, entries in state["parked"].items()
-            },
-        )
+        self._parked.clear()
+        for policy, entries in state["parked"].items():
+            self._parked[int(policy)] = [(slot, row) for slot, row in entries]

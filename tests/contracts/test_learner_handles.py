@@ -26,9 +26,8 @@ from pbt.runtime.learner_handle import LearnerHandle, RemoteLearner
 from pbt.runtime.local_learner import LocalLearner
 from pbt.runtime.placements import Shard, process_plans, resolve
 from pbt.runtime.process_group import ProcessGroup
-from pbt.runtime.run_state import new_run_state
+from pbt.runtime.run_state import RunState
 from pbt.runtime.shared import SharedMemory
-from pbt.runtime.slot_releases import SlotReleases
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.slab import Slab
 
@@ -61,9 +60,9 @@ class Place:
     def __init__(self, folder: Path) -> None:
         config, spec = resolve(CONFIG, cores=2, cuda=False), registry.spec("tictactoe")
         self.blueprint, self.store = blueprint_of(config, spec), FileSnapshotStore(folder)
-        self.plans = process_plans(config, [member.name for member in self.blueprint.members])
-        self.shared = SharedMemory(self.blueprint, self.plans)
-        self.processes = ProcessGroup(self.plans, self.shared.board, 60.0, {"learning": 60.0})
+        plans = process_plans(config, [member.name for member in self.blueprint.members])
+        self.shared = SharedMemory(self.blueprint, plans)
+        self.processes = ProcessGroup(plans, self.shared.board, 60.0, {"learning": 60.0})
         self.answers: dict[str, Answers] = {one.name: [] for one in self.blueprint.members}
 
     def slots(self, number: int, policy: int) -> tuple[int, ...]:
@@ -99,14 +98,9 @@ class Place:
 
     def start(self) -> None:
         """Start the process of the learners, as `FaultDomains` does."""
-        releases = SlotReleases(self.shared, self.processes)
-        sink = MemorySink()
-        state = new_run_state(
-            self.blueprint, self.plans, self.shared, self.processes, releases, sink, self.store
-        )
+        state = RunState(self.blueprint, self.shared, self.processes, MemorySink(), self.store)
         members = state.scheduler.controller.members
-        orders = state.assignments.assignment("learner-0", members, {})
-        self.processes.start({"learner-0": orders})
+        self.processes.start(state.assignments.orders(["learner-0"], members))
 
     def hear(self, handle: LearnerHandle) -> None:
         """Hear the process of the learners, once."""

@@ -199,8 +199,7 @@ class CheckedEngine:
     def _look(self) -> None:
         fillers = self.population.worker.fillers
         self.free = [
-            min(least, len(filler.pool.free_slots()))
-            for least, filler in zip(self.free, fillers, strict=True)
+            min(least, filler.pool.free) for least, filler in zip(self.free, fillers, strict=True)
         ]
 
     @staticmethod

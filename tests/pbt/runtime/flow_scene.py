@@ -206,7 +206,7 @@ class Scene:
             if isinstance(message, Train):
                 assert (
                     line.copying is None
-                    and line.batches[0].training
+                    and line.batches[0].publications is not None
                     and not line.batches[0].discarded
                 )
                 self._told_at[message.member] = line.handle.published.publications
@@ -501,7 +501,7 @@ class Scene:
         for name, line in self.flow.pipelines.items():
             if (
                 line.batches
-                and line.batches[0].training
+                and line.batches[0].publications is not None
                 and line.handle.published.publications > self._told_at[name]
             ):
                 rows += line.batches[0].rows

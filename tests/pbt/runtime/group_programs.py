@@ -16,6 +16,7 @@ from pbt.processes.messages import Failed
 from pbt.processes.tie_to_parent import leave, settle
 from pbt.runtime import process
 from pbt.runtime.control import Assignment, GameError, Go, Pause, Quiet, Ready
+from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.process_group import start_child
 from pbt.transport.channel import Channel
 from pbt.transport.child import Child, hear
@@ -89,10 +90,10 @@ class MadeUpHost:
 
 
 def build(given: Assignment, channel: Channel) -> tuple[list[Any], Row]:
-    fd, processes, index = given.plan["board"]
+    fd, processes, index = given.orders["board"]
     row = ProcessBoard(processes, Region.attach(fd, board_bytes(processes))).row(index)
     process.beat(row)
-    return [MadeUpHost(given.plan, channel, row)], row
+    return [MadeUpHost(given.orders, channel, row)], row
 
 
 class Parent:
@@ -115,7 +116,7 @@ class Parent:
             if what in fifos:
                 orders["fifo"] = fifos[what].handle()
                 descriptors += fifos[what].descriptors
-            self.children.append(start_child(what, orders, descriptors, PROGRAM))
+            self.children.append(start_child(ProcessPlan(what), orders, descriptors, PROGRAM))
 
     def expect(self, message: type[Any], children: Sequence[Child]) -> None:
         """Wait until each has said so."""

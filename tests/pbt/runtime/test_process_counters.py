@@ -43,7 +43,7 @@ COUNTED = (
 )
 def test_counters_survive_every_death(story: list[tuple[str, str, int]]) -> None:
     board, expected = ProcessBoard(len(PLANS)), {name: Counter[str]() for name in NAMES}
-    found = ProcessCounters(board, PLANS)
+    found = ProcessCounters(ProcessGroup(PLANS, board, 60.0, {"game": 60.0}))
     for name, what, amount in story:
         row = board.row(NAMES.index(name))
         row.enter("simulating")
@@ -73,7 +73,7 @@ def test_counters_survive_every_death(story: list[tuple[str, str, int]]) -> None
 
 def test_a_checkpoint_counts_on() -> None:
     board = ProcessBoard(len(PLANS))
-    found = ProcessCounters(board, PLANS)
+    found = ProcessCounters(ProcessGroup(PLANS, board, 60.0, {"game": 60.0}))
     found.produced_before, found.dropped_before = 100, Counter(generation=7, error=2)
     board.row(0).set("produced", 11)
     board.row(0).set("dropped_generation", 3)
@@ -88,18 +88,15 @@ def test_what_every_process_does_now(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [1000.0]
     monkeypatch.setattr(tally.time, "monotonic", lambda: now_s[0])
     board = ProcessBoard(len(PLANS))
-    found = ProcessCounters(board, PLANS)
-    children: dict[str, Any] = {
-        name: SimpleNamespace(pid=40 + number, started_s=990.0) for number, name in enumerate(NAMES)
-    }
-    processes = cast(
-        ProcessGroup,
-        SimpleNamespace(children=children, restarts={**dict.fromkeys(NAMES, 0), "server-0": 2}),
-    )
+    processes = ProcessGroup(PLANS, board, 60.0, {"game": 60.0})
+    processes.restarts["server-0"], found = 2, ProcessCounters(processes)
+    children = cast(dict[str, Any], processes.children)
+    for number, name in enumerate(NAMES):
+        children[name] = SimpleNamespace(pid=40 + number, started_s=990.0)
     waiting = {"m0": 3, "m1": 4}
 
     def statuses() -> dict[str, ProcessStatus]:
-        return {status.name: status for status in found.statuses(processes, waiting)}
+        return {status.name: status for status in found.statuses(waiting)}
 
     board.row(0).enter("game", 3)
     now_s[0] += 0.75

@@ -200,7 +200,7 @@ def test_a_process_stopped_within_a_games_code_is_not_given_the_games_time(
     monkeypatch.setitem(LIMITS_S, "game", 3600.0)
     one = staff("game")
     one.group.send("game", Go())
-    row = one.group._rows["game"]
+    row = one.group.rows["game"]
     one.until(lambda: row.read()["phase"] == PHASES.index("game"))
     os.kill(one.pids["game"], signal.SIGSTOP)
     stopped_s = time.monotonic()

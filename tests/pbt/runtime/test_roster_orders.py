@@ -18,16 +18,17 @@ from pbt.envs import registry
 from pbt.inference.frozen import FrozenPool
 from pbt.matchmaking.planner import TrainingPlanner
 from pbt.matchmaking.roster import SnapshotEntry
+from pbt.population.members import Member
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.assembly import assemble, new_planner, new_roster
 from pbt.runtime.assignments import Assignments
-from pbt.runtime.blueprint import Blueprint, blueprint_of
+from pbt.runtime.blueprint import Blueprint, blueprint_of, equal_shares
 from pbt.runtime.control import FROM_MAIN, Assignment, Paused, SetRoster
 from pbt.runtime.final_evaluation import FinalEvaluation
-from pbt.runtime.placements import ProcessPlan, process_plans, resolve
+from pbt.runtime.placements import process_plans, resolve
 from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.serial import SerialEngine
-from pbt.runtime.shared import SharedMemory, read_share
+from pbt.runtime.shared import SharedMemory
 from pbt.transport.messages import GameEnd, GamePlan, JsonState, SeatPlan
 from pbt.transport.wire import Wire
 
@@ -187,22 +188,23 @@ class Desk:
         self.plans = process_plans(self.config, list(MEMBERS))
         self.shared = SharedMemory(blueprint, self.plans)
         self.shared.renew_plane()
-        self.orders = Assignments(blueprint, self.plans, self.shared, folder)
         self.roster = RosterSender(new_roster(blueprint), lambda message: None)
-        self.closing = FinalEvaluation(5, ["worker-0", "worker-1"])
-        self.closing.begun = True
+        closing = FinalEvaluation(5, ["worker-0", "worker-1"])
+        closing.begun = True
+        self.assignments = Assignments(
+            blueprint, self.plans, self.shared, self.roster, closing, folder
+        )
+
+    def orders(self, members: dict[str, Member]) -> dict[str, tuple[JsonState, list[int]]]:
+        return self.assignments.orders([plan.name for plan in self.plans], members)
 
     def tables(self) -> dict[str, JsonState]:
-        return self.orders.tables(self.roster, self.closing)
+        """The orders of the workers."""
+        return {name: own for name, (own, _) in self.orders({}).items() if "states" in own}
 
     def paused(self, tables: dict[str, JsonState]) -> dict[str, Paused]:
         """The answer of workers that did nothing but take over their tables."""
-        empty = iter(self.shared.empty_workers())
-        groups = {
-            name: [group["state"] or next(empty) for group in own["groups"]]
-            for name, own in tables.items()
-        }
-        return {name: Paused(1, groups[name], (), 0) for name in reversed(tables)}
+        return {name: Paused(1, tables[name]["states"], (), 0) for name in reversed(tables)}
 
 
 @pytest.fixture
@@ -231,23 +233,20 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     split = split_cut(checkpoint, desk.shared.slabs, desk.shared.shares)
     desk.roster.load(state["planner"], before["tables"])
     desk.shared.counts[:] = state["planner"]["counts"]
-    assert desk.orders.resume(split.workers) == (
+    assert desk.assignments.resume(split.workers) == (
         engine.rows_produced(),
         Counter(before["fillers"][0]["dropped"]),
     )
 
-    unstarted = desk.orders.merged(desk.roster, {})
+    unstarted = desk.assignments.merged({})
     tables = desk.tables()
-    assert [
-        read_share(group["share"]) for own in tables.values() for group in own["groups"]
-    ] == desk.shared.shares
-    assert [group["state"]["numbers"] for own in tables.values() for group in own["groups"]] == [
+    assert [state["numbers"] for own in tables.values() for state in own["states"]] == [
         list(share.tables) for share in desk.shared.shares
     ]
     assert [own["source"] for own in tables.values()] == [0, 1] and [
         own["closing_games"] for own in tables.values()
     ] == [3, 2]
-    assert desk.orders.merged(desk.roster, desk.paused(tables)) == unstarted, (
+    assert desk.assignments.merged(desk.paused(tables)) == unstarted, (
         "in the order of tables, whichever worker answers first"
     )
 
@@ -266,7 +265,8 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
         policy: sorted(row for _, row in entries) for policy, entries in parked_before.items()
     }
     again = desk.tables()
-    assert all(group["state"] is None for own in again.values() for group in own["groups"]), (
+    empty = desk.shared.empty_workers()
+    assert [state for own in again.values() for state in own["states"]] == empty, (
         "a second plane starts with empty tables"
     )
     over = desk.roster.state(state["planner"]["counts"], ())["evaluated"]
@@ -274,7 +274,7 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
 
 
 def test_before_anything_was_played_the_tables_are_empty(desk: Desk) -> None:
-    worker, planner = desk.orders.merged(desk.roster, {})
+    worker, planner = desk.assignments.merged({})
     assert (
         worker["tables"] == [None] * TABLES
         and sorted(worker["idle"]) == list(range(TABLES))
@@ -282,26 +282,27 @@ def test_before_anything_was_played_the_tables_are_empty(desk: Desk) -> None:
     )
     assert sorted(worker["fillers"][0]["pool"]["free"]) == list(range(desk.shared.slabs[0].slots))
     assert planner == desk.roster.state([0] * TABLES, ())
-    assert desk.orders.merged(desk.roster, desk.paused(desk.tables())) == (worker, planner)
+    assert desk.assignments.merged(desk.paused(desk.tables())) == (worker, planner)
 
 
 def test_an_assignment_travels(desk: Desk, blueprint: Blueprint, engine: SerialEngine) -> None:
     members = engine.controller.members
-    tables = desk.tables()
-    wire = Wire(FROM_MAIN)
+    told, wire = desk.orders(members), Wire(FROM_MAIN)
     for plan in desk.plans:
-        orders, descriptors = desk.orders.assignment(plan.name, members, tables.get(plan.name, {}))
-        arrived = wire.decode(memoryview(wire.encode(Assignment(plan.name, orders))))
-        assert arrived.name == plan.name and ProcessPlan.of(arrived.plan["plan"]) == plan
-        assert RunConfig.model_validate(arrived.plan["config"]) == blueprint.config
-        assert arrived.plan["hyperparams"] == {
+        orders, descriptors = told[plan.name]
+        arrived = wire.decode(memoryview(wire.encode(Assignment(plan, orders))))
+        assert arrived.plan == plan
+        assert RunConfig.model_validate(arrived.orders["config"]) == blueprint.config
+        assert arrived.orders["hyperparams"] == {
             name: member.hyperparams for name, member in members.items()
         }
-        assert arrived.plan["servers"] == 2 and ("groups" in arrived.plan) == bool(plan.groups)
+        assert arrived.orders["servers"] == 2 and ("states" in arrived.orders) == bool(plan.groups)
         assert len(set(descriptors)) == len(descriptors)
-        assert {fd for fd, _ in arrived.plan["memory"]["regions"].values()} <= set(descriptors)
+        assert {fd for fd, _ in arrived.orders["memory"]["regions"].values()} <= set(descriptors)
         if plan.groups:
-            assert [read_share(group["share"]) for group in arrived.plan["groups"]] == [
-                desk.shared.shares[group] for group in plan.groups
+            shares = equal_shares(blueprint, arrived.orders["partitions"])
+            assert shares == desk.shared.shares
+            assert [state["numbers"] for state in arrived.orders["states"]] == [
+                list(shares[group].tables) for group in plan.groups
             ]
-            planner(blueprint).load(arrived.plan["planner"])
+            planner(blueprint).load(arrived.orders["planner"])

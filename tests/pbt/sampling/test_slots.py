@@ -86,9 +86,7 @@ class Worst:
             for request in self.worker.requests():
                 self.worker.receive(self.server.serve(request))
             messages = self.worker.advance()
-            self.used = max(
-                self.used, self.slab.slots - len(self.worker.fillers[0].pool.free_slots())
-            )
+            self.used = max(self.used, self.slab.slots - self.worker.fillers[0].pool.free)
             for message in messages:
                 if isinstance(message, SlotFull):
                     self._train(message)

@@ -171,7 +171,7 @@ def test_trap_members_that_do_not_learn_leave_no_rows() -> None:
         games=3,
     )
     assert played.full == [] and played.worker.fillers[0].produced == 0
-    assert len(played.worker.fillers[0].pool.free_slots()) == played.slab.slots
+    assert played.worker.fillers[0].pool.free == played.slab.slots
     assert sum(isinstance(message, GameEnd) for message in played.messages) == 3
 
 

@@ -155,6 +155,7 @@ def test_a_worker_whose_slots_are_all_away_stands_still_until_some_come_back(slo
     """Every turn that `can_turn` allows finds the slots it needs, whatever the seats do in it."""
     tables = Tables(slots, games=1000)
     worker, away = tables.worker, list[SlotFull]()
+    pool = worker.fillers[0].pool
     for wave in range(20):
         turns = 0
         while worker.can_turn:
@@ -162,7 +163,7 @@ def test_a_worker_whose_slots_are_all_away_stands_still_until_some_come_back(slo
                 worker.receive(tables.server.serve(request))
             away += [message for message in worker.advance() if isinstance(message, SlotFull)]
             turns += 1
-        assert away and worker.free_slots() < 8
+        assert away and pool.free < 8
         assert turns or wave
         for full in away[: 1 + wave % len(away)]:
             worker.permit(RolloutPermit(0, full.slot))
@@ -170,7 +171,7 @@ def test_a_worker_whose_slots_are_all_away_stands_still_until_some_come_back(slo
     for full in away:
         worker.permit(RolloutPermit(0, full.slot))
     # Four seats sit in slots of their own, or in none between two games.
-    assert worker.free_slots() >= slots - 4 and worker.can_turn == (worker.free_slots() >= 8)
+    assert pool.free >= slots - 4 and worker.can_turn == (pool.free >= 8)
 
 
 def test_the_number_of_a_table_is_told_around_everything_its_game_does() -> None:

@@ -14,6 +14,7 @@ from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.roster import MemberEntry, Roster, SnapshotEntry
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime import control
+from pbt.runtime.placements import ProcessPlan, Shard
 from pbt.transport.messages import (
     ActionRequest,
     GameEnd,
@@ -52,7 +53,7 @@ ROSTER = Roster(
 
 # One example of everything that travels, with every field different from its default.
 EXAMPLES: tuple[Any, ...] = (
-    control.Assignment("worker 0", STATE),
+    control.Assignment(ProcessPlan("worker 0", (0, 1), True, 2, (Shard("m0", 1, 2),)), STATE),
     control.Ready(),
     control.Go(),
     control.Pause(3),
