@@ -215,7 +215,7 @@ def assemble(
     tables, slabs = blueprint.tables, _slabs(blueprint)
     device = choose_device(config.runtime, "inference_device")
     server = PolicyServer(slabs, blueprint.policy_slots, device)
-    host = LocalPolicyHost(server, policy_loader(spec, blueprint.layouts, config, store))
+    host = LocalPolicyHost(server, policy_loader(spec, blueprint.layouts, blueprint.config, store))
     frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
     learners = _learners(blueprint, slabs, server, store, lambda answer: scheduler.hear(answer))
     counts, closing = np.zeros(tables, np.int64), config.evaluation.final_games * len(learners)
