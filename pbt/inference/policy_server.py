@@ -164,8 +164,8 @@ class PolicyServer:
         )
         hosted.check(acted["log_prob"])
         column["actions"][at] = acted["actions"]
-        column["log_prob"][at] = acted["log_prob"]
-        column["value"][at] = acted["value"]
+        for one in self._slabs[request.role].layout.acted:
+            column[one.name][at] = acted[one.name]
         column["version"][at] = hosted.version
         column["policy"][at] = request.policy
         if hosted.model.state_size:
