@@ -49,7 +49,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "film": {"envs", "errors", "transport"},
         "snapshots": {"errors", "files", "models"},
         "inference": {"envs", "errors", "models", "records", "seeding", "transport"},
+        "algorithms": {"config", "models", "transport"},
         "learning": {
+            "algorithms",
             "config",
             "errors",
             "hyperparams",
@@ -92,6 +94,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "transport",
         },
         "runtime": {
+            "algorithms",
             "checkpoint",
             "config",
             "envs",
@@ -379,10 +382,10 @@ def test_functions_are_short_but_for_a_list_that_only_shrinks() -> None:
 
 def test_a_wrong_arrow_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "wrong.py"
-    path.write_text("def f():\n    from pbt.learning import losses\n    import arena.league\n")
+    path.write_text("def f():\n    from pbt.algorithms import losses\n    import arena.league\n")
     found = [module for _, module in imports(path)]
-    assert found == ["pbt.learning.losses", "arena.league"]
-    assert room_of("pbt.learning.losses") == "learning" not in ROOMS["pbt"]["sampling"]
+    assert found == ["pbt.algorithms.losses", "arena.league"]
+    assert room_of("pbt.algorithms.losses") == "algorithms" not in ROOMS["pbt"]["sampling"]
     assert room_of("pbt.learning_rates") == "learning_rates"
 
 

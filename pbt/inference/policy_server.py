@@ -3,7 +3,7 @@
 For every request it gathers the rows from the slab, runs the policy and writes the actions back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,17 +61,23 @@ class NetworkPolicy:
             self.weights = digest(self.model.state_dict()) if attested else 0
             self.model.pack()
 
-    def check(self, log_prob: NDArray[np.float32]) -> None:
+    def check(self, acted: Mapping[str, NDArray[Any]]) -> None:
         """Raise EngineError where the network's numbers are no numbers: its actions mean nothing.
 
-        log_prob  [N], of the actions that it chose
+        acted  what acting gave for N observations, by name; each [N, ...]
         """
-        if np.isfinite(log_prob).all():
+        finite = [
+            np.isfinite(one).reshape(len(one), -1)
+            for name, one in acted.items()
+            if name not in ("actions", "state")
+        ]
+        if all(one.all() for one in finite):
             return
+        bad = ~np.concatenate(finite, axis=1).all(1)
         version = f" at version {self.version}" * bool(self.version)
         raise EngineError(
             f"the network of {self.name}{version} computed numbers that are not finite for "
-            f"{int((~np.isfinite(log_prob)).sum())} of {len(log_prob)} observations; its weights "
+            f"{int(bad.sum())} of {len(bad)} observations; its weights "
             "or the observations are too large: train with a lower learning.learning_rate, or set "
             "model.normalize_observations = true"
         )
@@ -162,10 +168,10 @@ class PolicyServer:
             if self._staging is None
             else self._act_on_device(hosted.model, request, self._staging)
         )
-        hosted.check(acted["log_prob"])
+        hosted.check(acted)
         column["actions"][at] = acted["actions"]
-        column["log_prob"][at] = acted["log_prob"]
-        column["value"][at] = acted["value"]
+        for one in self._slabs[request.role].layout.acted:
+            column[one.name][at] = acted[one.name]
         column["version"][at] = hosted.version
         column["policy"][at] = request.policy
         if hosted.model.state_size:

@@ -9,12 +9,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pbt.learning.batch import Batch, zeroed_observations
+from pbt.algorithms.base import Reducer
+from pbt.algorithms.batch import Batch
 from pbt.learning.learner import Learner
-from pbt.learning.reducer import Reducer
 from pbt.learning.statistics import UpdateStats
 from pbt.models.digests import Dtypes, acting_digest, acting_dtypes
-from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.models.policy_model import PolicyModel
 
 # Slots of a batch whose log-probabilities are computed again.
@@ -137,7 +136,8 @@ class Attestor:
         rows = rows_acted_by(batch, self._version, recurrent=bool(self._kept.state_size))
         slots = rows.sum(0).argsort(descending=True, stable=True)[:SAMPLE_SLOTS]
         part = batch.select(slots)
-        return self._sample(part, part.log_prob, rows[:, slots])
+        stored = part.acted[self._learner.algorithm.evidence]
+        return self._sample(part, stored, rows[:, slots])
 
     def _listen(self, part: Batch, log_prob: Tensor) -> None:
         """Compare what the learner computed, [T, b], in its first pass over slots of a batch.
@@ -165,12 +165,7 @@ class Attestor:
             return None
         model = self._kept
         assert model is not None
-        logits, _ = model.unroll(
-            zeroed_observations(part), part.mask, part.episode_start, part.initial_state
-        )
-        log_probs = log_probabilities(logits[: len(rows)], model.head_sizes)
-        actions = torch.where(part.valid.unsqueeze(-1), part.actions, 0)
-        again = joint_log_prob(log_probs, actions, model.head_sizes)
+        again = self._learner.algorithm.recomputed(model, part)
         largest = float(((again - log_prob).abs() / (1.0 + again.abs()))[rows].max())
         return LogProbSample(int(rows.sum()), largest, allowed_difference(model))
 
@@ -218,8 +213,11 @@ def _places(part: Batch, batch: Batch, count: int) -> list[int | None]:
 
 
 def _stored(batch: Batch) -> Tensor:
-    """What the actor stored with every slot, [B, (2 + heads) * T]; 0 where a row is not valid."""
-    columns = [batch.log_prob.unsqueeze(-1), batch.value.unsqueeze(-1), batch.actions.double()]
+    """What the actor stored with every slot, [B, numbers * T]; 0 where a row is not valid."""
+    columns = [
+        column.flatten(2) if column.dim() > 2 else column.unsqueeze(-1)
+        for column in (*batch.acted.values(), batch.actions)
+    ]
     numbers = torch.cat([column.double() for column in columns], -1)
     valid = torch.where(batch.valid.unsqueeze(-1), numbers, 0.0)
     return valid.transpose(0, 1).flatten(1)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from pbt.algorithms.batch import Batch
 from pbt.errors import EngineError
-from pbt.learning.batch import Batch
 from pbt.learning.batcher import batch_forms, gather, gather_into
 from pbt.transport.slab import Slab
 from pbt.transport.staging import CPU, staging_for

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pbt.algorithms.batch import Batch
 from pbt.errors import EngineError
-from pbt.learning.batch import Batch
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 from pbt.transport.staging import Form

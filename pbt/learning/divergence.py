@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from pbt.learning.batch import Batch
+from pbt.algorithms.batch import Batch
 from pbt.models.policy_model import PolicyModel
 
 # Networks are made for numbers around 1. From here on the numbers are the likely cause.

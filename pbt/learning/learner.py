@@ -12,19 +12,18 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from pbt.algorithms.base import LossInputs, Reducer
+from pbt.algorithms.batch import Batch, minibatches, observed_places
+from pbt.algorithms.registry import new_algorithm
 from pbt.config.learning import LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
-from pbt.learning import losses
-from pbt.learning.batch import Batch, minibatches, observed_places, zeroed_observations
 from pbt.learning.divergence import advice
 from pbt.learning.optimizer import FlatParameters, Rates, new_optimizer
-from pbt.learning.reducer import Reducer, SingleReducer
+from pbt.learning.reducer import SingleReducer
 from pbt.learning.return_scale import ReturnScale
-from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, target_sums, update_stats
-from pbt.learning.vtrace import Targets, gae, vtrace
+from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, update_stats
 from pbt.learning.weight_copy import RETURNS, copy_weights
-from pbt.models.distributions import joint_entropy, joint_log_prob, log_probabilities
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX, check_shapes
 from pbt.seeding import Key, generator
@@ -37,11 +36,12 @@ _CLOCKS = "clocks"
 class Learner:
     """Owns the model's weights, the optimiser and the member's clocks.
 
+    algorithm   the formulas of its loss
     parameters  the model's, as one vector
     version     of the weights: +1 for every batch that changed them, however many optimiser steps
     frames      tics of valid steps over all shards, counted once for all epochs
     skipped     optimiser steps that were skipped: the gradient or the loss was not finite
-    listener    called with every part of a batch and its actions' log-probabilities, [T, B]
+    listener    called with every part of a batch and `Loss.evidence` of it, [T, B]
     """
 
     def __init__(
@@ -71,6 +71,8 @@ class Learner:
         self._optimizer = new_optimizer(config, self.parameters.vector)
         # What the latest step of this update was taken with.
         self._last_step: Rates | None = None
+        self.algorithm = new_algorithm(config)
+        self._sums = StepSums(self.algorithm.sums)
         self._returns = ReturnScale(self.device) if config.normalize_returns else None
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
@@ -127,7 +129,7 @@ class Learner:
         """
         reducer = SingleReducer() if reducer is None else reducer
         lags = lag_sums(batch, self.version)
-        sums, norms, skipped_before = StepSums.zeros(), [], self.skipped
+        sums, norms, skipped_before = self._sums.vector, [], self.skipped
         self._last_step, self._batch = None, batch
         if self._returns is not None:
             steps = self._rewards(batch), self._discounts(batch), batch.valid
@@ -148,16 +150,13 @@ class Learner:
                 f"learner of {self.member}: the weights left the range of numbers {self._values()}"
             )
         self._batch = None
-        facts = reducer.sum(torch.cat([lags.vector, sums.vector]))
+        facts = reducer.sum(torch.cat([lags.vector, sums]))
         self.frames += int(facts[0])
-        self._observe(batch, reducer, facts)
-        return update_stats(
-            facts,
-            norms,
-            lags.largest,
-            version=self.version,
-            skipped_steps=self.skipped - skipped_before,
-        )
+        totals = self._sums.named(facts)
+        self._observe(batch, reducer, totals)
+        clocks = {"version": self.version, "skipped_steps": self.skipped - skipped_before}
+        means = self.algorithm.means(totals)
+        return update_stats(facts, means, norms, lags.largest, **clocks)
 
     def _parts(self, batch: Batch) -> Iterator[Batch]:
         """The minibatches of every epoch, shuffled by slots."""
@@ -189,58 +188,25 @@ class Learner:
             gradient_and_weight, _ = self._gradients(batch, reducer)
         return gradient_and_weight[:-1], float(gradient_and_weight[-1])
 
-    def _gradients(self, batch: Batch, reducer: Reducer) -> tuple[Tensor, StepSums]:
-        """The gradient followed by the weight, [parameters + 1]; shards add both at once."""
-        config, valid, rows = self.config, batch.valid, batch.valid.shape[0]
-        logits, values = self.model.unroll(
-            zeroed_observations(batch), batch.mask, batch.episode_start, batch.initial_state
-        )
-        log_probs = log_probabilities(logits[:rows], self.model.head_sizes)
-        actions = torch.where(valid.unsqueeze(-1), batch.actions, 0)
-        log_prob = joint_log_prob(log_probs, actions, self.model.head_sizes)
-        if self.listener is not None:
-            self.listener(batch, log_prob.detach())
-        log_rhos = torch.where(valid, log_prob - torch.where(valid, batch.log_prob, 0.0), 0.0)
-        targets = self._targets(batch, log_rhos.detach(), values.detach())
-        advantages = self._advantages(targets, log_rhos.detach(), valid, reducer)
-        if config.ppo_clip:
-            policy = losses.ppo_clip_loss(log_rhos, advantages, valid, config.ratio_clip)
-        else:
-            policy = losses.policy_gradient_loss(log_prob, advantages, valid)
-        value = losses.value_loss(values[:rows], targets.vs, valid)
-        entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
-        self._entropy_coef = self.annealed(self.hyperparams.entropy_coef)
-        loss = policy + config.value_coef * value - self._entropy_coef * entropy
-        # The backward pass.
-        gradient_and_weight = self.parameters.gradient_of(loss, valid.sum())
-        if not math.isfinite(float(loss.detach())):
-            gradient_and_weight[:-1] = math.nan
-        sums = StepSums.of(
-            policy, value, entropy, log_rhos, targets.vs, values[:rows], valid, config.ratio_clip
-        )
-        return gradient_and_weight, sums
+    def _gradients(self, batch: Batch, reducer: Reducer) -> tuple[Tensor, Tensor]:
+        """The gradient followed by the weight, [parameters + 1]; shards add both at once.
 
-    def _targets(self, batch: Batch, log_rhos: Tensor, values: Tensor) -> Targets:
-        """Value targets and advantages.
-
-        A row that only carries a final observation gets its own value as its target, so nothing is
-        carried through it to other rows.
+        The second tensor holds the sums for the statistics, as `StepSums.vector`.
         """
-        config, rows = self.config, batch.valid.shape[0]
-        rewards = torch.where(batch.valid, self._rewards(batch), values[:rows])
-        discounts = self._discounts(batch)
-        if config.vtrace:
-            clips = {"rho_clip": config.vtrace_rho, "c_clip": config.vtrace_c}
-            return vtrace(
-                log_rhos,
-                discounts,
-                rewards,
-                values[:rows],
-                values[rows],
-                lam=config.gae_lambda,
-                **clips,
-            )
-        return gae(discounts, rewards, values[:rows], values[rows], lam=config.gae_lambda)
+        self._entropy_coef = self.annealed(self.hyperparams.entropy_coef)
+        loss = self.algorithm.loss(self.model, self.loss_inputs(batch, reducer))
+        if self.listener is not None:
+            self.listener(batch, loss.evidence)
+        # The backward pass.
+        gradient_and_weight = self.parameters.gradient_of(loss.total, batch.valid.sum())
+        if not math.isfinite(float(loss.total.detach())):
+            gradient_and_weight[:-1] = math.nan
+        return gradient_and_weight, self._sums.of(loss, batch.valid)
+
+    def loss_inputs(self, batch: Batch, reducer: Reducer) -> LossInputs:
+        """What the algorithm's loss is computed from, with the values in force."""
+        values = {**self.hyperparams.flat(), "entropy_coef": self._entropy_coef}
+        return LossInputs(batch, self._rewards(batch), self._discounts(batch), values, reducer)
 
     def _rewards(self, batch: Batch) -> Tensor:
         """The weighted rewards in the unit of the value head, [T, B]; 0 where not valid."""
@@ -252,24 +218,6 @@ class Learner:
     def _discounts(self, batch: Batch) -> Tensor:
         """[T, B]; 0 where nothing follows, and where not valid."""
         return torch.where(batch.valid & ~batch.terminated, self.config.gamma, 0.0)
-
-    def _advantages(
-        self, targets: Targets, log_rhos: Tensor, valid: Tensor, reducer: Reducer
-    ) -> Tensor:
-        """The advantages for the policy loss.
-
-        They are normalised over all shards if the config says so, and get their importance weight
-        here where the loss has no ratio.
-        """
-        advantages = targets.td
-        if self.config.normalize_advantages:
-            moments = losses.moments(reducer.sum(losses.moment_sums(advantages, valid)))
-            advantages = losses.normalized(advantages, moments)
-        return (
-            advantages
-            if self.config.ppo_clip
-            else log_rhos.exp().clamp(max=self.config.vtrace_rho) * advantages
-        )
 
     def apply(self, gradient: Tensor, weight: float = 1.0) -> float:
         """Take one optimiser step on gradient / weight, the mean over the steps of all shards.
@@ -299,8 +247,8 @@ class Learner:
         todo = advice(self._batch, self.model, self._reward_weights())
         return f"at version {self.version} ({', '.join(values)}); {todo}"
 
-    def _observe(self, batch: Batch, reducer: Reducer, facts: Tensor) -> None:
-        """Add the batch to the statistics of observations and returns. facts: of `update_stats`.
+    def _observe(self, batch: Batch, reducer: Reducer, sums: Mapping[str, float]) -> None:
+        """Add the batch to the statistics of observations and returns. sums: of all shards.
 
         This comes after the last step, since the ratios compare policies with equal statistics.
         """
@@ -309,7 +257,7 @@ class Learner:
             observed = batch.observations[name][steps, slots]
             statistics.merge(reducer.sum(statistics.sums(part.numbers(observed))))
         if self._returns is not None:
-            self._returns.follow(*target_sums(facts), self.model)
+            self._returns.follow(sums["steps"], sums["target_squares"], self.model)
 
     def state(self) -> dict[str, Tensor]:
         """A copy, on the CPU, of all that a learner needs to go on bit for bit.

@@ -10,9 +10,9 @@ import math
 import torch
 from torch import Tensor
 
-from pbt.learning.losses import moment_sums
-from pbt.learning.reducer import Reducer
-from pbt.learning.vtrace import gae
+from pbt.algorithms.base import Reducer
+from pbt.algorithms.losses import moment_sums
+from pbt.algorithms.vtrace import gae
 from pbt.models.policy_model import PolicyModel
 
 

@@ -35,9 +35,9 @@ class TrainingCurves:
         It holds the update's statistics, the hyperparameters in force, the curve that PBT ranks if
         there is one, and the mean return and mean points of the games since the last update.
         """
-        curves = {**asdict(stats), **member.hyperparams, **ranked}
+        curves = {**stats.means, **asdict(stats), **member.hyperparams, **ranked}
         # Frames are the key of the point, and each update has as many steps: these are no curves.
-        del curves["frames"], curves["taken_steps"]
+        del curves["frames"], curves["taken_steps"], curves["means"]
         for name, by_member in (("return", self._returns), ("points", self._points)):
             if values := by_member.pop(member.name, []):
                 curves[name] = math.fsum(values) / len(values)

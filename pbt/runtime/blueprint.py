@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 
+from pbt.algorithms.registry import new_algorithm
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import everyone, member_number, member_roles
 from pbt.envs.contract import EnvSpec, Game, declared_objective, opens_at_random
@@ -153,8 +154,9 @@ def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
 def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     """Return one slab layout per role."""
     state_size = config.model.gru_size if config.model.core == "gru" else 0
+    acted = new_algorithm(config.learning).columns
     return tuple(
-        role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size)
+        role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size, acted)
         for role in game.roles
     )
 

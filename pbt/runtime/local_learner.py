@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
+from pbt.algorithms.base import Reducer
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning.attesting import Attestor
 from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
-from pbt.learning.reducer import Reducer
 from pbt.population.interfaces import SnapshotStore
 from pbt.runtime import control
 from pbt.runtime.blueprint import MemberPlace

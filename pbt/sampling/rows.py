@@ -41,7 +41,8 @@ class RowWriter:
         self._terminated, self._truncated = column["terminated"], column["truncated"]
         self._masked = slab.layout.role.masked
         self._checked = False
-        self._acted = [column[name] for name in ("log_prob", "value", "version", "policy")]
+        acted = (*(one.name for one in slab.layout.acted), "version", "policy")
+        self._acted = [column[name] for name in acted]
 
     def open(self, slot: int) -> None:
         """Start a slot at row 0, with poison in all its rows and a zero recurrent state."""

@@ -47,6 +47,8 @@ class RoleLayout:
     reward_terms   names of the reward terms
     rollout_steps  T
     state_size     width of the recurrent state, 0 without memory
+    acted          what acting writes for the algorithm, besides actions, version and policy; empty
+                   where nothing is learned
     """
 
     role: Role
@@ -55,6 +57,7 @@ class RoleLayout:
     reward_terms: tuple[str, ...]
     rollout_steps: int
     state_size: int
+    acted: tuple[Column, ...] = ()
 
     @property
     def mask_size(self) -> int:
@@ -62,7 +65,11 @@ class RoleLayout:
 
 
 def role_layout(
-    role: Role, reward_terms: tuple[str, ...], rollout_steps: int, state_size: int
+    role: Role,
+    reward_terms: tuple[str, ...],
+    rollout_steps: int,
+    state_size: int,
+    acted: tuple[Column, ...] = (),
 ) -> RoleLayout:
     return RoleLayout(
         role,
@@ -71,6 +78,7 @@ def role_layout(
         reward_terms,
         rollout_steps,
         state_size,
+        acted,
     )
 
 
@@ -112,8 +120,7 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
         # Where the row comes from: table, game count, seat, step within the game.
         Column("origin", (4,), I32, "T", "worker", -1),
         Column("actions", (len(layout.head_sizes),), I64, "T", "policy server", -1),
-        Column("log_prob", (), F32, "T", "policy server", np.nan),
-        Column("value", (), F32, "T", "policy server", np.nan),
+        *layout.acted,
         Column("version", (), I32, "T", "policy server", -1),
         Column("policy", (), I32, "T", "policy server", -1),
         # The recurrent state before row 0, from which the learner starts, and the live state after

@@ -114,4 +114,5 @@ def test_images_through_convolutions_are_acted_on(cuda: torch.device) -> None:
 
 def test_what_acted_is_what_is_trained(cuda: torch.device) -> None:
     stats = lag_of_trained_rows(cuda)
-    assert stats.rows == SLOTS * T and abs(stats.kl) < 1e-6 and stats.clip_fraction == 0.0
+    assert stats.rows == SLOTS * T and abs(stats.means["kl"]) < 1e-6
+    assert stats.means["clip_fraction"] == 0.0

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pbt.algorithms.appo import Appo
 from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.envs.contract import Role
 from pbt.hyperparams import Hyperparams
@@ -58,7 +59,10 @@ def sharp_model(layout: RoleLayout, config: ModelConfig, seed: int) -> PolicyMod
 
 def waiting_slab(state_size: int) -> Slab:
     """A slab whose rows all wait for an action: random observations, some begin an episode."""
-    slab, rng = Slab(role_layout(ROLE, ("reward",), T, state_size), SLOTS), np.random.default_rng(0)
+    slab, rng = (
+        Slab(role_layout(ROLE, ("reward",), T, state_size, Appo.columns), SLOTS),
+        np.random.default_rng(0),
+    )
     for name, column in slab.column.items():
         if name not in ACTED:
             column[...] = (

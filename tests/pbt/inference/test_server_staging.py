@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from pbt.algorithms.appo import Appo
 from pbt.errors import EngineError
 from pbt.inference import policy_server
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
@@ -52,7 +53,8 @@ def test_what_acted_is_what_is_trained(monkeypatch: pytest.MonkeyPatch, staged: 
         monkeypatch.setattr(policy_server, "staging_for", Staging)
         monkeypatch.setattr(gathering, "staging_for", Staging)
     stats = lag_of_trained_rows(CPU)
-    assert stats.rows == SLOTS * T and abs(stats.kl) < 1e-6 and stats.clip_fraction == 0.0
+    assert stats.rows == SLOTS * T and abs(stats.means["kl"]) < 1e-6
+    assert stats.means["clip_fraction"] == 0.0
 
 
 def test_a_network_that_computes_no_numbers_is_named() -> None:
@@ -67,7 +69,7 @@ def test_a_network_that_computes_no_numbers_is_named() -> None:
 
 
 def test_a_live_policy_takes_its_part_of_what_the_learner_published() -> None:
-    layout = role_layout(ROLE, ("reward",), 3, 0)
+    layout = role_layout(ROLE, ("reward",), 3, 0, Appo.columns)
     trained, model = (build_model(layout, config(0), seed) for seed in (1, 2))
     state = {"model." + name: tensor for name, tensor in trained.state_dict().items()}
     published = PublishedWeights(

@@ -10,10 +10,10 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
+from pbt.algorithms.batch import Batch
 from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.envs.contract import Role
 from pbt.hyperparams import Hyperparams
-from pbt.learning.batch import Batch
 from pbt.learning.learner import Learner
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.slab import RoleLayout, role_layout
@@ -157,10 +157,9 @@ class Bench:
             truncated,
             tics,
             actions,
-            log_prob,
-            value,
             versions,
             initial,
+            {"log_prob": log_prob, "value": value},
         )
 
 

@@ -1,11 +1,32 @@
 """The plainest update, for tests that follow single steps."""
 
+from dataclasses import replace
 from typing import Any
 
+import torch
+from torch import Tensor
+
+from pbt.algorithms.appo import Appo
+from pbt.algorithms.batch import Batch
 from pbt.config.learning import LearningConfig
+from pbt.learning.learner import Learner
+from pbt.learning.reducer import SingleReducer
 
 
 def one_pass(**changes: Any) -> LearningConfig:
     """One pass over a batch as a whole, returns as they are; with changes."""
     plain = {"epochs": 1, "minibatches": 1, "learning_rate": 1e-3, "normalize_returns": False}
     return LearningConfig(**(plain | changes))
+
+
+def with_log_probs_less(batch: Batch, difference: float) -> Batch:
+    """The batch as if its actions had been less likely, by this much in nats."""
+    log_prob = batch.acted["log_prob"] - difference
+    return replace(batch, acted={**batch.acted, "log_prob": log_prob})
+
+
+def targets_on_policy(learner: Learner, batch: Batch, values: Tensor) -> Tensor:
+    """The value targets of a batch whose policy has not changed. values: [T+1, B]."""
+    algorithm, on_policy = learner.algorithm, torch.zeros_like(values[:-1])
+    assert isinstance(algorithm, Appo)
+    return algorithm.targets(learner.loss_inputs(batch, SingleReducer()), on_policy, values).vs

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from pbt.algorithms.batch import Batch
 from pbt.config.learning import ModelConfig
 from pbt.learning.attesting import PATIENCE, Attestor, rows_acted_by
-from pbt.learning.batch import Batch
 from tests.pbt.learning.conftest import Bench
 from tests.pbt.learning.one_pass import one_pass
 
@@ -114,7 +114,7 @@ def test_altered_log_probabilities_and_rows_show(monkeypatch: pytest.MonkeyPatch
         attestor.begin(1)
         batch = bench.batch(learner.model)
         if alter == "stored":
-            batch.log_prob[...] += 0.01
+            batch.acted["log_prob"][...] += 0.01
         elif alter == "mask":
             batch = replace(batch, mask=torch.ones_like(batch.mask))
         else:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from pbt.algorithms.batch import Batch
 from pbt.envs.contract import Role
 from pbt.errors import EngineError
 from pbt.learning import background_gathering as gathering
 from pbt.learning.background_gathering import BatchGatherer
-from pbt.learning.batch import Batch
 from pbt.learning.batcher import gather
 from pbt.transport.slab import Slab, role_layout
 from pbt.transport.staging import CPU, Staging

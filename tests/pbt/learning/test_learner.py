@@ -11,12 +11,12 @@ from safetensors.torch import load
 from torch import Tensor
 from torch.distributions import Categorical
 
+from pbt.algorithms.batch import zeroed_observations
 from pbt.config.learning import ModelConfig
 from pbt.errors import EngineError, SnapshotError
-from pbt.learning.batch import zeroed_observations
 from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner
 from pbt.models.weights import to_bytes
-from tests.pbt.learning.one_pass import one_pass
+from tests.pbt.learning.one_pass import one_pass, targets_on_policy, with_log_probs_less
 
 Make = Callable[..., Any]
 Weights = Callable[[Learner], Tensor]
@@ -160,8 +160,9 @@ def test_what_is_too_large_is_named_in_place_of_the_rate(
         batch,
         observations={name: leaf * observations for name, leaf in batch.observations.items()},
         rewards=batch.rewards * rewards,
-        log_prob=batch.log_prob if observations == 1.0 else batch.log_prob - 80.0,
     )
+    if observations != 1.0:
+        large = with_log_probs_less(large, 80.0)
     for _ in range(MAX_SKIPS_IN_A_ROW - 1):
         learner.update(large)
     with pytest.raises(EngineError, match=words) as raised:
@@ -212,8 +213,8 @@ def test_each_part_of_the_loss_has_its_coefficient_and_sign(
         heads = [Categorical(logits=part.double()) for part in logits[:-1].split([3, 2], -1)]
         part = -sum(head.entropy() for head in heads)[batch.valid].sum()
     else:
-        targets = learner._targets(batch, torch.zeros_like(batch.log_prob), values.detach())
-        part = (targets.vs - values[:-1])[batch.valid].square().sum()
+        targets = targets_on_policy(learner, batch, values.detach())
+        part = (targets - values[:-1])[batch.valid].square().sum()
     parameters = list(learner.model.parameters())
     slopes = torch.autograd.grad(part, parameters, allow_unused=True, materialize_grads=True)
     expected = 2.0 * torch.cat([slope.flatten() for slope in slopes])
@@ -299,14 +300,16 @@ def test_explained_variance_and_value_statistics(make_bench: Make) -> None:
         hyperparams=replace(bench.hyperparams(), shaping={"r": 1.0}, learning_rate=0.0)
     )
     batch = bench.batch(learner.model, slots=32)
-    rewards = torch.where(batch.valid, batch.value, torch.nan).unsqueeze(-1)
+    rewards = torch.where(batch.valid, batch.acted["value"], torch.nan).unsqueeze(-1)
     perfect = learner.update(replace(batch, rewards=rewards))
-    assert perfect.explained_variance == pytest.approx(1.0, abs=1e-4)
-    assert perfect.value_loss == pytest.approx(0.0, abs=1e-6)
+    assert perfect.means["explained_variance"] == pytest.approx(1.0, abs=1e-4)
+    assert perfect.means["value_loss"] == pytest.approx(0.0, abs=1e-6)
     shifted = learner.update(replace(batch, rewards=rewards + 1.0))
-    assert shifted.explained_variance == pytest.approx(1.0, abs=1e-4)
-    assert shifted.value_loss == pytest.approx(1.0, abs=1e-4)
-    assert shifted.value == pytest.approx(float(batch.value[batch.valid].mean()), abs=1e-5)
+    assert shifted.means["explained_variance"] == pytest.approx(1.0, abs=1e-4)
+    assert shifted.means["value_loss"] == pytest.approx(1.0, abs=1e-4)
+    assert shifted.means["value"] == pytest.approx(
+        float(batch.acted["value"][batch.valid].mean()), abs=1e-5
+    )
 
 
 def test_a_reward_term_without_weight_is_refused(make_bench: Make) -> None:

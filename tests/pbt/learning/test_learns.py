@@ -9,10 +9,10 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
+from pbt.algorithms.batch import Batch
 from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.envs.contract import Role
 from pbt.hyperparams import Hyperparams
-from pbt.learning.batch import Batch
 from pbt.learning.learner import Learner
 from pbt.models.policy_model import build_model
 from pbt.transport.slab import role_layout
@@ -138,10 +138,9 @@ def train(
                 no,
                 yes.int(),
                 actions.clone(),
-                log_prob.clone(),
-                value.clone(),
                 torch.full((STEPS, SLOTS), learner.version, dtype=torch.int32),
                 initial,
+                {"log_prob": log_prob.clone(), "value": value.clone()},
             )
         )
     return float(np.mean(scores[-20:]))

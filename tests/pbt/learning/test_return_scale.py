@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import load
 from torch import Tensor
 
+from pbt.algorithms.batch import Batch, zeroed_observations
 from pbt.config.learning import LearningConfig, ModelConfig
-from pbt.learning.batch import Batch, zeroed_observations
 from pbt.learning.learner import Learner
 from pbt.learning.reducer import SingleReducer
 from pbt.learning.return_scale import ReturnScale

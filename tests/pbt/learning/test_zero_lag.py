@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from pbt.algorithms.batch import Batch, zeroed_observations
 from pbt.config.schema import RunConfig
-from pbt.learning.batch import Batch, zeroed_observations
 from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import SlotFull
@@ -74,10 +74,10 @@ class ZeroLag(CheckedEngine):
                 log_probabilities(logits[:-1], model.head_sizes), batch.actions, model.head_sizes
             )
         np.testing.assert_allclose(
-            log_prob[valid].numpy(), batch.log_prob[valid].numpy(), rtol=0, atol=2e-5
+            log_prob[valid].numpy(), batch.acted["log_prob"][valid].numpy(), rtol=0, atol=2e-5
         )
         np.testing.assert_allclose(
-            values[:-1][valid].numpy(), batch.value[valid].numpy(), rtol=1e-4, atol=1e-4
+            values[:-1][valid].numpy(), batch.acted["value"][valid].numpy(), rtol=1e-4, atol=1e-4
         )
         self.seen["truncated"] += int(batch.truncated.sum())
         self.seen["begins behind row 0"] += int(batch.episode_start[1:-1][valid[1:]].sum())

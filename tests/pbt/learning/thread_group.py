@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from pbt.algorithms.base import Reducer
 from pbt.errors import EngineError
-from pbt.learning.reducer import Reducer
 
 
 class ThreadGroup:

@@ -6,9 +6,9 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
+from pbt.algorithms.batch import observed_places
 from pbt.config.learning import ConvLayer, ModelConfig
 from pbt.envs.contract import Role
-from pbt.learning.batch import observed_places
 from pbt.models.encoders import ConvEncoder
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.slab import role_layout

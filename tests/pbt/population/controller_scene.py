@@ -160,4 +160,5 @@ class Scene:
 
 
 def stats(frames: int) -> UpdateStats:
-    return UpdateStats(**{**dict.fromkeys(UpdateStats.__dataclass_fields__, 0), "frames": frames})
+    nothing = dict.fromkeys(UpdateStats.__dataclass_fields__, 0)
+    return UpdateStats(**{**nothing, "frames": frames, "means": {"entropy": 0.0}})

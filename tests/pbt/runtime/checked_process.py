@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from pbt.algorithms.base import Reducer
+from pbt.algorithms.batch import Batch
 from pbt.config.semantics import member_number
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
-from pbt.learning.batch import Batch
 from pbt.learning.learner import Learner
-from pbt.learning.reducer import Reducer
 from pbt.learning.statistics import UpdateStats
 from pbt.processes.tie_to_parent import leave, settle
 from pbt.runtime import process

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.memory import MemorySink, MemoryStore, NoControl
+from pbt.algorithms.batch import Batch
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
-from pbt.learning.batch import Batch
 from pbt.learning.batcher import gather
 from pbt.runtime.assembly import assemble
 from pbt.runtime.local_learner import LocalLearner

@@ -451,6 +451,7 @@ class Scene:
             "version": handle.published.version,
             "frames": rows,
             "rows": rows,
+            "means": {},
         }
         return UpdateStats(**facts)
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 from gymnasium import spaces
 
+from pbt.algorithms.batch import Batch
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
-from pbt.learning.batch import Batch
 from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import SlotFull
 from tests.pbt.runtime.checking import CheckedEngine
@@ -146,7 +146,8 @@ class WeighedTerms(CheckedEngine):
         target = (
             batch.rewards @ torch.tensor([shaping["goal"], shaping["style"]])
         ) * self.config.learning.reward_scale
-        self.expected.append((local.name, float((target - batch.value).square().mean())))
+        error = target - batch.acted["value"]
+        self.expected.append((local.name, float(error.square().mean())))
 
 
 def test_trap_workers_write_unweighted_reward_terms() -> None:

@@ -9,9 +9,9 @@ import pytest
 from gymnasium import spaces
 
 from bench.memory import MemorySink, MemoryStore, NoControl
+from pbt.algorithms.batch import Batch
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
-from pbt.learning.batch import Batch
 from pbt.learning.batcher import gather
 from pbt.runtime.assembly import assemble
 from pbt.runtime.build import build_engine

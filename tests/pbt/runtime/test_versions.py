@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pbt.algorithms.base import Reducer
+from pbt.algorithms.batch import Batch
 from pbt.checkpoint.files import Checkpoint
-from pbt.learning.batch import Batch
-from pbt.learning.reducer import Reducer
 from pbt.learning.statistics import UpdateStats
 from pbt.records import GameRecord, is_voided
 from pbt.runtime.local_learner import LocalLearner

@@ -13,16 +13,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from pbt.algorithms.base import Reducer
+from pbt.algorithms.batch import Batch
 from pbt.hyperparams import Hyperparams
 from pbt.inference.frozen import LocalPolicyHost
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer
 from pbt.learning import background_gathering
 from pbt.learning import learner as learning
-from pbt.learning.batch import Batch
 from pbt.learning.batcher import Batcher
 from pbt.learning.learner import Learner
 from pbt.learning.optimizer import Optimizer
-from pbt.learning.reducer import Reducer
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits
 from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.weights import MODEL_PREFIX, model_tensors

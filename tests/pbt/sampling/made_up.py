@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pbt.algorithms.batch import Batch
 from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EnvError
-from pbt.learning.batch import Batch
 from pbt.models.policy_model import ActOutput
 from pbt.transport.slab import Slab
 

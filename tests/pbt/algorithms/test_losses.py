@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pbt.learning.losses import (
+from pbt.algorithms.losses import (
     entropy_sum,
     moment_sums,
     moments,

@@ -28,10 +28,9 @@ class Batch:
     truncated      [T, B] bool
     tics           [T, B] int32, engine ticks that the step took
     actions        [T, B, heads] int64
-    log_prob       [T, B] float32, joint over heads, of the policy that acted
-    value          [T, B] float32, of the policy that acted
     version        [T, B] int32, learner version that acted
     initial_state  [B, H] float32, the recurrent state before row 0
+    acted          what acting wrote for the algorithm, by column: [T, B, *shape]
     """
 
     observations: dict[str, Tensor]
@@ -43,10 +42,9 @@ class Batch:
     truncated: Tensor
     tics: Tensor
     actions: Tensor
-    log_prob: Tensor
-    value: Tensor
     version: Tensor
     initial_state: Tensor
+    acted: dict[str, Tensor]
 
     @property
     def slots(self) -> int:
@@ -76,28 +74,25 @@ class Batch:
     def tensors(self) -> dict[str, Tensor]:
         """Every tensor by the name of its slab column."""
         leaves = {OBSERVATION_PREFIX + name: leaf for name, leaf in self.observations.items()}
-        return leaves | {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name != "observations"
-        }
+        return leaves | self.acted | {name: getattr(self, name) for name in _OF_ALL}
 
     @classmethod
     def of(cls, tensors: Mapping[str, Tensor]) -> "Batch":
         """The reverse of `tensors`."""
-        observations = {
-            name.removeprefix(OBSERVATION_PREFIX): leaf
-            for name, leaf in tensors.items()
-            if name.startswith(OBSERVATION_PREFIX)
-        }
-        return cls(
-            observations,
-            **{
-                field.name: tensors[field.name]
-                for field in fields(cls)
-                if field.name != "observations"
-            },
-        )
+        observations, acted = {}, {}
+        for name, tensor in tensors.items():
+            if name.startswith(OBSERVATION_PREFIX):
+                observations[name.removeprefix(OBSERVATION_PREFIX)] = tensor
+            elif name not in _OF_ALL:
+                acted[name] = tensor
+        of_all = {name: tensors[name] for name in _OF_ALL}
+        return cls(observations, **of_all, acted=acted)
+
+
+# The tensors of every batch, whatever its game and its algorithm.
+_OF_ALL = tuple(
+    field.name for field in fields(Batch) if field.name not in ("observations", "acted")
+)
 
 
 def minibatches(

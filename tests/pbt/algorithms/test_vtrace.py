@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pbt.learning import vtrace as module
-from pbt.learning.vtrace import Targets, gae, vtrace
+from pbt.algorithms import vtrace as module
+from pbt.algorithms.vtrace import Targets, gae, vtrace
 
 Array = NDArray[np.float64]
 Case = tuple[Array, Array, Array, Array, Array, float, float, float]

@@ -1,0 +1,152 @@
+"""APPO: an actor-critic with PPO's clip and V-trace, each of which has a switch.
+
+Petrenko et al. 2020, "Sample Factory", section 3.4. Without V-trace the advantages are those of
+GAE; without the clip, one pass and one part, it is A2C.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbt.algorithms import losses
+from pbt.algorithms.base import Loss, LossInputs, Reducer
+from pbt.algorithms.batch import Batch, zeroed_observations
+from pbt.algorithms.vtrace import Targets, gae, vtrace
+from pbt.config.learning import LearningConfig
+from pbt.models.distributions import joint_entropy, joint_log_prob, log_probabilities
+from pbt.models.policy_model import PolicyModel
+from pbt.transport.slab import F32, Column
+
+
+class Appo:
+    """The Algorithm of the [learning] section."""
+
+    columns = (
+        # Of the whole action, by the policy that acted.
+        Column("log_prob", (), F32, "T", "policy server", np.nan),
+        Column("value", (), F32, "T", "policy server", np.nan),
+    )
+    evidence = "log_prob"
+    sums = ("policy", "value_error", "entropy", "value", "kl", "clipped", "error")
+
+    def __init__(self, config: LearningConfig) -> None:
+        self._config = config
+
+    def loss(self, model: PolicyModel, inputs: LossInputs) -> Loss:
+        """See Algorithm."""
+        config, batch = self._config, inputs.batch
+        valid, rows = batch.valid, batch.valid.shape[0]
+        log_probs, log_prob, values = _unrolled(model, batch)
+        acted = torch.where(valid, batch.acted["log_prob"], 0.0)
+        log_rhos = torch.where(valid, log_prob - acted, 0.0)
+        targets = self.targets(inputs, log_rhos.detach(), values.detach())
+        advantages = self.advantages(targets, log_rhos.detach(), valid, inputs.reducer)
+        if config.ppo_clip:
+            policy = losses.ppo_clip_loss(log_rhos, advantages, valid, config.ratio_clip)
+        else:
+            policy = losses.policy_gradient_loss(log_prob, advantages, valid)
+        value = losses.value_loss(values[:rows], targets.vs, valid)
+        entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
+        total = policy + config.value_coef * value - inputs.values["entropy_coef"] * entropy
+        with torch.no_grad():
+            spread = self._spread(log_rhos, targets.vs, values[:rows], valid)
+        parts = (policy, value, entropy, *spread)
+        return Loss(total, targets.vs, log_prob.detach(), dict(zip(self.sums, parts, strict=True)))
+
+    def recomputed(self, model: PolicyModel, batch: Batch) -> Tensor:
+        """See Algorithm."""
+        return _unrolled(model, batch)[1]
+
+    def targets(self, inputs: LossInputs, log_rhos: Tensor, values: Tensor) -> Targets:
+        """Value targets and advantages.
+
+        A row that only carries a final observation gets its own value as its target, so nothing is
+        carried through it to other rows.
+
+        values  [T+1, B]
+        """
+        config, valid = self._config, inputs.batch.valid
+        rows = valid.shape[0]
+        rewards = torch.where(valid, inputs.rewards, values[:rows])
+        if config.vtrace:
+            clips = {"rho_clip": config.vtrace_rho, "c_clip": config.vtrace_c}
+            return vtrace(
+                log_rhos,
+                inputs.discounts,
+                rewards,
+                values[:rows],
+                values[rows],
+                lam=config.gae_lambda,
+                **clips,
+            )
+        return gae(inputs.discounts, rewards, values[:rows], values[rows], lam=config.gae_lambda)
+
+    def advantages(
+        self, targets: Targets, log_rhos: Tensor, valid: Tensor, reducer: Reducer
+    ) -> Tensor:
+        """The advantages for the policy loss.
+
+        They are normalised over all shards if the config says so, and get their importance weight
+        here where the loss has no ratio.
+        """
+        advantages = targets.td
+        if self._config.normalize_advantages:
+            moments = losses.moments(reducer.sum(losses.moment_sums(advantages, valid)))
+            advantages = losses.normalized(advantages, moments)
+        return (
+            advantages
+            if self._config.ppo_clip
+            else log_rhos.exp().clamp(max=self._config.vtrace_rho) * advantages
+        )
+
+    def _spread(
+        self, log_rhos: Tensor, targets: Tensor, values: Tensor, valid: Tensor
+    ) -> tuple[Tensor, ...]:
+        """Sums of values, of KL estimates, of ratios outside the clip, and of value errors."""
+        ratios, clip = log_rhos.exp(), self._config.ratio_clip
+        outside = (ratios > clip) | (ratios < 1.0 / clip)
+        return (
+            torch.where(valid, values, 0.0).sum(),
+            (ratios - 1.0 - log_rhos).sum(),
+            outside.sum(),
+            torch.where(valid, targets - values, 0.0).sum(),
+        )
+
+    def means(self, sums: Mapping[str, float]) -> dict[str, float]:
+        """Means over the valid steps.
+
+        policy_loss         mean
+        value_loss          mean
+        entropy             mean, in nats
+        value               mean value estimate
+        kl                  mean estimate of KL(mu || pi), in nats
+        clip_fraction       share of steps with a ratio outside the clip
+        explained_variance  1 - Var(target - value) / Var(target), 0 where the targets do not vary
+        """
+        steps = max(sums["steps"], 1.0)
+        mean = {name: total / steps for name, total in sums.items()}
+        variance = mean["target_squares"] - mean["target"] ** 2
+        # The value loss is the sum of squared errors.
+        left = mean["value_error"] - mean["error"] ** 2
+        explained = 1.0 - left / max(variance, 1e-12)
+        return {
+            "policy_loss": mean["policy"],
+            "value_loss": mean["value_error"],
+            "entropy": mean["entropy"],
+            "value": mean["value"],
+            "kl": mean["kl"],
+            "clip_fraction": mean["clipped"],
+            "explained_variance": explained if variance > 1e-12 else 0.0,
+        }
+
+
+def _unrolled(model: PolicyModel, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    """Log-probabilities of all choices, [T, B, A], and of the actions, [T, B]; values, [T+1, B]."""
+    logits, values = model.unroll(
+        zeroed_observations(batch), batch.mask, batch.episode_start, batch.initial_state
+    )
+    log_probs = log_probabilities(logits[: len(batch.valid)], model.head_sizes)
+    actions = torch.where(batch.valid.unsqueeze(-1), batch.actions, 0)
+    return log_probs, joint_log_prob(log_probs, actions, model.head_sizes), values

@@ -1,0 +1,96 @@
+"""What an algorithm is: what acting keeps for it, its loss, and what it tells of an update.
+
+`pbt.algorithms.registry` names the kinds. Slabs, policy servers, batches and statistics have what
+an algorithm declares; none of them names a column or a number of one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from torch import Tensor
+
+from pbt.algorithms.batch import Batch
+from pbt.models.policy_model import PolicyModel
+from pbt.transport.slab import Column
+
+
+class Reducer(Protocol):
+    """What a learner knows of the other shards of its member's batch.
+
+    Every shard gets the same bits, so replicas that apply the result stay equal.
+    """
+
+    def sum(self, vector: Tensor) -> Tensor:
+        """The elementwise sum over all shards.
+
+        vector  [n], the same n and dtype on every shard; not written to
+        Raises: EngineError when another shard does not come within the deadline.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LossInputs:
+    """What a loss is computed from, besides the model.
+
+    batch      a part of a batch, or all of it
+    rewards    [T, B] float32, weighted, in the unit of the value head; 0 where not valid
+    discounts  [T, B] float32; 0 where nothing follows, and where not valid
+    values     hyperparameters by name, flat and annealed
+    reducer    adds over the shards what must be known of all of them
+    """
+
+    batch: Batch
+    rewards: Tensor
+    discounts: Tensor
+    values: Mapping[str, float]
+    reducer: Reducer
+
+
+class Loss(NamedTuple):
+    """A loss, SUMMED over the valid steps, so that those of shards add up.
+
+    total     scalar, with gradient
+    targets   [T, B], what the value head aims at, without gradient
+    evidence  [T, B], without gradient: what stands in the column `Algorithm.evidence`, computed
+              again by the present weights
+    sums      scalars by name, for the statistics of the update
+    """
+
+    total: Tensor
+    targets: Tensor
+    evidence: Tensor
+    sums: Mapping[str, Tensor]
+
+
+class Algorithm(Protocol):
+    """The formulas of one kind of learning.
+
+    columns   what acting writes for it into every row, besides the action, version and policy
+    evidence  the column of these, of one number a row, that the learner computes again to prove
+              that it trains with the rows and the weights that acted
+    sums      names of `Loss.sums`, in the order in which they are added up
+    """
+
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+
+    @property
+    def evidence(self) -> str: ...
+
+    @property
+    def sums(self) -> tuple[str, ...]: ...
+
+    def loss(self, model: PolicyModel, inputs: LossInputs) -> Loss:
+        """The loss of a model with the weights that it has now."""
+
+    def recomputed(self, model: PolicyModel, batch: Batch) -> Tensor:
+        """The `evidence` by a model, [T, B]; anything where not valid."""
+
+    def means(self, sums: Mapping[str, float]) -> dict[str, float]:
+        """The statistics of an update, by the name of their curve.
+
+        sums  those of `Loss.sums` over all shards and passes, and "steps", "target" and
+              "target_squares": the number of valid steps, and sums over their targets
+        """
