@@ -9,7 +9,7 @@ import { useGet } from "../api/useGet";
 import { to } from "../address";
 import { decimal, short } from "../format";
 import type { Game } from "../matchResults";
-import { type Met, metText } from "../pairs";
+import { type Met, metText, together } from "../pairs";
 import { labelOf } from "../playerLabels";
 import { Empty, Shown } from "../ui/state";
 import { type Column, Table } from "../ui/table";
@@ -73,9 +73,9 @@ export function PairPanel({ population, objective, row, column, met, everyMs, cl
   const names = [row.name, column.name] as const;
   const plays = session.value === "admin" && row.kind !== "guest" && column.kind !== "guest";
   return (
-    <section ref={panel} class="pair" aria-label={names.join(" against ")}>
+    <section ref={panel} class="pair" aria-label={together(names, objective)}>
       <div class="heading">
-        <h3>{names.join(" against ")}</h3>
+        <h3>{together(names, objective)}</h3>
         <button class="quiet" onClick={close}>
           Close
         </button>
