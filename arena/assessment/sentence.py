@@ -62,7 +62,7 @@ def brief(
 
     made  as for `sentence`
     """
-    parts = [made.state if made.state in ENDED else ""]
+    parts = []
     if made.conclusion == "too_early":
         parts.append(_strength(made, found, strengths))
     elif len(found) == 1:

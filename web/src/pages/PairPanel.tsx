@@ -13,6 +13,7 @@ import { type Met, metText, together } from "../pairs";
 import { labelOf } from "../playerLabels";
 import { Empty, Shown } from "../ui/state";
 import { type Column, Table } from "../ui/table";
+import { useFilms } from "./films";
 import { MATCH_COLUMNS } from "./Matches";
 import { MatchForm } from "./MatchForm";
 
@@ -120,6 +121,7 @@ function GamesOfPair({
     },
     { everyMs, population, keep: true },
   );
+  const films = useFilms(population, everyMs).column;
   return (
     <Shown query={found} what="their games">
       {(list) =>
@@ -128,7 +130,7 @@ function GamesOfPair({
             <h4>{list.next ? `The newest ${NEWEST} games` : "Games"} of the training</h4>
             <Table
               label={`Games of ${row.name} and ${column.name}`}
-              columns={columnsOf(objective)}
+              columns={[...columnsOf(objective), ...films]}
               rows={list.items}
               id={(game) => game.id}
             />

@@ -203,7 +203,7 @@ function Notes({
 }) {
   const lines = {
     members: intervals
-      ? "A band is a 95 % interval; of more than four lines, that of the line that you point at."
+      ? "A bar, or a band, is a 95 % interval; of more than four lines, that of the line that you point at."
       : "",
     populations:
       "A line is the mean over the members; its band goes from the lowest to the highest.",
