@@ -100,16 +100,19 @@ class PbtActionBody(BaseModel):
 class RoleAssessmentBody(BaseModel):
     """The strength of the members of one role.
 
-    role   its name
-    best   its best snapshot, null before one has enough games
-    gain   how its members' strength changed, null where that cannot be told
-    trend  [frames, mean strength of its members], at most 40 points
+    role        its name
+    best        its best snapshot, null before one has enough games
+    gain        how its members' strength changed, null where that cannot be told
+    trend       [frames, mean strength of its members], at most 40 points
+    flat_since  the clock from which on it gained nothing, where it stalled, or learned and has
+                finished; null where it gained up to now, or nothing is sure
     """
 
     role: str
     best: BestBody | None
     gain: GainBody | None
     trend: list[tuple[int, float]]
+    flat_since: int | None
 
 
 class MemberAssessmentBody(BaseModel):
@@ -177,8 +180,10 @@ class AssessmentBody(BaseModel):
                      beats random; "none_better": no member is surely better than random; "broken":
                      a member is dead, updates are refused, or the training failed
     sentence         the assessment in words
+    brief            of that only what no other field tells, for a place that shows the others
     unit             of strengths: Elo of games won, the margin a game, or the mean return a game
     gain             of the role that the conclusion rests on, null where it cannot be told
+    flat_since       of that role, as in `roles`
     best             best snapshot of that role, null before one has enough games
     anchors          scores of the best against players that do not learn
     copies           how often a member took over the weights of another
@@ -199,8 +204,10 @@ class AssessmentBody(BaseModel):
     seconds_left: float | None
     conclusion: Conclusion
     sentence: str
+    brief: str
     unit: StrengthUnit
     gain: GainBody | None
+    flat_since: int | None
     best: BestBody | None
     anchors: list[AnchorScoreBody]
     copies: int
@@ -222,6 +229,7 @@ class PopulationSummaryBody(BaseModel):
     seconds_left  an estimate, null where none can be made
     conclusion    as in the assessment; null where it was not made yet, and a later request has it
     sentence      the assessment in words, "" where it was not made yet
+    flat_since    as in the assessment
     unit          of strengths, null as the conclusion
     best          the best snapshot, null before one has enough games
     trend         [frames, mean strength of the members], at most 40 points
@@ -234,6 +242,7 @@ class PopulationSummaryBody(BaseModel):
     seconds_left: float | None
     conclusion: Conclusion | None
     sentence: str
+    flat_since: int | None
     unit: StrengthUnit | None
     best: BestBody | None
     trend: list[tuple[int, float]]
@@ -270,6 +279,7 @@ def summary_body(assessment: Assessment) -> dict[str, Any]:
         "seconds_left": assessment.seconds_left,
         "conclusion": assessment.conclusion,
         "sentence": assessment.sentence,
+        "flat_since": assessment.flat_since,
         "unit": assessment.unit,
         "best": None if best is None else asdict(best),
         "trend": trend,
@@ -280,7 +290,7 @@ def summary_body(assessment: Assessment) -> dict[str, Any]:
 def unmade_summary(body: PopulationBody) -> dict[str, Any]:
     """The values of a `PopulationSummaryBody` where no assessment was made yet."""
     unknown = dict.fromkeys(
-        ("progress", "seconds_left", "conclusion", "unit", "best", "last_pbt"), None
+        ("progress", "seconds_left", "conclusion", "flat_since", "unit", "best", "last_pbt"), None
     )
     return {
         **unknown,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -17,6 +18,7 @@ from api.routes.rating_bodies import PlayerKind
 from arena.league.matches import Match, MatchError, find_match
 from arena.league.ordered_pages import ListOrder, MatchFilter, Span, match_page
 from arena.league.paging import match_game_page
+from arena.matches.match_intervals import MatchInterval
 from pbt.objective import ObjectiveKind
 
 router = APIRouter(prefix="/v1/matches", tags=["league"])
@@ -45,23 +47,6 @@ class MatchPlayerBody(BaseModel):
     name: str
 
 
-class StandingBody(BaseModel):
-    """What a player has of the games of a match that were played so far.
-
-    games        games that it sat in; voided ones count in nothing
-    wins         games in which it alone was first
-    draws        games in which it was first together with another seat
-    losses       games in which another was before it
-    mean_return  of a game, the mean over its seats
-    """
-
-    games: int
-    wins: int
-    draws: int
-    losses: int
-    mean_return: float
-
-
 class IntervalBody(BaseModel):
     """A 95 % interval.
 
@@ -73,6 +58,27 @@ class IntervalBody(BaseModel):
     high: float | None
 
 
+class StandingBody(BaseModel):
+    """What a player has of the games of a match that were played so far.
+
+    games        games that it sat in; voided ones count in nothing
+    wins         games in which it alone was first
+    draws        games in which it was first together with another seat
+    losses       games in which another was before it
+    mean_return  of a game, the mean over its seats
+    interval     where returns count or more than two play: of its mean return where returns or
+                 margins decide, else of the share of games in which it alone was first; null as
+                 that of the match
+    """
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    mean_return: float
+    interval: IntervalBody | None = None
+
+
 class MatchBody(BaseModel):
     """A match.
 
@@ -82,8 +88,9 @@ class MatchBody(BaseModel):
     players      kind and name of each
     standings    what each of `players` has so far, in their order; empty before the first game
     interval     of the first player's score so far, or of the mean margin where margins decide;
-                 null for more than two players, where returns count, in matches of more than
-                 20 000 games, and where a later request will have it
+                 null where games give none, for more than two players and where returns count
+                 (there `standings` have it), in matches of more than 20 000 games, and where a
+                 later request will have it
     games        games planned
     seed         the seed of everything random
     objective    what decides between the players
@@ -169,10 +176,13 @@ def the_match(here: Context, match_id: int) -> Match:
         raise Problem("not-found", f"there is no match {match_id}") from error
 
 
+def _interval(of: MatchInterval | None) -> dict[str, float | None] | None:
+    return None if of is None else asdict(of)
+
+
 def match_bodies(here: Context, matches: Sequence[Match]) -> list[MatchBody]:
     standings = here.standings.of(here.league, matches)
     intervals = here.intervals.of(here.league, matches, standings)
-    found = {number: None if one is None else asdict(one) for number, one in intervals.items()}
     return [
         MatchBody(
             **{
@@ -180,8 +190,11 @@ def match_bodies(here: Context, matches: Sequence[Match]) -> list[MatchBody]:
                 "id": str(match.id),
                 "env": match.env_name,
                 "objective": match.objective,
-                "standings": [asdict(one) for one in standings[match.id]],
-                "interval": found[match.id],
+                "standings": [
+                    {**asdict(one), "interval": _interval(of)}
+                    for one, of in zip_longest(standings[match.id], intervals[match.id].players)
+                ],
+                "interval": _interval(intervals[match.id].first),
             }
         )
         for match in matches

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from api.context import Here
+from api.context import Context, Here
 from api.http.json_response import written
 from api.http.problems import Problem
 from api.open_values import AnyValue
@@ -15,6 +15,9 @@ from api.routes.games import MAX_KEY, GameBody, GameKey, game_body
 from api.routes.plays import FULL, SeatedBody, Square
 from arena.league.game_names import NamedGame, game_of_key, no_actions
 from arena.league.game_rows import StoredGame
+from arena.league.matches import find_match
+from arena.league.objectives import objective_in_force
+from pbt.objective import ObjectiveKind
 
 router = APIRouter(prefix="/v1/games", tags=["games"])
 
@@ -25,6 +28,7 @@ class WholeGameBody(GameBody):
     name         for the command line: `demo:1234` or `match:12:5`
     env          the game that was played
     env_options  options of that game
+    objective    what its results are worth
     population   that played it, null for a game of a match
     labels       names of the players, by seat
     no_replay    why it cannot be played again, null where that may be tried
@@ -33,6 +37,7 @@ class WholeGameBody(GameBody):
     name: str
     env: str
     env_options: dict[str, Any]
+    objective: ObjectiveKind
     population: str | None
     labels: list[str]
     no_replay: str | None
@@ -115,13 +120,15 @@ class ReplayBody(BaseModel):
 def get_game(here: Here, game_id: GameKey) -> Response:
     """One game, with what is needed to play it again."""
     named, stored = _game(here, game_id)
+    population = None if stored.match_id is not None else named.name.rpartition(":")[0]
     return written(
         {
             **game_body(int(game_id), stored),
             "name": named.name,
             "env": named.env_name,
             "env_options": dict(named.env_options),
-            "population": None if stored.match_id is not None else named.name.rpartition(":")[0],
+            "objective": _objective(here, population, stored),
+            "population": population,
             "labels": [named.labels[seat.player] for seat in named.record.seats],
             "no_replay": no_actions(named),
         }
@@ -143,6 +150,13 @@ def replay_game(here: Here, game_id: GameKey) -> ReplayBody:
     if (why := no_actions(named)) is not None:
         raise Problem("not-found", why)
     return ReplayBody.model_validate(json.loads(here.replays.report(int(game_id))))
+
+
+def _objective(here: Context, population: str | None, stored: StoredGame) -> ObjectiveKind:
+    """What results of a game are worth, to its population or its match."""
+    if population is not None:
+        return objective_in_force(here.league, population, len(stored.record.seats))
+    return find_match(here.league, stored.match_id or 0).objective
 
 
 def _game(here: Here, game_id: str) -> tuple[NamedGame, StoredGame]:

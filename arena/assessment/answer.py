@@ -109,16 +109,19 @@ class PopulationFinding:
 class RoleAssessment:
     """The strength of the members of one role.
 
-    role   its name
-    best   its best snapshot; None before one has enough games
-    gain   the change that its conclusion rests on; None where none can be told
-    trend  the mean strength of its members over frames, at most 40 points
+    role        its name
+    best        its best snapshot; None before one has enough games
+    gain        the change that its conclusion rests on; None where none can be told
+    trend       the mean strength of its members over frames, at most 40 points
+    flat_since  the clock from which on it gained nothing, where it stalled, or learned and has
+                finished; None where it gained up to now, or nothing is sure
     """
 
     role: str
     best: BestPlayer | None
     gain: Gain | None
     trend: tuple[Point, ...]
+    flat_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +201,10 @@ class Assessment:
     seconds_left     an estimate; None where none can be made
     conclusion       what the strengths and faults show
     sentence         the assessment in words
+    brief            of that only what no other field tells, for a place that shows the others
     unit             of strengths
     gain             of the role that the conclusion rests on; None where none can be told
+    flat_since       of that role, as in `RoleAssessment`
     best             best snapshot of that role; None before one has enough games
     anchors          scores of the best against players that do not learn
     copies           how often a member took over the weights of another
@@ -220,8 +225,10 @@ class Assessment:
     seconds_left: float | None
     conclusion: Conclusion
     sentence: str
+    brief: str
     unit: StrengthUnit
     gain: Gain | None
+    flat_since: int | None
     best: BestPlayer | None
     anchors: tuple[AnchorScore, ...]
     copies: int

@@ -21,7 +21,7 @@ from arena.assessment.conclude import (
 )
 from arena.assessment.health import explores_no_more, faults_of, health_of, notes_on
 from arena.assessment.records import MemberFacts, PopulationHistory, RatedSnapshot
-from arena.assessment.sentence import role_finding, sentence
+from arena.assessment.sentence import brief, role_finding, sentence
 
 FIRST: Sequence[Conclusion] = (
     "collapsed",
@@ -48,21 +48,23 @@ def assess(history: PopulationHistory) -> Assessment:
     conclusion: Conclusion = "too_early" if at is None else found[at].conclusion
     if conclusion in WITHOUT_SUCCESS and _entropy_gone(history) and not _proven(history):
         conclusion = "collapsed"
+    said = RoleAssessment("", None, None, ()) if at is None else found[at].said
     faults = faults_of(history)
-    learning = [one.frames for one in history.members if one.state == "learning"]
     made = Assessment(
         population=history.population,
         game=history.game,
         state=history.state,
-        frames=min(learning or [one.frames for one in history.members], default=0),
+        frames=_least_clock(history.members),
         goal_frames=history.goal_frames,
         progress=progress,
         seconds_left=_seconds_left(history),
         conclusion=conclusion,
         sentence="",
+        brief="",
         unit=unit,
-        gain=None if at is None else found[at].said.gain,
-        best=None if at is None else found[at].said.best,
+        gain=said.gain,
+        flat_since=said.flat_since,
+        best=said.best,
         anchors=() if at is None else roles[at].anchors,
         copies=history.copies,
         mutations=history.mutations,
@@ -72,8 +74,14 @@ def assess(history: PopulationHistory) -> Assessment:
         roles=tuple(one.said for one in found) or _unrated_roles(history),
         members=_members(history),
     )
-    said = sentence(made, found, faults, strengths)
-    return replace(made, conclusion="broken" if faults else conclusion, sentence=said)
+    words, few = sentence(made, found, faults, strengths), brief(made, found, strengths)
+    return replace(made, conclusion="broken" if faults else conclusion, sentence=words, brief=few)
+
+
+def _least_clock(members: Sequence[MemberFacts]) -> int:
+    """The least clock of the members that learn; of all where none does."""
+    learning = [one.frames for one in members if one.state == "learning"]
+    return min(learning or [one.frames for one in members], default=0)
 
 
 def _progress(history: PopulationHistory) -> float | None:

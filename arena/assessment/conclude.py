@@ -71,7 +71,10 @@ def conclude(role: RoleHistory, history: StrengthHistory, stage: Stage) -> RoleC
         float(changes.highs[at]),
         round(changes.frames[at]),
     )
-    said = RoleAssessment(role.role, role.best, gain, trend)
+    flat = _flat(changes, history.small)
+    told = conclusion == "stalled" or (conclusion == "learning" and stage.ended)
+    since = round(changes.centres[flat[0]]) if told and len(flat) else None
+    said = RoleAssessment(role.role, role.best, gain, trend, since)
     return RoleConclusion(said, conclusion, round(changes.centres[at]))
 
 
@@ -95,12 +98,17 @@ def _shown(
         if _measured(role, history) or not stage.early:
             return "none_better", middle
         return "too_early", middle
-    none = (lows <= 0) & (highs < _none(changes, history.small))
-    flat = none & (changes.frames >= STALLED_SHARE * clock)
-    if flat.any():
-        return "stalled", int(np.flatnonzero(flat)[0])
+    flat = _flat(changes, history.small)
+    if len(flat):
+        return "stalled", int(flat[0])
     wide = highs[middle] - changes.values[middle] > CLEARLY * history.small
     return ("too_early" if role.best is None or (wide and stage.early) else "steady"), middle
+
+
+def _flat(changes: LevelChanges, small: float) -> NDArray[np.intp]:
+    """Indices of the stretches since which surely nothing was gained, for long enough to matter."""
+    none = (changes.lows <= 0) & (changes.highs < _none(changes, small))
+    return np.flatnonzero(none & (changes.frames >= STALLED_SHARE * changes.centres[-1]))
 
 
 def _none(changes: LevelChanges, small: float) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from arena.assessment.answer import PbtAction
+from arena.league.round_words import round_text
 from arena.league.rows import to_directive
 from pbt.records import Directive
 
@@ -63,7 +64,7 @@ def _action(row: Any) -> PbtAction:
     return PbtAction(
         row.member,
         action_text(to_directive(row.directive)),
-        row.verdict,
+        round_text(row.verdict),
         row.frames,
         row.created_at,
     )

@@ -51,9 +51,39 @@ def sentence(
     if made.updates_refused:
         updates = made.updates_taken + made.updates_refused
         parts.append(f"{made.updates_refused:,} of {updates:,} updates refused")
-    if made.seconds_left is not None:
-        parts.append(f"{time_text(made.seconds_left)} left")
+    parts.append(_left(made))
     return "; ".join(part for part in parts if part)
+
+
+def brief(
+    made: Assessment, found: Sequence[RoleConclusion], strengths: StrengthHistory | None
+) -> str:
+    """Of the sentence, what no other field tells: what is missing, since when, the time left.
+
+    made  as for `sentence`
+    """
+    parts = []
+    if made.conclusion == "too_early":
+        parts.append(_strength(made, found, strengths))
+    elif len(found) == 1:
+        parts.append(_since(found[0]))
+    else:
+        parts.append(", ".join(f"{one.said.role} {_since(one)}" for one in found if _since(one)))
+    parts.append(_left(made))
+    return "; ".join(part for part in parts if part)
+
+
+def _left(made: Assessment) -> str:
+    """The time left; "" where none can be told."""
+    return "" if made.seconds_left is None else f"{time_text(made.seconds_left)} left"
+
+
+def _since(one: RoleConclusion) -> str:
+    """Since when a role gains nothing; "" where it gains, or that cannot be told."""
+    if one.said.flat_since is None:
+        return ""
+    since = "stalled" if one.conclusion == "stalled" else "no longer growing"
+    return f"{since} since {frames_text(one.said.flat_since)} frames"
 
 
 def _faults(faults: Sequence[PopulationFinding]) -> str:
@@ -98,11 +128,12 @@ def role_words(one: RoleConclusion, unit: StrengthUnit, *, ended: bool) -> str:
     if one.conclusion == "too_early" or gain is None:
         return TOO_EARLY
     if one.conclusion == "stalled":
-        return f"stalled since {frames_text(one.since or 0)} frames: {change}"
+        return f"{_since(one)}: {change}"
     if one.conclusion == "steady":
         return f"no sure change: {change}"
     if one.conclusion == "learning":
-        return f"{'learned' if ended else 'learning'}: {change}"
+        flat = f", {_since(one)}" if _since(one) else ""
+        return f"{'learned' if ended else 'learning'}: {change}{flat}"
     return f"collapsed: {change}"
 
 
@@ -112,7 +143,9 @@ def role_finding(
     """What the strength of a role shows, as a finding."""
     words = role_words(one, unit, ended=ended)
     text = f"{one.said.role}: {words}" if several else words
-    return PopulationFinding(one.conclusion, LEVELS[one.conclusion], text, None, one.since)
+    flat = one.conclusion == "learning" and one.said.flat_since is not None
+    level = "info" if flat else LEVELS[one.conclusion]
+    return PopulationFinding(one.conclusion, level, text, None, one.since)
 
 
 def _missing(made: Assessment, strengths: StrengthHistory | None) -> str:

@@ -81,7 +81,7 @@ def test_the_verdict_of_a_training_changes_while_it_is_watched(
     rates = page.get_by_role("region", name="Members").locator("td[data-name='win rate'] strong")
     expect(rates.first).to_have_text(re.compile(r"^\d+\.\d %$"), timeout=WAIT_MS)
     # What stands on the page is what the service says, a moment later.
-    trained.wait(lambda: said.inner_text() == assessed(trained, "watched")["sentence"])
+    trained.wait(lambda: said.inner_text() == assessed(trained, "watched")["brief"])
     whole(visitor, axe, "first-screen-live")
     page.get_by_role("button", name="Stop watched").click()
     expect(page.locator(".heading .chip")).to_have_text("stopped", timeout=2 * WAIT_MS)
@@ -94,7 +94,7 @@ def test_a_finished_population_shows_its_result_first(
     visitor = visit(several)
     page = visitor.see("populations/first")
     told = assessed(several, "first")
-    expect(page.locator(".verdict .sentence")).to_have_text(told["sentence"], timeout=WAIT_MS)
+    expect(page.locator(".verdict .sentence")).to_have_text(told["brief"], timeout=WAIT_MS)
     best = page.locator(".answers div", has_text="Who is best?")
     expect(best.get_by_role("link")).to_have_text(told["best"]["player"].removeprefix("first/"))
     expect(best).to_contain_text(f"best of {told['best']['of']}")

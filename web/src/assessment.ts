@@ -35,11 +35,17 @@ const CONCLUSIONS: Record<Conclusion, Words> = {
   broken: { level: "bad", now: "It is broken", then: "It was broken at the end" },
 };
 
-/** The conclusion in words. Of a population that finished, it is the result. */
+/**
+ * The conclusion in words. Of a population that finished, it is the result.
+ * flatSince: the clock from which on it gained nothing, null where it did
+ */
 export function conclusionOf(
   conclusion: Conclusion,
   state: string,
+  flatSince: number | null = null,
 ): { level: Level; title: string } {
+  if (conclusion === "learning" && flatSince !== null)
+    return { level: "info", title: "It learned, then stopped growing" };
   const { level, now, then } = CONCLUSIONS[conclusion];
   return { level, title: state === "finished" ? then : now };
 }

@@ -104,6 +104,11 @@ export function span(seconds: number): { unit: string; seconds: number } {
   return { unit, seconds: each };
 }
 
+/** Begins a word with a capital, for labels. */
+export function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
 /** Returns the part of "demo/m0@351k" behind its population. */
 export function short(label: string): string {
   return label.slice(label.indexOf("/") + 1);

@@ -16,6 +16,12 @@ export interface MatchResult {
   value: number;
 }
 
+const wholePercent = (share: number) => percent(share, 0);
+
+function rangeOf(of: StoredMatch["interval"], format: (value: number) => string): string {
+  return of ? interval(of.low, of.high, format) : "";
+}
+
 /**
  * Returns what came of a match so far; null before its first game.
  * labels: of its players
@@ -29,29 +35,44 @@ export function resultOf(
   const games = `${first.games} ${first.games === 1 ? "game" : "games"}`;
   if (objective === "return" || !second) {
     const texts = standings.map((one) => decimal(one.mean_return));
-    const value = first.mean_return;
+    const ranges = standings.map((one) => rangeOf(one.interval, decimal));
     return {
       text: `${[...new Set(texts)].join(" – ")} a game`,
-      interval: "",
+      interval: ranges.every(Boolean) ? [...new Set(ranges)].join(" – ") : "",
+      detail: games,
+      value: first.mean_return,
+    };
+  }
+  if (standings.length > 2) {
+    const margins = objective === "margin";
+    const key = margins ? "mean_return" : "wins";
+    const most = standings.reduce((best, one) => (one[key] > best[key] ? one : best));
+    const label = labels[standings.indexOf(most)] ?? "";
+    const value = margins ? most.mean_return : most.wins / most.games;
+    return {
+      text: margins ? `${label} ${margin(value)} a game` : `${label} first in ${percent(value)}`,
+      interval: rangeOf(most.interval, margins ? margin : wholePercent),
       detail: games,
       value,
     };
   }
-  if (standings.length > 2) {
-    const most = standings.reduce((best, one) => (one.wins > best.wins ? one : best));
-    const label = labels[standings.indexOf(most)] ?? "";
-    const text = `${label} first in ${most.wins}`;
-    return { text, interval: "", detail: games, value: most.wins };
-  }
   const counts = `${first.wins} won, ${first.draws} drawn, ${first.losses} lost`;
   if (objective === "margin") {
     const lead = (first.mean_return - second.mean_return) / 2;
-    const range = of ? interval(of.low, of.high, margin) : "";
-    return { text: `${margin(lead)} a game`, interval: range, detail: counts, value: lead };
+    return {
+      text: `${margin(lead)} a game`,
+      interval: rangeOf(of, margin),
+      detail: counts,
+      value: lead,
+    };
   }
   const score = (first.wins + first.draws / 2) / first.games;
-  const range = of ? interval(of.low, of.high, (share) => percent(share, 0)) : "";
-  return { text: percent(score), interval: range, detail: counts, value: score };
+  return {
+    text: percent(score),
+    interval: rangeOf(of, wholePercent),
+    detail: counts,
+    value: score,
+  };
 }
 
 type Cell = string | number | boolean | null;

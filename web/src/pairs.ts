@@ -20,6 +20,8 @@ export interface Valued {
   name: string;
   /** "score of m0 against m1" */
   verb: string;
+  /** What the other one is to a player: "opponent", or where returns count, "partner". */
+  other: string;
   format: (value: number) => string;
   /** Writes a difference of two values, with its sign. */
   change: (value: number) => string;
@@ -36,6 +38,7 @@ const VALUED: Record<Objective, Valued> = {
   win: {
     name: "score",
     verb: "against",
+    other: "opponent",
     format: percent,
     change: (value) => `${points(value)} points`,
     square: (value) => (100 * value).toFixed(0),
@@ -43,6 +46,7 @@ const VALUED: Record<Objective, Valued> = {
   margin: {
     name: "margin",
     verb: "against",
+    other: "opponent",
     format: margin,
     change: margin,
     square: (value) => margin(Number(value.toPrecision(2))),
@@ -50,11 +54,17 @@ const VALUED: Record<Objective, Valued> = {
   return: {
     name: "return",
     verb: "beside",
+    other: "partner",
     format: decimal,
     change: margin,
     square: (value) => decimal(Number(value.toPrecision(2))),
   },
 };
+
+/** Names the players of a game: "m0 against random", "m0 beside m1". */
+export function together(names: readonly string[], objective: Objective | null): string {
+  return names.join(` ${VALUED[objective ?? "win"].verb} `);
+}
 
 export function valued(objective: Objective): Valued {
   return VALUED[objective];

@@ -29,10 +29,10 @@ export function sought(words: string): string {
 const LEVELS: readonly Level[] = ["bad", "warn", "info", "good"];
 
 /** Returns how urgent a population is: 0 is the most. */
-function trouble({ status, summary: { conclusion } }: Population): number {
+function trouble({ status, summary: { conclusion, flat_since } }: Population): number {
   if (status.state === "failed" || status.state === "interrupted") return 0;
   if (conclusion === null) return LEVELS.length;
-  return LEVELS.indexOf(conclusionOf(conclusion, status.state).level);
+  return LEVELS.indexOf(conclusionOf(conclusion, status.state, flat_since).level);
 }
 
 const TRAINS: ReadonlySet<string> = new Set(["running", "starting", "recovering", "queued"]);

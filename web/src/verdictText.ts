@@ -6,6 +6,13 @@ import { decimal, percent } from "./format";
 
 const NUMBER = /(win rate |ahead by |behind by )?([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)/g;
 
+/** Names the players that a member met: where returns count, they are partners. */
+function met(verdict: string): string {
+  return verdict.includes(", return ")
+    ? verdict.replaceAll(" common opponent", " common partner")
+    : verdict;
+}
+
 /** Returns a text in which numbers have three digits that matter; whole numbers stay. */
 export function rounded(text: string): string {
   return text.replace(NUMBER, (_, before: string = "", number: string) => before + short(number));
@@ -16,6 +23,7 @@ export function rounded(text: string): string {
  * percent, leads of win rates in points.
  */
 export function reasonText(verdict: string): string {
+  verdict = met(verdict);
   const at = verdict.indexOf(": ");
   const rank = at < 0 ? undefined : /^rank \d+ of \d+/.exec(verdict)?.[0];
   const told = rank ? rank + verdict.slice(at) : verdict;

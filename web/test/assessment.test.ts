@@ -38,6 +38,11 @@ describe("the conclusion", () => {
   it("is a result once the population has finished", () => {
     expect(conclusionOf("learning", "running")).toEqual({ level: "good", title: "It is learning" });
     expect(conclusionOf("learning", "finished").title).toBe("It learned");
+    expect(conclusionOf("learning", "finished", 3_100_000)).toEqual({
+      level: "info",
+      title: "It learned, then stopped growing",
+    });
+    expect(conclusionOf("stalled", "running", 3_100_000).title).toBe("It has stalled");
     expect(conclusionOf("none_better", "stopped")).toEqual({
       level: "warn",
       title: "No member is surely better than random",

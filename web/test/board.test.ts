@@ -172,9 +172,13 @@ describe("a game", () => {
   it("has the result of the player with the first place", async () => {
     const { result } = await import("../src/pages/Replay");
     const seat = (place: number, returns = 0) => ({ place, returns });
-    expect(result({ labels: ["a", "b"], seats: [seat(1), seat(0)] })).toBe("b won");
-    expect(result({ labels: ["a", "b"], seats: [seat(0), seat(0)] })).toBe("drawn");
-    expect(result({ labels: ["a"], seats: [seat(0, 12.5)] })).toBe("return 12.5");
+    const won = { objective: "win" } as const;
+    expect(result({ ...won, labels: ["a", "b"], seats: [seat(1), seat(0)] })).toBe("b won");
+    expect(result({ ...won, labels: ["a", "b"], seats: [seat(0), seat(0)] })).toBe("drawn");
+    const gained = { objective: "return" } as const;
+    expect(result({ ...gained, labels: ["a"], seats: [seat(0, 12.5)] })).toBe("return 12.5");
+    const shared = [seat(0, -3), seat(0, -3)];
+    expect(result({ ...gained, labels: ["a", "b"], seats: shared })).toBe("return −3 each");
   });
 });
 

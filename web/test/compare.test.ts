@@ -186,6 +186,7 @@ describe("what came of a match", () => {
     draws,
     losses,
     mean_return,
+    interval: null as { low: number; high: number } | null,
   });
   it("is the score, the margin or the returns, by what decides", async () => {
     const { resultOf } = await import("../src/matchResults");
@@ -202,7 +203,21 @@ describe("what came of a match", () => {
     expect(told("margin")).toMatchObject({ text: "+1 a game", value: 1 });
     expect(told("return")).toMatchObject({ text: "1.5 – −0.5 a game", detail: "10 games" });
     expect(told("return", [standing(1, 0, 0, 12)])).toMatchObject({ text: "12 a game" });
-    expect(told("win", [...of, standing(7, 0, 3, 0)])!.text).toBe("c first in 7");
+    const third = { ...standing(7, 0, 3, 2.5), interval: { low: 0.4, high: 0.93 } };
+    expect(told("win", [...of, third])).toMatchObject({
+      text: "c first in 70.0 %",
+      interval: "[40 %, 93 %]",
+      detail: "10 games",
+    });
+    const chips = { ...third, interval: { low: 2, high: 3 } };
+    expect(told("margin", [...of, chips])).toMatchObject({
+      text: "c +2.5 a game",
+      interval: "[+2, +3]",
+    });
+    const ranged = of.map((one) => ({ ...one, interval: { low: -2, high: 3 } }));
+    expect(told("return", ranged)!.interval).toBe("[−2, 3]");
+    const apart = [ranged[0]!, { ...of[1]!, interval: { low: -1, high: 0 } }];
+    expect(told("return", apart)!.interval).toBe("[−2, 3] – [−1, 0]");
     expect(told("win", [])).toBeNull();
   });
 });

@@ -231,6 +231,7 @@ describe("a round in words", () => {
       "m1 was behind by 1.5 over all games (5.22 standard errors), which may be chance (p = 0.9; " +
         "the round allows 0.00042)",
     );
+    expect(whyText(one, "return")).toContain("m1 was ahead by 0.271 on 5 common partners (");
     expect(whyText({ ...one, lead: null, reason: "too few ranked to copy" }, "win")).toBe(
       "too few ranked to copy",
     );

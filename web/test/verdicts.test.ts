@@ -24,6 +24,10 @@ describe("reasons of rounds", () => {
     ));
   it("leave returns in their unit", () =>
     expect(reasonText(RETURNS)).toBe("rank 4 of 4: copies m0 (return 480), ahead by 468"));
+  it("name partners where returns count", () =>
+    expect(reasonText(`${RETURNS} on 3 common opponents`)).toBe(
+      "rank 4 of 4: copies m0 (return 480), ahead by 468 on 3 common partners",
+    ));
   it("stay whole without a rank", () =>
     expect(reasonText("too few games: 3 of 50")).toBe("too few games: 3 of 50"));
   it("leave names and whole numbers as they are", () =>

@@ -19,6 +19,18 @@ Curve = Callable[[float], float]
 """Share of the goal -> the true strength of a member at it."""
 
 
+def grows(share: float) -> float:
+    return 600.0 * share
+
+
+def stagnates(share: float) -> float:
+    return 500.0 * min(1.0, share / 0.3)
+
+
+def stays(share: float) -> float:
+    return 300.0
+
+
 def role(
     curve: Curve,
     *,
@@ -52,6 +64,10 @@ def role(
     anchors = (AnchorScore("random", 0.988, 0.94, 0.999, 84),)
     covariance = np.diag(np.full(len(rated), noise**2))
     return RoleHistory(name, tuple(rated), covariance, claim, anchors, among)
+
+
+def empty_role() -> RoleHistory:
+    return RoleHistory("player", (), np.zeros((0, 0)), None)
 
 
 def strengths(*roles: RoleHistory, unit: StrengthUnit = "elo") -> StrengthHistory:

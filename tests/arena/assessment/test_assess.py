@@ -12,8 +12,12 @@ from arena.assessment.records import PopulationHistory, RatedSnapshot, RoleHisto
 from tests.arena.assessment.made_up import (
     GOAL,
     Curve,
+    empty_role,
+    grows,
     population,
     role,
+    stagnates,
+    stays,
     strengths,
     with_member,
 )
@@ -21,20 +25,8 @@ from tests.arena.assessment.made_up import (
 HISTORIES = 200
 
 
-def grows(share: float) -> float:
-    return 600.0 * share
-
-
-def stagnates(share: float) -> float:
-    return 500.0 * min(1.0, share / 0.3)
-
-
 def collapses(share: float) -> float:
     return 800.0 * share if share < 0.5 else 400.0 - 900.0 * (share - 0.5)
-
-
-def stays(share: float) -> float:
-    return 300.0
 
 
 def is_random(share: float) -> float:
@@ -100,16 +92,13 @@ def test_before_any_game_it_says_what_is_missing() -> None:
     assert [one.role for one in unread.roles] == ["player"]
 
 
-def empty_role() -> RoleHistory:
-    return RoleHistory("player", (), np.zeros((0, 0)), None)
-
-
 def test_a_finished_population_tells_its_result() -> None:
     made = assess(population(stagnates, state="finished", progress=1.0))
     assert made.conclusion == "learning" and made.seconds_left is None
     assert made.sentence.startswith("finished; learned: +")
     assert made.gain is not None and made.gain.low < 500 < made.gain.high + 60
     fell = assess(population(collapses, state="finished", progress=1.0))
+    assert fell.roles[0].flat_since is None
     assert fell.sentence.startswith("finished; collapsed: -")
 
 

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Got } from "../api/client";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
+import { together } from "../pairs";
 import { to } from "../address";
 import { ROOT } from "../root";
 import { Empty, Shown } from "../ui/state";
@@ -21,7 +22,7 @@ export function Game({ id }: { id: string }) {
     <Shown query={found} what="the game">
       {(game) => (
         <>
-          <h1>{game.labels.join(" against ")}</h1>
+          <h1>{together(game.labels, game.objective)}</h1>
           <dl class="facts">
             <Fact name="result">{result(game)}</Fact>
             <Fact name="game">{game.env}</Fact>
@@ -43,7 +44,7 @@ export function Game({ id }: { id: string }) {
           ) : game.population ? (
             <Filmed game={game} />
           ) : (
-            <Replay id={game.id} noFilm={OF_MATCHES} />
+            <Replay id={game.id} objective={game.objective} noFilm={OF_MATCHES} />
           )}
         </>
       )}
@@ -75,19 +76,24 @@ function Filmed({ game }: { game: GameBody }) {
       {({ items, problem }) =>
         items.some((film) => film.game === game.id) ? (
           broken ? (
-            <Replay id={game.id} noFilm={NOT_PLAYABLE} />
+            <Replay id={game.id} objective={game.objective} noFilm={NOT_PLAYABLE} />
           ) : (
             <video
               class="film"
               src={`${ROOT}/v1/games/${game.id}/film`}
-              aria-label={`Film of ${game.labels.join(" against ")}`}
+              aria-label={`Film of ${together(game.labels, game.objective)}`}
               controls
               preload="metadata"
               onError={() => setBroken(true)}
             />
           )
         ) : (
-          <Replay id={game.id} noFilm={problem ?? NOT_RECORDED} film={items[0]?.game} />
+          <Replay
+            id={game.id}
+            objective={game.objective}
+            noFilm={problem ?? NOT_RECORDED}
+            film={items[0]?.game}
+          />
         )
       }
     </Shown>

@@ -3,7 +3,10 @@
  * address holds them.
  */
 import type { Place } from "../api/client";
+import type { Objective } from "../api/reports";
 import { query, setQuery } from "../address";
+import { capital } from "../format";
+import { valued } from "../pairs";
 
 /** A player that games can be of, and what it is called. */
 export interface Choosable {
@@ -27,16 +30,15 @@ function ask(changed: Partial<Record<(typeof NAMES)[number], string | undefined>
   setQuery({ ...changed, before: undefined });
 }
 
-/** opponents: none where a game has no others */
+/** opponents: none where a game has no others, or partners where returns count */
 export function GameFilters({
   players,
   opponents,
-  counted,
+  objective,
 }: {
   players: readonly Choosable[];
   opponents: readonly Choosable[];
-  /** Games are won and lost, so that a result can be asked for. */
-  counted: boolean;
+  objective: Objective;
 }) {
   const player = query.value.get("player") ?? "";
   const results: readonly Choosable[] = player
@@ -54,12 +56,12 @@ export function GameFilters({
       <Chosen title="Player" name="player" of={players} />
       {opponents.length > 0 && (
         <Chosen
-          title="Opponent"
+          title={capital(valued(objective).other)}
           name="opponent"
           of={opponents.filter(({ name }) => name !== player)}
         />
       )}
-      {counted && (
+      {objective !== "return" && (
         <Chosen title={player ? "Result of the player" : "Result"} name="result" of={results} />
       )}
       <Length title="Decisions, at least" name="shortest" />

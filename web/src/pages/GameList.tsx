@@ -98,7 +98,7 @@ export function GameList({
 }) {
   return (
     <>
-      <GameFilters players={players} opponents={opponents} counted={objective !== "return"} />
+      <GameFilters players={players} opponents={opponents} objective={objective} />
       <Shown query={games} what="games">
         {(list) =>
           list.items.length ? (

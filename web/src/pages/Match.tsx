@@ -3,6 +3,7 @@ import { get } from "../api/client";
 import type { Objective } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
+import { together } from "../pairs";
 import { labelOf } from "../playerLabels";
 import { countedIn } from "../strength";
 import { usePage } from "../ui/paging";
@@ -21,7 +22,7 @@ export function Match({ id }: { id: string }) {
         return (
           <>
             <h1>
-              Match {id}: {names.join(" against ")}
+              Match {id}: {together(names, match.objective)}
             </h1>
             <dl class="facts">
               <Fact name="game">{match.env}</Fact>

@@ -7,6 +7,7 @@ import { change, type Got } from "../api/client";
 import { session } from "../api/session";
 import { OFTEN_MS, useGet } from "../api/useGet";
 import { count, decimal, when } from "../format";
+import { together } from "../pairs";
 import { to } from "../address";
 import { countedIn, type Headline, headlineOf } from "../strength";
 import { Chart } from "../ui/Chart";
@@ -63,7 +64,7 @@ export function MatchRequest({ id }: { id: string }) {
         <>
           <div class="heading">
             <div>
-              <h1>{body.players.join(" against ")}</h1>
+              <h1>{together(body.players, body.objective)}</h1>
               <span class={`chip chip-${body.state}`}>{body.state.toLowerCase()}</span>
             </div>
             {!ended && session.value === "admin" && <Cancel id={id} done={found.again} />}

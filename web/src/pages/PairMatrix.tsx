@@ -54,7 +54,7 @@ export function metColumns(objective: Objective): readonly Column<Met>[] {
   ).map(([name, key]): Column<Met> => ({ name, value: (row) => row[key], numeric: true }));
   return [
     { name: "player", value: (row) => row.player },
-    { name: "opponent", value: (row) => row.opponent },
+    { name: valued(objective).other, value: (row) => row.opponent },
     { name: "games", value: (row) => row.games, numeric: true },
     ...(objective === "return" ? [] : counts),
     ...ends,

@@ -9,10 +9,11 @@ import { useGet } from "../api/useGet";
 import { to } from "../address";
 import { decimal, short } from "../format";
 import type { Game } from "../matchResults";
-import { type Met, metText } from "../pairs";
+import { type Met, metText, together } from "../pairs";
 import { labelOf } from "../playerLabels";
 import { Empty, Shown } from "../ui/state";
 import { type Column, Table } from "../ui/table";
+import { useFilms } from "./films";
 import { MATCH_COLUMNS } from "./Matches";
 import { MatchForm } from "./MatchForm";
 
@@ -73,9 +74,9 @@ export function PairPanel({ population, objective, row, column, met, everyMs, cl
   const names = [row.name, column.name] as const;
   const plays = session.value === "admin" && row.kind !== "guest" && column.kind !== "guest";
   return (
-    <section ref={panel} class="pair" aria-label={names.join(" against ")}>
+    <section ref={panel} class="pair" aria-label={together(names, objective)}>
       <div class="heading">
-        <h3>{names.join(" against ")}</h3>
+        <h3>{together(names, objective)}</h3>
         <button class="quiet" onClick={close}>
           Close
         </button>
@@ -120,6 +121,7 @@ function GamesOfPair({
     },
     { everyMs, population, keep: true },
   );
+  const films = useFilms(population, everyMs).column;
   return (
     <Shown query={found} what="their games">
       {(list) =>
@@ -128,7 +130,7 @@ function GamesOfPair({
             <h4>{list.next ? `The newest ${NEWEST} games` : "Games"} of the training</h4>
             <Table
               label={`Games of ${row.name} and ${column.name}`}
-              columns={columnsOf(objective)}
+              columns={[...columnsOf(objective), ...films]}
               rows={list.items}
               id={(game) => game.id}
             />

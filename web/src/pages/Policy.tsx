@@ -5,8 +5,9 @@
 import type { Got } from "../api/client";
 import type { LineageStep, Objective, WinMatrixReport } from "../api/reports";
 import { MOST_SNAPSHOTS, type Query, useGet } from "../api/useGet";
-import { bytes, count, decimal, when } from "../format";
+import { bytes, capital, count, decimal, when } from "../format";
 import { to } from "../address";
+import { valued } from "../pairs";
 import { ROOT } from "../root";
 import { countedIn, headlineOf, strengthOf } from "../strength";
 import { Chart } from "../ui/Chart";
@@ -54,7 +55,7 @@ type Met = ReturnType<typeof cells> extends Map<string, infer One> ? One : never
 function opponentColumns(objective: Objective): readonly Column<Met>[] {
   return [
     {
-      name: "opponent",
+      name: valued(objective).other,
       value: (row) => row.column,
       show: (row) => <PlayerLink label={row.column} />,
     },
@@ -248,11 +249,12 @@ function Opponents({
     .sort((a, b) => headlineOf(b).value - headlineOf(a).value);
   if (mine.length === 0) return <Empty title="It has not met another player for a rating yet" />;
   const columns = opponentColumns(objective);
+  const others = `${valued(objective).other}s`;
   return (
     <>
-      <Downloads name={`opponents of ${id ?? label}`} columns={columns} rows={mine} />
+      <Downloads name={`${others} of ${id ?? label}`} columns={columns} rows={mine} />
       <Table
-        label={`Opponents, best ${objective === "margin" ? "margin" : "score"} first`}
+        label={`${capital(others)}, best ${objective === "margin" ? "margin" : "score"} first`}
         columns={columns}
         rows={mine}
         id={(row) => row.column}

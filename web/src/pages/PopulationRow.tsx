@@ -71,7 +71,7 @@ export function PopulationRow({ of, again }: { of: Population; again: () => void
 
 function Concluded({ of, state }: { of: Summary; state: string }) {
   if (of.conclusion === null) return <p class="note">being assessed</p>;
-  const { level, title } = conclusionOf(of.conclusion, state);
+  const { level, title } = conclusionOf(of.conclusion, state, of.flat_since);
   return (
     <p class={`concluded text-${level}`} title={of.sentence}>
       <span class="sign" aria-hidden="true">

@@ -4,9 +4,11 @@
  */
 import { useEffect, useState } from "preact/hooks";
 import type { Got } from "../api/client";
+import type { Objective } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { drops } from "../board";
 import { decimal } from "../format";
+import { gainsText } from "../strength";
 import { query, setQuery, to } from "../address";
 import { Board } from "../ui/Board";
 import { Moves } from "../ui/Moves";
@@ -26,10 +28,12 @@ const STEP_MS = 800;
  */
 export function Replay({
   id,
+  objective,
   noFilm,
   film,
 }: {
   id: string;
+  objective: Objective;
   noFilm: string;
   film?: string | undefined;
 }) {
@@ -71,7 +75,7 @@ export function Replay({
           {replay.start === null ? (
             <Lines replay={replay} />
           ) : (
-            <Stepper replay={replay} start={replay.start} />
+            <Stepper replay={replay} objective={objective} start={replay.start} />
           )}
           <p class="note">
             In a terminal: <code>arena replay {replay.game}</code>
@@ -83,7 +87,15 @@ export function Replay({
 }
 
 /** Shows the board after each move. The address says which move. */
-function Stepper({ replay, start }: { replay: ReplayBody; start: string }) {
+function Stepper({
+  replay,
+  objective,
+  start,
+}: {
+  replay: ReplayBody;
+  objective: Objective;
+  start: string;
+}) {
   const frames = [start, ...replay.moves.map((move) => move.board ?? start)];
   const last = frames.length - 1;
   const at = moveShown(last);
@@ -162,7 +174,7 @@ function Stepper({ replay, start }: { replay: ReplayBody; start: string }) {
             ? "Before the first move"
             : `Move ${at}${move?.opening ? ", a random opening move" : ""}`}
           {at === last &&
-            `: ${result({ seats: replay.seats, labels: replay.seats.map((seat) => seat.player) })}`}
+            `: ${result({ objective, seats: replay.seats, labels: replay.seats.map((seat) => seat.player) })}`}
           .
         </p>
         <Moves moves={replay.moves} grid={replay.grid} now={at} go={show} />
@@ -228,12 +240,14 @@ function rewards(move: Move, { seats, reward_terms: terms }: ReplayBody): string
   return words.join(", ");
 }
 
-/** Says who won a game, or the return where it has one seat. */
+/** Says who won a game, or what its seats gained where that counts. */
 export function result(game: {
   labels: readonly string[];
+  objective: Objective;
   seats: readonly { place: number; returns: number }[];
 }): string {
   const first = game.labels.filter((_, seat) => game.seats[seat]?.place === 0);
-  if (game.seats.length === 1) return `return ${decimal(game.seats[0]!.returns)}`;
+  const gains = game.seats.map(({ returns }) => returns);
+  if (game.objective === "return") return `return ${gainsText(gains, "return")}`;
   return first.length === game.seats.length ? "drawn" : `${first.join(", ")} won`;
 }

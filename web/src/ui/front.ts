@@ -3,6 +3,7 @@
  * and the rings of copies. It also finds the line at the pointer.
  */
 import uPlot from "uplot";
+import { type Banded, BAR, bars, FILLED, outline, STROKED, type Turn } from "./bands";
 import { dash, hue, token } from "./colours";
 import type { Line } from "./lines";
 import { between } from "./summary";
@@ -19,7 +20,8 @@ export interface Look {
   width: number;
   /** By how many pixels it is drawn above its values. */
   offset: number;
-  interval: boolean;
+  /** Which of the intervals side by side it has; null without one. */
+  band: Turn | null;
   /** A rim in the colour of the page sets it apart from what lies behind. */
   rim: boolean;
 }
@@ -31,7 +33,7 @@ export function strokeLine(plot: uPlot, line: Line, look: Look): void {
   const path = pathOf(plot, line, -look.offset * scale);
   pen.save();
   clipped(plot);
-  if (look.interval && line.low && line.high) fillBand(plot, line);
+  if (look.band) drawBand(plot, line, look.band);
   if (look.rim) {
     pen.strokeStyle = token("raised");
     pen.lineWidth = (look.width + 3) * scale;
@@ -45,6 +47,17 @@ export function strokeLine(plot: uPlot, line: Line, look: Look): void {
   if (line.points) drawDots(plot, line);
   drawRings(plot, line, look.offset);
   pen.restore();
+}
+
+/** A line whose band lies alone. */
+export const ALONE: Turn = { index: 0, count: 1 };
+
+/** Draws the intervals of lines. */
+export function drawBands(plot: uPlot, turns: ReadonlyMap<Line, Turn>): void {
+  plot.ctx.save();
+  clipped(plot);
+  for (const [line, turn] of turns) drawBand(plot, line, turn);
+  plot.ctx.restore();
 }
 
 /** Draws lines so faintly that what stands before them is read. */
@@ -172,21 +185,26 @@ function pathOf(plot: uPlot, line: Line, down: number): Path2D {
   return path;
 }
 
-function fillBand(plot: uPlot, { x, low, high, colour }: Line): void {
-  const known = x.flatMap((_, index) =>
-    low![index] === null || high![index] === null ? [] : [index],
-  );
-  const at = (index: number, value: number): [number, number] => [
-    plot.valToPos(x[index]!, "x", true),
-    plot.valToPos(value, "y", true),
-  ];
+function drawBand(plot: uPlot, line: Line, turn: Turn): void {
+  if (!line.low || !line.high) return;
+  const place = {
+    x: (value: number) => plot.valToPos(value, "x", true),
+    y: (value: number) => plot.valToPos(value, "y", true),
+  };
+  const band = line as Line & Banded;
   const pen = plot.ctx;
-  pen.beginPath();
-  for (const index of known) pen.lineTo(...at(index, high![index]!));
-  for (const index of known.reverse()) pen.lineTo(...at(index, low![index]!));
-  pen.closePath();
-  pen.fillStyle = `color-mix(in srgb, ${hue(colour)} 18%, transparent)`;
-  pen.fill();
+  pen.save();
+  if (turn.count === 1) {
+    pen.globalAlpha = FILLED;
+    pen.fillStyle = hue(line.colour);
+    pen.fill(new Path2D(outline(band, place)));
+  } else {
+    pen.globalAlpha = STROKED;
+    pen.strokeStyle = hue(line.colour);
+    pen.lineWidth = BAR * uPlot.pxRatio;
+    pen.stroke(new Path2D(bars(band, place, turn, uPlot.pxRatio)));
+  }
+  pen.restore();
 }
 
 function drawDots(plot: uPlot, { x, y, colour }: Line): void {

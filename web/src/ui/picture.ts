@@ -2,6 +2,7 @@
  * This file makes a picture of a chart that can be saved: a list of shapes, which is written as SVG
  * or painted on a canvas. Making and writing it is pure.
  */
+import { bandShape, type Placing, turnsOf } from "./bands";
 import { HUES } from "./colours";
 import type { Line } from "./lines";
 import type { Summary } from "./summary";
@@ -112,8 +113,6 @@ export function pictureOf(shown: Shown, palette: Palette): Picture {
   };
 }
 
-type Placing = { x: (value: number) => number; y: (value: number) => number };
-
 function placing({ x, y, log }: Shown, [left, top, width, height]: Picture["plot"]): Placing {
   const scale = log ? Math.log10 : (value: number) => value;
   const share = (value: number, [low, high]: readonly [number, number]) =>
@@ -165,14 +164,15 @@ function curves(shown: Shown, { ink, soft, series }: Palette, place: Placing): S
   if (summary) {
     const opacity = Math.max(0.08, Math.min(0.3, 6 / lines.length));
     for (const one of lines) shapes.push(line(one, { stroke: soft, width: 1, opacity }));
-    shapes.push(band(summary, ink, place));
+    shapes.push(bandShape(summary, ink, place, { index: 0, count: 1 }));
     shapes.push(line({ x: summary.x, y: summary.median }, { stroke: ink }));
   }
+  const turns = turnsOf(summary || named.length <= 4 ? named : []);
   for (const one of named) {
     const colour = series[one.colour % HUES]!;
     const { x, low, high } = one;
-    if (low && high && (summary || named.length <= 4))
-      shapes.push(band({ x, low, high }, colour, place));
+    const turn = turns.get(one);
+    if (low && high && turn) shapes.push(bandShape({ x, low, high }, colour, place, turn));
     shapes.push(line(one, { stroke: colour, dash: shown.dash(one.colour) }));
     for (const mark of one.marks ?? []) shapes.push(ring(place.x(mark.x), place.y(mark.y), colour));
     if (one.points)
@@ -210,22 +210,6 @@ function pathOf({ x, y, steps }: Pick<Line, "x" | "y" | "steps">, place: Placing
     before = down;
   });
   return d;
-}
-
-function band(
-  { x, low, high }: Required<Pick<Line, "x" | "low" | "high">>,
-  fill: string,
-  place: Placing,
-): Shape {
-  const known = x.flatMap((at, index) => {
-    const [least, most] = [low[index] ?? null, high[index] ?? null];
-    return least === null || most === null ? [] : [{ at, least, most }];
-  });
-  const point = (at: number, value: number) => `${round(place.x(at))} ${round(place.y(value))}`;
-  const above = known.map(({ at, most }) => point(at, most));
-  const below = known.map(({ at, least }) => point(at, least)).reverse();
-  const d = known.length ? `M${[...above, ...below].join("L")}z` : "";
-  return { kind: "path", d, fill, opacity: 0.18, clipped: true };
 }
 
 function legendOf(

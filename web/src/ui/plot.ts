@@ -2,8 +2,11 @@
  * This file turns lines into what uPlot draws: one table of numbers, and the look of each series.
  */
 import uPlot from "uplot";
+import { turnsOf } from "./bands";
 import { dash, hue, token } from "./colours";
 import {
+  ALONE,
+  drawBands,
   drawRings,
   LABEL_PX,
   labelEnds,
@@ -75,13 +78,9 @@ export interface Drawing {
   zoomed: (plot: uPlot) => void;
 }
 
-/** Returns the look of all columns of the table that `join` makes, and the bands of intervals. */
-function seriesOf(
-  lines: readonly Line[],
-  front: () => Front,
-): { series: uPlot.Series[]; bands: uPlot.Band[] } {
+/** Returns the look of all columns of the table that `join` makes. */
+function seriesOf(lines: readonly Line[], front: () => Front): { series: uPlot.Series[] } {
   const series: uPlot.Series[] = [{}];
-  const bands: uPlot.Band[] = [];
   const width = lines.length > MANY_NAMES ? 1 : 2;
   lines.forEach((line, index) => {
     const stroke = hue(line.colour);
@@ -89,13 +88,11 @@ function seriesOf(
     const offset = () => (front().offsets[index] ?? 0) * TRACK_PX;
     const paths = line.steps ? { paths: steps(offset) } : {};
     series.push({ stroke, width, dash: dash(line.colour), points, ...paths });
-    if (withInterval(line, lines)) {
-      const fill = `color-mix(in srgb, ${stroke} ${lines.length > 2 ? 9 : 18}%, transparent)`;
-      bands.push({ series: [series.length, series.length + 1], fill });
+    // The ends of an interval belong to the range of the axis; `drawBands` draws them.
+    if (withInterval(line, lines))
       series.push({ points: { show: false } }, { points: { show: false } });
-    }
   });
-  return { series, bands };
+  return { series };
 }
 
 /** Returns the look of the table that `summed` makes. */
@@ -120,13 +117,20 @@ function steps(offset: () => number): uPlot.Series.PathBuilder {
   };
 }
 
+/** Draws what lies behind the lines: their bands, or of many lines each of them faintly. */
+function drawBehind(plot: uPlot, together: boolean, { lines }: Front): void {
+  if (together) strokeFaintly(plot, lines);
+  else if (lines.length <= MANY_INTERVALS) drawBands(plot, turnsOf(lines));
+}
+
 /** Draws the lines in front, and all rings. */
 function drawFront(plot: uPlot, together: boolean, front: Front): void {
   const { lines, offsets, named, chosen, pointed } = front;
+  const turns = turnsOf(named.filter((line) => line === pointed || chosen.has(line.name)));
   const look = (line: Line): Look => ({
     width: line === pointed ? 3 : 2,
     offset: (offsets[lines.indexOf(line)] ?? 0) * TRACK_PX,
-    interval: line === pointed || chosen.has(line.name),
+    band: line === pointed ? ALONE : (turns.get(line) ?? null),
     rim: true,
   });
   if (!together) lines.forEach((line) => drawRings(plot, line, look(line).offset));
@@ -176,7 +180,7 @@ export function optionsOf(drawing: Drawing): uPlot.Options {
       drag: { x: true, y: false },
     },
     hooks: {
-      drawAxes: [(plot) => together && strokeFaintly(plot, front().lines)],
+      drawAxes: [(plot) => drawBehind(plot, together, front())],
       draw: [(plot) => drawFront(plot, together, front())],
       setCursor: [(plot) => pointedAt(plot, drawing)],
       setScale: [(plot, scale) => scale === "x" && drawing.zoomed(plot)],

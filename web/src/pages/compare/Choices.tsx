@@ -1,5 +1,6 @@
 /** `Choices` are the controls above the chart of `Compare`. The address holds what they say. */
 import { query, setQuery } from "../../address";
+import { capital } from "../../format";
 import { withUnit } from "../../metrics";
 import { BY, type By } from "../../series";
 import { MANY_LINES } from "../../ui/summary";
@@ -35,12 +36,15 @@ export function Choices({
   against,
   by,
   opponents,
+  other,
 }: {
   metric: string;
   keys: readonly string[];
   against: string;
   by: By;
   opponents: readonly Opponent[];
+  /** What they are to a member. */
+  other: string;
 }) {
   const curve = metric !== STRENGTH && metric !== AGAINST;
   const curves = [...new Set([...keys, ...(curve ? [metric] : [])])].sort();
@@ -57,7 +61,9 @@ export function Choices({
         >
           <optgroup label="Strength">
             <option value={STRENGTH}>rating or return</option>
-            <option value={AGAINST}>score against an opponent</option>
+            <option value={AGAINST}>
+              {other === "partner" ? "return beside a partner" : "score against an opponent"}
+            </option>
           </optgroup>
           <optgroup label="Training curves">
             {curves.map((key) => (
@@ -70,7 +76,7 @@ export function Choices({
       </label>
       {metric === AGAINST && (
         <label>
-          Opponent
+          {capital(other)}
           <select
             value={against}
             onChange={(event) => setQuery({ against: event.currentTarget.value })}

@@ -10,7 +10,15 @@ import { Empty } from "../../ui/state";
 import type { Column } from "../../ui/table";
 import { Value } from "../../ui/value";
 import { Choices, chosenBy, chosenOver, chosenShare } from "./Choices";
-import { AGAINST, type Measure, opponentsOf, type Over, RANDOM, STRENGTH } from "./measures";
+import {
+  AGAINST,
+  type Measure,
+  opponentsOf,
+  otherIn,
+  type Over,
+  RANDOM,
+  STRENGTH,
+} from "./measures";
 import { type Asked, type Found, Source } from "./Sources";
 
 /** So few points have a dot each. */
@@ -48,7 +56,7 @@ export function Overlay({
   const drawn = useDrawn(names, asked, answers);
   const known = [...answers.of.values(), ...drawn.of.values()].flatMap((one) => one ?? []);
   const keys = [...new Set(known.flatMap((one) => one.keys))].sort();
-  const opponents = opponentsOf(known.flatMap((one) => one.rates ?? []));
+  const rates = known.flatMap((one) => one.rates ?? []);
   return (
     <>
       <Choices
@@ -56,7 +64,8 @@ export function Overlay({
         keys={keys}
         against={asked.against}
         by={by}
-        opponents={opponents}
+        opponents={opponentsOf(rates)}
+        other={otherIn(rates)}
       />
       {names.map((name) => (
         <Source
@@ -194,7 +203,7 @@ function Notes({
 }) {
   const lines = {
     members: intervals
-      ? "A band is a 95 % interval; of more than four lines, that of the line that you point at."
+      ? "A bar, or a band, is a 95 % interval; of more than four lines, that of the line that you point at."
       : "",
     populations:
       "A line is the mean over the members; its band goes from the lowest to the highest.",

@@ -2,6 +2,7 @@
 import type { Objective, RatingReport } from "../../api/reports";
 import { decimal, percent } from "../../format";
 import { metricOf, withUnit } from "../../metrics";
+import { valued } from "../../pairs";
 import { opponentName, type RateOpponent, type RateReport } from "../../rates";
 import type { Clock, Series } from "../../series";
 import { countedIn, strengthOf } from "../../strength";
@@ -63,7 +64,7 @@ export function againstMeasure({ objective }: RateReport, against: string): Meas
     };
   const { name, format } = countedIn(objective);
   const title =
-    objective === "margin" ? `Margin a game against ${against}` : `Return a game with ${against}`;
+    objective === "margin" ? `Margin a game against ${against}` : `Return a game beside ${against}`;
   return { title, says, value: name, format };
 }
 
@@ -133,6 +134,12 @@ export function gameClocks({ items }: Snapshots): Map<string, Clock> {
     clock.at.push(games);
   }
   return clocks;
+}
+
+/** What the others are in these reports: "opponent", or "partner" where all count returns. */
+export function otherIn(reports: readonly RateReport[]): string {
+  const returns = reports.length > 0 && reports.every(({ objective }) => objective === "return");
+  return valued(returns ? "return" : "win").other;
 }
 
 /** An opponent that win rates of several populations can be against, and what it is called. */

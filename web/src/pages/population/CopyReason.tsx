@@ -11,6 +11,7 @@ import {
   chance,
   type MemberRound,
   RANKED_BY,
+  commonText,
   type RoundCardBody,
   whyText,
   worthText,
@@ -88,9 +89,7 @@ function Reason({ of, card: { counts } }: { of: MemberRound; card: RoundCardBody
             <Fact name={`${RANKED_BY[counts]} of ${lead.member}`}>{worth(lead.objective)}</Fact>
             <Fact name={`${lead.member} was`}>
               {aheadText(lead.ahead, counts)}
-              <small>
-                {lead.opponents ? `on ${lead.opponents} common opponents` : "over all games"}
-              </small>
+              <small>{commonText(lead.opponents, counts)}</small>
             </Fact>
             <Fact name="probability by chance">
               <Value of={lead.p} format={chance} why="no rule asks for it" />

@@ -4,11 +4,9 @@
 import type { Objective } from "../../api/reports";
 import { get } from "../../api/client";
 import { useGet } from "../../api/useGet";
-import { bytes } from "../../format";
 import { usePage } from "../../ui/paging";
-import type { Column } from "../../ui/table";
-import type { Game } from "../../matchResults";
 import { askedGames, type Choosable } from "../GameFilters";
+import { useFilms } from "../films";
 import { gameColumns, GameList, MOST_GAMES } from "../GameList";
 
 const PAGE = 100;
@@ -35,28 +33,12 @@ export function Games({
       query: { ...asked, kind: "evaluation", limit: MOST_GAMES, cursor },
     });
   const { players, opponents } = useMet(name, everyMs);
-  const films = useGet(
-    "/v1/populations/{name}/films",
-    { path: { name } },
-    { everyMs, population: name },
-  );
-  const filmed = new Map(films.value?.items.map((film) => [film.game, film.size_bytes]));
-  const film: Column<Game> = {
-    name: "film",
-    value: (row) => filmed.has(row.id),
-    show: (row) =>
-      filmed.has(row.id) ? <span class="chip live">film, {bytes(filmed.get(row.id)!)}</span> : "",
-  };
-  const columns = [
-    ...gameColumns(objective).filter((column) => column.name !== "pair"),
-    ...(filmed.size ? [film] : []),
-  ];
+  const { problem, column } = useFilms(name, everyMs);
+  const columns = [...gameColumns(objective).filter((column) => column.name !== "pair"), ...column];
   return (
     <>
       <p class="note">Evaluation games; training games keep neither moves nor films.</p>
-      {films.value?.problem && (
-        <p class="warning">The newest film could not be made: {films.value.problem}</p>
-      )}
+      {problem && <p class="warning">The newest film could not be made: {problem}</p>}
       <GameList
         label="Evaluation games, newest first"
         name={`games of ${name}`}

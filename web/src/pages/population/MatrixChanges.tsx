@@ -12,6 +12,7 @@ import {
   place,
   scaleOf,
   shade,
+  together,
   valued,
 } from "../../pairs";
 import { Figure } from "../../ui/Figure";
@@ -48,7 +49,7 @@ function columnsOf(objective: Report["objective"]): readonly Column<Changed>[] {
   ];
   return [
     { name: "player", value: (row) => row.player },
-    { name: "opponent", value: (row) => row.opponent },
+    { name: valued(objective).other, value: (row) => row.opponent },
     ...moment("before"),
     ...moment("after"),
     change("difference"),
@@ -195,7 +196,8 @@ function ChangeFigure({ report }: { report: Report }) {
         square={square}
         told={(row, column) => {
           const one = known.get(place(row, column));
-          if (!one) return `${row} against ${column}: they had not met at both moments`;
+          if (!one)
+            return `${together([row, column], objective)}: they had not met at both moments`;
           const sure = one.sure ? "surely changed" : "not sure";
           return `${row} ${valued(objective).verb} ${column}: ${changeText(objective, one)}, ${sure}`;
         }}

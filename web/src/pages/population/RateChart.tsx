@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { query, setQuery } from "../../address";
 import { useGet } from "../../api/useGet";
-import { count, percent } from "../../format";
+import { capital, count, percent } from "../../format";
 import { valued } from "../../pairs";
 import {
   type Block,
@@ -53,7 +53,7 @@ export function RateChart({ name, everyMs }: { name: string; everyMs: number }) 
     <>
       {found.problem?.status === 404 && (
         <p>
-          <button onClick={() => setQuery({ against: undefined })}>Show another opponent</button>
+          <button onClick={() => setQuery({ against: undefined })}>Show another player</button>
         </p>
       )}
       <Shown query={found} what="win rates">
@@ -124,7 +124,7 @@ function Choices({ report, against }: { report: RateReport; against: RateOpponen
   return (
     <span class="choices">
       <label>
-        Opponent
+        {capital(valued(report.objective).other)}
         <select
           value={against.name}
           onChange={(event) => setQuery({ against: event.currentTarget.value })}

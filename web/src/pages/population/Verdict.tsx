@@ -30,7 +30,7 @@ const FIRST = 4;
 type Body = Got<"/v1/populations/{name}">;
 
 export function Verdict({ of, body }: { of: Assessment; body: Body }) {
-  const { level, title } = conclusionOf(of.conclusion, of.state);
+  const { level, title } = conclusionOf(of.conclusion, of.state, of.flat_since);
   return (
     <section class={`verdict level-${level}`} aria-labelledby="verdict">
       <h2 id="verdict">
@@ -40,7 +40,7 @@ export function Verdict({ of, body }: { of: Assessment; body: Body }) {
         {title}
       </h2>
       <p class="sentence" aria-live="polite">
-        {of.sentence}
+        {of.brief}
       </p>
       <Far of={of} body={body} />
       <dl class="answers">

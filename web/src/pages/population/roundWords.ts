@@ -1,6 +1,7 @@
 /** This file puts a round of PBT into words. All of it is pure. */
 import type { Got } from "../../api/client";
 import { decimal, margin, percent } from "../../format";
+import { valued } from "../../pairs";
 
 export type RoundCardBody = Got<"/v1/populations/{name}/rounds/{number}">;
 export type MemberRound = RoundCardBody["members"][number];
@@ -29,14 +30,17 @@ export function aheadText(value: number, counts: Counts): string {
   return `${value < 0 ? "behind" : "ahead"} by ${leadText(Math.abs(value), counts).replace("+", "")}`;
 }
 
+/** Says over which games two members were compared: "on 3 common opponents". */
+export function commonText(met: number, counts: Counts): string {
+  if (met === 0) return "over all games";
+  return `on ${met} common ${valued(counts).other}${met === 1 ? "" : "s"}`;
+}
+
 /** Says why a member copied another one, or did not, in words for people. */
 export function whyText(one: MemberRound, counts: Counts): string {
   const { lead } = one;
   if (!lead) return one.reason;
-  const on =
-    lead.opponents === 0
-      ? "over all games"
-      : `on ${lead.opponents} common opponent${lead.opponents === 1 ? "" : "s"}`;
+  const on = commonText(lead.opponents, counts);
   const wide = lead.errors === null ? "" : ` (${short(lead.errors)} standard errors)`;
   return `${lead.member} was ${aheadText(lead.ahead, counts)} ${on}${wide}${chanceText(lead)}`;
 }
