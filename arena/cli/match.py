@@ -35,7 +35,7 @@ from arena.league.matches import MatchError
 from arena.machine import usable_cores
 from arena.matches.assertions import Assertion, holds, read_assertions
 from arena.matches.lengths import MATCH_GAMES, MOST_GAMES, MOST_PROCESSES, SPRT_GAMES
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.plan import check_meeting
 from arena.matches.play import check_test, play_match
 from arena.matches.report import match_json
@@ -188,7 +188,7 @@ def match(
 
 def _play(
     env: EnvSpec, players: Sequence[ResolvedPlayer], data: Path | None, *, record: bool, **plan: Any
-) -> MatchResult:
+) -> PlayedMatch:
     """Play a new match, with a progress bar and a line on how to resume it.
 
     plan  arguments for `play_match`
@@ -216,7 +216,7 @@ def read_sprt(text: str) -> Sprt:
         raise MatchError(f"--sprt {text}: {error}") from None
 
 
-def _exit(result: MatchResult, assertions: Sequence[Assertion]) -> None:
+def _exit(result: PlayedMatch, assertions: Sequence[Assertion]) -> None:
     if result.interim:
         raise typer.Exit(INTERRUPTED)
     if result.spoiled:

@@ -30,7 +30,7 @@ from arena.league.database import open_league, upgrade_league
 from arena.league.ratings import RatingTable, match_table
 from arena.matches.game_list import is_spoiled
 from arena.matches.lengths import MOST_GAMES, MOST_PROCESSES, MOST_ROUNDS, TOURNAMENT_GAMES
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.report import match_report
 from arena.matches.report_schema import DuelReport, PartnersReport
 from arena.matches.tournament import (
@@ -137,7 +137,7 @@ def _show(played: Tournament, table: RatingTable, data: Path | None) -> None:
     )
 
 
-def _say_match(fixture: Fixture, result: MatchResult) -> None:
+def _say_match(fixture: Fixture, result: PlayedMatch) -> None:
     number = f"match {result.match_id}: " if result.match_id is not None else ""
     interim = " (interim)" * result.interim
     names = " vs ".join(player.label for player in result.plan.players)
@@ -178,7 +178,7 @@ def tournament_report(played: Tournament, table: RatingTable) -> dict[str, Any]:
     }
 
 
-def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
+def _match_report(fixture: Fixture, result: PlayedMatch) -> dict[str, Any]:
     """One match for `--json`; score, low and high are those of a.
 
     At larger tables there is no score: the standings stand in its place.
