@@ -128,6 +128,16 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "training": {"assessment", "data", "league", "machine", "signals", "stats"},
         "matches": {"data", "guests", "league", "players", "signals", "stats", "words"},
         "verification": {"data", "league", "matches", "players", "words"},
+        "python": {
+            "data",
+            "guests",
+            "league",
+            "matches",
+            "players",
+            "signals",
+            "stats",
+            "training",
+        },
         "cli": {
             "assessment",
             "backup",
@@ -137,7 +147,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "machine",
             "matches",
             "players",
+            "python",
             "report",
+            "signals",
             "standard_streams",
             "stats",
             "training",
@@ -200,6 +212,7 @@ TORCH_FREE = (
     "arena.stats.cycles",
     "arena.stats.bootstrap",
     "arena.stats.free_for_all",
+    "arena.python.ratings",
 )
 HEAVY_FOR_HELP = (
     "torch",

@@ -8,13 +8,12 @@ import pytest
 
 from arena.cli.best_text import best_lines, return_best_lines
 from arena.cli.rating_report import league_report
-from arena.cli.return_table import return_ranks
 from arena.league.best_of_many import best_of_many, best_return_of_many
 from arena.league.database import League
 from arena.league.fresh_matches import headline_matches
 from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.ratings import population_table
-from arena.league.returns import best_by_return, return_table
+from arena.league.returns import best_by_return, return_ranks, return_table
 from arena.league.writer import LeagueWriter
 from arena.matches.fresh import fresh_strength
 from arena.matches.match_result import PlayedMatch
