@@ -1,34 +1,40 @@
-"""Signals of a running training: the first asks it to save and stop, a second Ctrl-C stops it now.
+"""Requests to a running training, by callers of this process or by signals.
 
-The first one may be Ctrl-C (SIGINT), SIGTERM or SIGHUP. The same object carries the other request
-that stops an engine: edits by which members join or leave, after which training goes on.
+The first signal asks it to save and stop, a second Ctrl-C stops it now. The first one may be Ctrl-C
+(SIGINT), SIGTERM or SIGHUP. The same object carries the other request that stops an engine: edits
+by which members join or leave, after which training goes on.
 """
 
 import signal
 from types import FrameType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from arena.data.edits import Edits
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class SignalControl:
-    """A ControlSource that is fed by signals. It puts the earlier signal handlers back on exit.
+class TrainingControl:
+    """A ControlSource that callers of this process feed. It touches no signal.
 
-    requested       the signal that asked for the stop, None before one arrived
-    members_wanted  edits by which members join or leave: this engine is to stop, and a new engine
-                    is to go on with those members
+    members_wanted    edits by which members join or leave: this engine is to stop, and a new engine
+                      is to go on with those members
+    takes_interrupts  whether Ctrl-C comes to this object instead of as a KeyboardInterrupt
     """
 
+    takes_interrupts: ClassVar[bool] = False
+
     def __init__(self) -> None:
-        self.requested: signal.Signals | None = None
         self.members_wanted: Edits | None = None
-        self._previous: dict[signal.Signals, Any] = {}
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Ask the training to save and stop. Any thread may call it."""
+        self._stopping = True
 
     def goes_on(self) -> bool:
-        """Whether a new engine is to go on with other members. A stop by signal overrules this."""
-        if self.requested is not None:
+        """Whether a new engine is to go on with other members. A stop overrules this."""
+        if self._stopping:
             self.members_wanted = None
         return self.members_wanted is not None
 
@@ -38,12 +44,35 @@ class SignalControl:
         return edits
 
     def stop_requested(self) -> bool:
-        return self.requested is not None or self.members_wanted is not None
+        """Whether the engine is to stop. It asks in each of its turns."""
+        return self._stopping or self.members_wanted is not None
+
+    def __enter__(self) -> Self:
+        """The training begins."""
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """The training is over."""
+
+
+class SignalControl(TrainingControl):
+    """A control that signals feed as well. It puts the earlier signal handlers back on exit.
+
+    requested  the signal that asked for the stop, None before one arrived
+    """
+
+    takes_interrupts = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requested: signal.Signals | None = None
+        self._previous: dict[signal.Signals, Any] = {}
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.requested is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.requested = signal.Signals(number)
+        self.stop()
 
     def __enter__(self) -> Self:
         # A process under nohup ignores SIGHUP, because it is meant to survive its terminal.

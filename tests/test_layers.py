@@ -131,6 +131,16 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "training": {"assessment", "data", "league", "machine", "signals", "stats"},
         "matches": {"data", "guests", "league", "players", "signals", "stats", "words"},
         "verification": {"data", "league", "matches", "players", "words"},
+        "python": {
+            "data",
+            "guests",
+            "league",
+            "matches",
+            "players",
+            "signals",
+            "stats",
+            "training",
+        },
         "cli": {
             "assessment",
             "backup",
@@ -140,7 +150,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "machine",
             "matches",
             "players",
+            "python",
             "report",
+            "signals",
             "standard_streams",
             "stats",
             "training",
@@ -203,6 +215,7 @@ TORCH_FREE = (
     "arena.stats.cycles",
     "arena.stats.bootstrap",
     "arena.stats.free_for_all",
+    "arena.python.ratings",
 )
 HEAVY_FOR_HELP = (
     "torch",

@@ -10,7 +10,6 @@ import typer
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import exit_spoiled, progress_bar
 from arena.cli.output import DataOption, JsonOption, assignments, print_json, say
-from arena.cli.train import load_named
 from arena.data.paths import check_population_name, data_dir
 from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted
 from arena.matches.compare_finals import ComparisonResult, play_finals
@@ -18,6 +17,7 @@ from arena.matches.compare_trainings import train_runs
 from arena.matches.earlier_plans import as_begun
 from arena.matches.game_list import is_spoiled
 from arena.matches.lengths import MATCH_GAMES, MOST_GAMES, MOST_SEEDS
+from arena.python.configs import load_named
 from arena.stats.score import elo_of_score
 from arena.words import number_of
 from pbt.config.values import LARGEST

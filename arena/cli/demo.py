@@ -18,7 +18,8 @@ from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_populations
 from arena.matches.play import play_match
 from arena.players.resolve import resolve_players
-from arena.training.train import resume_training, start_training
+from arena.python.trainings import resume, train
+from arena.signals import SignalControl
 from pbt.config.load import load_config
 from pbt.config.schema import RunConfig
 from pbt.files import write_whole
@@ -103,7 +104,9 @@ def train_to_end(
     """
     if not paths.config.exists():
         with display:
-            result = start_training(config, NAME, data, display)
+            trained = train(
+                config, NAME, data=data, on_progress=display, stop=SignalControl(), strict=False
+            )
     elif league_state(data) == "finished":
         say(
             "The demo is trained already; these are its results. To train anew: "
@@ -113,7 +116,10 @@ def train_to_end(
     else:
         say("The training was interrupted; it goes on from the newest checkpoint.")
         with display:
-            result = resume_training(NAME, data, (), display)
+            trained = resume(
+                NAME, data=data, on_progress=display, stop=SignalControl(), strict=False
+            )
+    result = trained.training
     progress = result.progress
     say(
         f"{short(progress.frames)} frames and {progress.training_games} games in "

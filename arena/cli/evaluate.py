@@ -23,11 +23,12 @@ from arena.cli.output import DataOption, JsonOption, print_json
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.lengths import EPISODES, MOST_GAMES
 from arena.matches.report import player_json
-from arena.matches.returns import Returns, evaluate_player
+from arena.matches.returns import Returns
 from arena.players.resolve import ResolvedPlayer, options_text
+from arena.python.evaluations import evaluate_one
+from arena.python.players import NamedPlayers
 from arena.stats.intervals import mean_interval
 from arena.words import number_of
-from pbt.envs.contract import EnvSpec
 
 PlayerArgument = Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)]
 OthersArgument = Annotated[
@@ -60,10 +61,10 @@ def evaluate(
     the others play that one. Nothing is stored in the league.
     """
     names = [player, *(others or ())]
-    spec, players = players_named(names, data, env, options, move_timeout_s, objective)
+    named = players_named(names, data, env, options, move_timeout_s, objective)
     results: list[Returns] = []
-    for resolved in players:
-        results.append(_evaluated(spec, resolved, players[0], episodes, seed, greedy=greedy))
+    for resolved in named.players:
+        results.append(_evaluated(named, resolved, episodes, seed, greedy=greedy))
         if not as_json:
             print(
                 "\n".join(evaluation_lines(results[-1], results[0] if len(results) > 1 else None)),
@@ -77,25 +78,13 @@ def evaluate(
 
 
 def _evaluated(
-    spec: EnvSpec,
-    player: ResolvedPlayer,
-    first: ResolvedPlayer,
-    episodes: int,
-    seed: int,
-    *,
-    greedy: bool,
+    named: NamedPlayers, player: ResolvedPlayer, episodes: int, seed: int, *, greedy: bool
 ) -> Returns:
     """The returns of a player, in the role and by the objective of the first."""
     with progress_bar(player.label) as on_progress:
-        return evaluate_player(
-            player.in_role(first.role),
-            spec,
-            episodes=episodes,
-            seed=seed,
-            greedy=greedy,
-            on_progress=on_progress,
-            objective=first.objective,
-        )
+        return evaluate_one(
+            named, player, episodes=episodes, seed=seed, greedy=greedy, on_progress=on_progress
+        ).returns
 
 
 def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]:

@@ -1,9 +1,8 @@
 """`arena match`: how strong a player is against others, measured in games."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -30,19 +29,17 @@ from arena.cli.match_text import match_lines
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import data_dir, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
-from arena.league.database import open_league, upgrade_league
+from arena.league.database import upgrade_league
 from arena.league.matches import MatchError
 from arena.machine import usable_cores
 from arena.matches.assertions import Assertion, holds, read_assertions
 from arena.matches.lengths import MATCH_GAMES, MOST_GAMES, MOST_PROCESSES, SPRT_GAMES
-from arena.matches.match_result import MatchResult
-from arena.matches.plan import check_meeting
-from arena.matches.play import check_test, play_match
+from arena.matches.match_result import PlayedMatch
 from arena.matches.report import match_json
-from arena.players.resolve import ResolvedPlayer
+from arena.python.matches import Playing, checked, play
+from arena.python.players import NamedPlayers
 from arena.stats.sprt import Sprt
 from arena.words import number_of
-from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
 
 FAILED, UNDECIDED = 5, 6
@@ -167,18 +164,12 @@ def match(
         assertions = read_assertions(asserted or (), tested=test is not None)
         if record:
             upgrade_league(league_path(data_dir(data)))
-        spec, resolved = players_named(names, data, env, options, move_timeout_s, objective)
-        meeting = check_meeting(spec, resolved)
-        check_test(meeting.seating, meeting.objective, test is not None or bool(assertions))
-        plan = {
-            "games": games,
-            "seed": seed,
-            "greedy": greedy,
-            "sprt": test,
-            "concurrency": processes,
-            "fresh": fresh,
-        }
-        result = _play(spec, meeting.players, data, record=record, **plan)
+        named = checked(
+            players_named(names, data, env, options, move_timeout_s, objective),
+            tested=test is not None or bool(assertions),
+        )
+        plan = Playing(games=games, seed=seed, greedy=greedy, concurrency=processes, fresh=fresh)
+        result = _play(named, data, test, plan, record=record)
     if as_json:
         print_json(match_json(result, assertions))
     else:
@@ -187,20 +178,14 @@ def match(
 
 
 def _play(
-    env: EnvSpec, players: Sequence[ResolvedPlayer], data: Path | None, *, record: bool, **plan: Any
-) -> MatchResult:
-    """Play a new match, with a progress bar and a line on how to resume it.
-
-    plan  arguments for `play_match`
-    """
+    named: NamedPlayers, data: Path | None, test: Sprt | None, plan: Playing, *, record: bool
+) -> PlayedMatch:
+    """Play a new match, with a progress bar and a line on how to resume it."""
     with (
-        open_league(league_path(data_dir(data))) if record else nullcontext() as league,
-        telling_how_to_resume(players, data) as on_start,
-        progress_bar(title_of(players)) as on_progress,
+        telling_how_to_resume(named.players, data) as plan["on_start"],
+        progress_bar(title_of(named.players)) as plan["on_progress"],
     ):
-        return play_match(
-            *players, league=league, on_start=on_start, on_progress=on_progress, env=env, **plan
-        )
+        return play(named, data=data, sprt=test, record=record, **plan).played
 
 
 def read_sprt(text: str) -> Sprt:
@@ -216,7 +201,7 @@ def read_sprt(text: str) -> Sprt:
         raise MatchError(f"--sprt {text}: {error}") from None
 
 
-def _exit(result: MatchResult, assertions: Sequence[Assertion]) -> None:
+def _exit(result: PlayedMatch, assertions: Sequence[Assertion]) -> None:
     if result.interim:
         raise typer.Exit(INTERRUPTED)
     if result.spoiled:

@@ -10,16 +10,11 @@ import typer
 
 from arena.cli.going_on import GoingOn
 from arena.cli.output import assignments, say
-from arena.matches.deciding import ranked_by
 from arena.matches.game_list import Progress
 from arena.matches.lengths import LONGEST_MOVE_S
-from arena.players.resolve import ResolvedPlayer, resolve_players
+from arena.python.players import NamedPlayers, named_players
 from arena.words import number_of
 from pbt.config.load import options_from
-from pbt.envs.contract import EnvSpec
-from pbt.envs.measuring import as_played
-from pbt.errors import ConfigError
-from pbt.objective import OBJECTIVES, as_objective
 
 # The exit code when the game raised an error in too many games.
 SPOILED = 4
@@ -78,29 +73,21 @@ def players_named(
     options: Sequence[str] | None,
     move_timeout_s: float,
     objective: str | None = None,
-) -> tuple[EnvSpec, list[ResolvedPlayer]]:
+) -> NamedPlayers:
     """The game and the players of a command line.
 
     options    as typed behind --set
     objective  as typed behind --objective
-    Raises: ConfigError for another word, MatchError for an objective that the game does not have,
-    and as `resolve_players`.
+    Raises: as `arena.python.players.named_players`.
     """
-    if objective is not None and objective not in OBJECTIVES:
-        raise ConfigError(
-            "the objective",
-            [f"--objective {objective}: expected one of {', '.join(OBJECTIVES)}"],
-        )
-    spec, players = resolve_players(
+    return named_players(
         names,
-        data,
-        env,
+        data=data,
+        env=env,
         options=options_from(options or ()),
-        allow_files=True,
+        objective=objective,
         move_timeout_s=move_timeout_s,
     )
-    spec = as_played(spec, players[0].env_options)
-    return spec, ranked_by(spec, players, None if objective is None else as_objective(objective))
 
 
 def exit_spoiled(errors: int, of: str) -> NoReturn:

@@ -22,7 +22,7 @@ from arena.league.matches import (
     unfinished_matches,
 )
 from arena.matches.assertions import Assertion, read_assertions
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.plan import check_meeting
 from arena.matches.play import check_test, resume_match
 from arena.matches.report import resume_command
@@ -71,7 +71,7 @@ def resume_from_league(
     processes: int,
     move_timeout_s: float,
     data: Path | None,
-) -> tuple[MatchResult, tuple[Assertion, ...]]:
+) -> tuple[PlayedMatch, tuple[Assertion, ...]]:
     """Play the rest of a stored match.
 
     number     as typed behind --resume: the match's number, or "last"

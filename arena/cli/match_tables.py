@@ -6,13 +6,13 @@ not compare with those of another.
 
 from collections.abc import Sequence
 
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.report_parts import EstimateReport, MeasureReport
 from arena.matches.report_schema import StandingReport, TableReport
 from arena.matches.verdict import side_names
 
 
-def table_rows(report: TableReport, result: MatchResult) -> list[tuple[str, str]]:
+def table_rows(report: TableReport, result: PlayedMatch) -> list[tuple[str, str]]:
     names = _row_names(report, result)
     # Places and ratings would compare the returns of different roles.
     if report.objective == "return":
@@ -75,7 +75,7 @@ def _before(score: MeasureReport | None, width: int) -> str:
     return f"{'':>{width}}" if score is None else f"{100 * score.value:{width}.1f}"
 
 
-def _row_names(report: TableReport, result: MatchResult) -> list[str]:
+def _row_names(report: TableReport, result: PlayedMatch) -> list[str]:
     """The names of the rows; a player against itself is told apart as in `side_names`."""
     assert result.table is not None
     sides = [player.label for player in result.plan.players]

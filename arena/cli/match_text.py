@@ -6,7 +6,7 @@ from pathlib import Path
 from arena.cli.match_tables import estimate, measure, table_rows
 from arena.data.paths import data_text
 from arena.matches.assertions import Assertion
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.report import match_report
 from arena.matches.report_parts import (
     AssertionReport,
@@ -29,7 +29,7 @@ from arena.words import number_of
 
 
 def match_lines(
-    result: MatchResult, asserted: Sequence[Assertion] = (), data: Path | None = None
+    result: PlayedMatch, asserted: Sequence[Assertion] = (), data: Path | None = None
 ) -> list[str]:
     """The report, one text per line. data: the data directory, if the user named one."""
     report, where = match_report(result, asserted), data_text(data)
@@ -60,7 +60,7 @@ def match_lines(
     return [_headline(result), *(f"{name:<8} {text}" for name, text in rows)]
 
 
-def _headline(result: MatchResult) -> str:
+def _headline(result: PlayedMatch) -> str:
     plan, played = result.plan, len(result.records)
     together = plan.seating.block
     games = number_of(plan.games, "game")
@@ -77,7 +77,7 @@ def _headline(result: MatchResult) -> str:
     return f"{names}   {result.a.env_name}, {games}, {actions}{openings}, seed {plan.seed}"
 
 
-def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]:
+def _duel_rows(report: DuelReport, result: PlayedMatch) -> list[tuple[str, str]]:
     counted = report.wins + report.draws + report.losses
     first, second = side_names(result)
     above = f"({first} above {second})"
@@ -130,7 +130,7 @@ def _los(report: DuelReport | MarginReport) -> str:
     return "" if report.los is None else f"LOS {100 * report.los:.1f} %   "
 
 
-def _elo(report: DuelReport, result: MatchResult) -> str:
+def _elo(report: DuelReport, result: PlayedMatch) -> str:
     text = result.duel.elo_text
     bounded = result.duel.elo_low is not None or result.duel.elo_high is not None
     return f"{text} at any stop" if report.interval == "sequence" and bounded else text
@@ -172,7 +172,7 @@ def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[
     ]
 
 
-def _partner_rows(report: PartnersReport, result: MatchResult) -> list[tuple[str, str]]:
+def _partner_rows(report: PartnersReport, result: PlayedMatch) -> list[tuple[str, str]]:
     """Self-play, cross-play and their gap, then the matrix of mean returns."""
     names = (
         list(side_names(result))

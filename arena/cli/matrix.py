@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.output import MOST_ROWS, DataOption, JsonOption, print_json, print_table
-from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName, tables_of
+from arena.cli.rating_scopes import EveryoneOption, GameOption, TableName
 from arena.cli.rating_table import circle_lines, rating_head, rating_text, why_empty
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.ratings import RatingTable, Standing, by_lower_bound
+from arena.python.ratings import scopes_of
 from arena.stats.intervals import wilson_interval
 from arena.stats.margin_cycles import PairMargin, pair_margins
 from arena.stats.score import Tally
@@ -65,7 +66,7 @@ def matrix(
     with open_league(league_path(data_dir(data)), read_only=True) as opened:
         shown = [
             (scope, scope.table(opened))
-            for scope in tables_of(opened, name, env, everyone=everyone)
+            for scope in scopes_of(opened, name, env, everyone=everyone)
         ]
     if as_json:
         reports = [matrix_report(scope.title, table) for scope, table in shown]

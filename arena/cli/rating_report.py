@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from arena.cli.rating_distances import to_best, to_middle
-from arena.cli.rating_table import is_weightless, leader, predicted_score, ranks_of, rating_words
+from arena.cli.rating_table import is_weightless, leader, predicted_score, rating_words
 from arena.cli.return_table import returns_report
 from arena.league.best_of_many import BestOfMany, best_of_many, best_return_of_many
 from arena.league.circles import circles_of
@@ -17,11 +17,11 @@ from arena.league.ratings import (
     by_lower_bound,
     by_role,
     is_provisional,
-    population_table,
+    ranks_of,
 )
-from arena.league.returns import return_table
 from arena.league.summaries import roles_of
 from arena.matches.fresh import fresh_strength
+from arena.python.ratings import PopulationScope
 from pbt.records import PlayerRef
 
 
@@ -31,10 +31,9 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
     elo, low and high are null for a player that no chain of games connects to the others. "best" is
     null where members play several roles: each role has its own in "best_by_role".
     """
-    table = population_table(league, name, everyone=everyone)
-    returns = None if table.rows else return_table(league, name)
-    if returns is not None and returns.rows:
-        roles = roles_of(league, name)
+    rated, roles = PopulationScope(name, everyone).rated(league), roles_of(league, name)
+    if rated.returns is not None:
+        returns = rated.returns
         return {
             **returns_report(name, returns.rows, everyone, roles),
             "best_of_many": {
@@ -42,8 +41,8 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
                 for role in roles
             },
         }
-    own_table = table if not everyone else population_table(league, name)
-    own, roles = own_table.rows, roles_of(league, name)
+    own_table = rated.own or rated.table
+    own = own_table.rows
     best, by_role = best_standing(own) if len(roles) < 2 else None, best_of_roles(own)
     return {
         "population": name,
@@ -56,7 +55,7 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
             role: _claim_report(league, best_of_many(league, name, own_table, role))
             for role in roles
         },
-        **standings_report(table),
+        **standings_report(rated.table),
     }
 
 

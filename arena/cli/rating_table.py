@@ -6,7 +6,6 @@ Below the table stand the circles in which players beat each other: no rating ca
 """
 
 from collections.abc import Sequence
-from itertools import count
 
 from arena.cli.best_text import best_lines, number_text, return_best_lines, why_no_best
 from arena.cli.margin_cells import Margins, margin_text, margins_of, mean_margin
@@ -23,10 +22,11 @@ from arena.league.ratings import (
     by_lower_bound,
     by_role,
     is_provisional,
-    population_table,
+    is_ranked,
+    ranks_of,
 )
-from arena.league.returns import return_table
 from arena.league.summaries import roles_of
+from arena.python.ratings import PopulationScope
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 from arena.stats.cycles import CYCLE_LEVEL
 from arena.stats.intervals import wilson_interval
@@ -74,21 +74,17 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
     everyone  together with the other populations of the same game
     top       print this many rows; 0 prints all
     """
-    table = population_table(league, name, everyone=everyone)
-    returns = None if table.rows else return_table(league, name)
-    if returns is not None and returns.rows:
-        roles = roles_of(league, name)
-        print_returns(name, returns.rows, top, roles)
-        for line in return_best_lines(league, name, returns, roles):
+    rated = PopulationScope(name, everyone).rated(league)
+    roles = roles_of(league, name)
+    if rated.returns is not None:
+        print_returns(name, rated.returns.rows, top, roles)
+        for line in return_best_lines(league, name, rated.returns, roles):
             print(line)
-    elif not table.rows:
-        print(f"population {name}: {why_no_best(table.rows)}")
+    elif not rated.table.rows:
+        print(f"population {name}: {why_no_best(rated.table.rows)}")
     else:
-        print_standings(
-            f"population {name}" + (" and all others of its game" if everyone else ""), table, top
-        )
-        own = table if not everyone else population_table(league, name)
-        for line in best_lines(league, name, own, roles_of(league, name)):
+        print_standings(rated.title, rated.table, top)
+        for line in best_lines(league, name, rated.own or rated.table, roles):
             print(line)
 
 
@@ -227,7 +223,7 @@ def _cells(
     top, middle = to_best(table, rows), to_middle(table, rows)
     return [
         (
-            str(rank) if rank is not None else "?" if _is_ranked(row, role) else "",
+            str(rank) if rank is not None else "?" if is_ranked(row, role) else "",
             _name(row),
             _id_text(row.player),
             rating_text(row, table),
@@ -276,23 +272,6 @@ def _versus_best(table: RatingTable, row: Standing, best: Standing | None, margi
         return f"{direct.score:.0%} [{100 * low:.0f}, {100 * high:.0f}]"
     predicted = predicted_score(table, row, best)
     return "" if predicted is None else f"({predicted:.0%})"
-
-
-def ranks_of(table: Sequence[Standing], role: str | None = None) -> list[int | None]:
-    """1, 2, ... over the rows that are not provisional. The anchor is a reference, so unranked.
-
-    role  the role of the table, where there are several: players of any role are references, too
-    """
-    counter = count(1)
-    return [
-        next(counter) if _is_ranked(row, role) and not is_provisional(row) else None
-        for row in table
-    ]
-
-
-def _is_ranked(row: Standing, role: str | None) -> bool:
-    """Whether the player gets a rank as soon as it has enough games. role: as `ranks_of`."""
-    return row.player != ANCHOR and role in (None, row.role)
 
 
 def rating_text(row: Standing, table: RatingTable) -> str:

@@ -3,13 +3,11 @@
 Where players play several roles, each role has a table, with ranks of its own.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 from arena.cli.output import print_table
-from arena.league.returns import ReturnStanding, best_by_return, return_candidates
+from arena.league.returns import ReturnStanding, best_by_return, return_ranks
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 
 ORDERED = "with 95 % intervals; ordered by the lower end"
@@ -64,16 +62,6 @@ def print_returns(
     print(f"{returns_words(table)}.")
     if any(rank is None for rank in return_ranks(table)):
         print(f"? = provisional: fewer than {BEST_MIN_GAMES} games.")
-
-
-def return_ranks(table: Sequence[ReturnStanding]) -> list[int | None]:
-    """1, 2, ... within each role, over the rows with enough games."""
-    counters: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
-    few = {row.label for row in return_candidates(table) if row.games < BEST_MIN_GAMES}
-    return [
-        next(counters[row.role]) if row.games >= BEST_MIN_GAMES or row.label in few else None
-        for row in table
-    ]
 
 
 def returns_report(

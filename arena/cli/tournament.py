@@ -26,22 +26,16 @@ from arena.cli.rating_report import standings_report
 from arena.cli.rating_table import print_standings
 from arena.data.paths import data_dir, data_text, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
-from arena.league.database import open_league, upgrade_league
-from arena.league.ratings import RatingTable, match_table
-from arena.matches.game_list import is_spoiled
+from arena.league.database import upgrade_league
+from arena.league.ratings import RatingTable
 from arena.matches.lengths import MOST_GAMES, MOST_PROCESSES, MOST_ROUNDS, TOURNAMENT_GAMES
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.report import match_report
 from arena.matches.report_schema import DuelReport, PartnersReport
-from arena.matches.tournament import (
-    Fixture,
-    Tournament,
-    different_players,
-    plan_tournament,
-    play_tournament,
-)
+from arena.matches.tournament import Fixture, Tournament, different_players
 from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer
+from arena.python.tournaments import TournamentResult, fixtures_of, play_fixtures
 from arena.words import number_of
 
 PlayersArgument = Annotated[
@@ -91,36 +85,34 @@ def tournament(
     1 % of the games raised an error; 130 Ctrl-C.
     """
     upgrade_league(league_path(data_dir(data)))
-    spec, resolved = players_named(players, data, env, options, move_timeout_s, objective)
-    fixtures = plan_tournament(spec, _each_once(resolved), rounds, seed)
-    with open_league(league_path(data_dir(data))) as league:
-        with progress_bar(f"tournament of {len(resolved)}") as on_progress:
-            on_match = (
-                _say_match if sys.stderr.isatty() or not as_json else lambda fixture, result: None
-            )
-            played = play_tournament(
-                league,
-                spec,
-                fixtures,
-                games,
-                concurrency=concurrency,
-                on_match=on_match,
-                on_progress=on_progress,
-            )
-        table = match_table(league, played.match_ids)
+    named = players_named(players, data, env, options, move_timeout_s, objective)
+    _say_of_doubles(named.players)
+    fixtures = fixtures_of(named, rounds=rounds, seed=seed)
+    with progress_bar(f"tournament of {len(different_players(named.players))}") as on_progress:
+        result = play_fixtures(
+            named,
+            fixtures,
+            games=games,
+            concurrency=concurrency,
+            data=data,
+            on_match=_say_match
+            if sys.stderr.isatty() or not as_json
+            else lambda fixture, result: None,
+            on_progress=on_progress,
+        )
+    played, table = result.played, result.ratings.table
     if as_json:
         print_json(tournament_report(played, table))
     elif played.results:
         _show(played, table, data)
-    _exit(played)
+    _exit(result)
 
 
-def _each_once(named: Sequence[ResolvedPlayer]) -> Sequence[ResolvedPlayer]:
-    """The different players, with a line where a name is of a player named before."""
+def _say_of_doubles(named: Sequence[ResolvedPlayer]) -> None:
+    """Say where a name is of a player named before."""
     different = different_players(named)
     if 1 < len(different) < len(named):
         say(f"note: the {len(named)} names are of {len(different)} players; each plays once")
-    return different
 
 
 def _show(played: Tournament, table: RatingTable, data: Path | None) -> None:
@@ -137,7 +129,7 @@ def _show(played: Tournament, table: RatingTable, data: Path | None) -> None:
     )
 
 
-def _say_match(fixture: Fixture, result: MatchResult) -> None:
+def _say_match(fixture: Fixture, result: PlayedMatch) -> None:
     number = f"match {result.match_id}: " if result.match_id is not None else ""
     interim = " (interim)" * result.interim
     names = " vs ".join(player.label for player in result.plan.players)
@@ -178,7 +170,7 @@ def tournament_report(played: Tournament, table: RatingTable) -> dict[str, Any]:
     }
 
 
-def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
+def _match_report(fixture: Fixture, result: PlayedMatch) -> dict[str, Any]:
     """One match for `--json`; score, low and high are those of a.
 
     At larger tables there is no score: the standings stand in its place.
@@ -214,11 +206,10 @@ def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
     }
 
 
-def _exit(played: Tournament) -> None:
-    if played.interim:
-        if not played.results:
+def _exit(result: TournamentResult) -> None:
+    if result.interim:
+        if not result.matches:
             say("interrupted before the first pair of games was complete")
         raise typer.Exit(INTERRUPTED)
-    games = sum(len(result.records) for _, result in played.results)
-    if is_spoiled(played.errors, games):
-        exit_spoiled(played.errors, number_of(games, "game"))
+    if result.spoiled:
+        exit_spoiled(result.errors, number_of(sum(one.games for one in result.matches), "game"))

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.cli.output import DataOption, JsonOption, NameArgument, SetOption, print_json, say
-from arena.data.paths import check_population_name, data_dir, data_text, population_paths
+from arena.data.paths import data_dir, data_text, population_paths
 from pbt.errors import ConfigError, PbtError, PlayerError
 from pbt.processes.watched_time import WatchedTime
 
 if TYPE_CHECKING:  # they load pydantic and torch, for which --help does not wait
     from arena.training.result import Result
-    from pbt.config.schema import RunConfig
 
 STOP_TIMEOUT_S = 120.0
 INTERRUPTED = 130
@@ -56,10 +55,14 @@ def train(
 
     Ctrl-C saves and stops; Ctrl-C twice stops at once.
     """
-    from arena.cli.display import Display
-    from arena.training.result import Result
-    from arena.training.train import resume_training, start_training
+    _check_chosen(config, name, resume)
+    trained = _trained(config, name, resume, overrides or (), data_dir(data), quiet=as_json)
+    report(trained, as_json, data)
+    trained.refuse_faults()
 
+
+def _check_chosen(config: str | None, name: str | None, resume: str | None) -> None:
+    """Raises: ConfigError unless there is a config or a population to resume."""
     if (config is None) == (resume is None):
         raise ConfigError(
             "arena train",
@@ -69,20 +72,35 @@ def train(
         raise ConfigError(
             "arena train", [f"--name {name}: a resumed population keeps its name; leave --name out"]
         )
-    folder = data_dir(data)
-    result: Result
+
+
+def _trained(
+    config: str | None,
+    name: str | None,
+    resume: str | None,
+    words: Sequence[str],
+    folder: Path,
+    *,
+    quiet: bool,
+) -> "Result":
+    """Train or resume, with a display and the signals that stop it."""
+    from arena.cli.display import Display
+    from arena.python import trainings
+    from arena.python.configs import load_named
+    from arena.python.following import Following
+    from arena.signals import SignalControl
+
+    follow = Following(say=say, stop=SignalControl())
     if resume is not None:
-        with told_when_cut_off(resume, folder), Display(resume, quiet=as_json) as display:
-            result = resume_training(
-                check_population_name(resume), folder, overrides or (), display, say
-            )
-    else:
-        assert config is not None
-        loaded, chosen = load_named(config, name, overrides or ())
-        with told_when_cut_off(chosen, folder), Display(chosen, quiet=as_json) as display:
-            result = start_training(loaded, chosen, folder, display, say)
-    report(result, as_json, data)
-    result.refuse_faults()
+        with told_when_cut_off(resume, folder), Display(resume, quiet=quiet) as display:
+            follow["on_progress"] = display
+            return trainings.resume(
+                resume, data=folder, overrides=words, strict=False, **follow
+            ).training
+    loaded, chosen = load_named(config or "", name, words)
+    with told_when_cut_off(chosen, folder), Display(chosen, quiet=quiet) as display:
+        follow["on_progress"] = display
+        return trainings.train(loaded, chosen, data=folder, strict=False, **follow).training
 
 
 @contextmanager
@@ -99,29 +117,6 @@ def told_when_cut_off(name: str, folder: Path) -> Iterator[None]:
         )
         say(f"ended at once: {lost}")
         raise
-
-
-def load_named(config: str, name: str | None, overrides: Sequence[str]) -> "tuple[RunConfig, str]":
-    """The configuration and the population's name: `name`, else the config file's."""
-    from pbt.config.load import find_config, read_config
-    from pbt.envs.names import absolute_name
-    from pbt.envs.registry import absolute_options
-
-    read, folder = read_config(config, overrides), find_config(config).parent
-    loaded = read.config
-
-    def begins_in(key: str) -> Path:
-        """What a config says is beside it; what is typed is in the working directory."""
-        return folder if read.origins.get(key) == "file" else Path()
-
-    chosen = check_population_name(name if name is not None else Path(config).stem.lower())
-    # Resume and match must find a user's files from any working directory.
-    name = absolute_name(loaded.env.name, begins_in("env.name"))
-    options = absolute_options(
-        loaded.env.name, loaded.env.options, lambda key: begins_in(f"env.options.{key}")
-    )
-    env = loaded.env.model_copy(update={"name": name, "options": options})
-    return loaded.model_copy(update={"env": env}), chosen
 
 
 def report(result: "Result", as_json: bool, data: Path | None) -> None:

@@ -1,7 +1,7 @@
 """`arena watch`: plays games and makes a video of what the players see."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -91,11 +91,11 @@ def watch(
     require_video()
     from arena.matches.filming import film
 
-    spec, resolved = players_named(players, data, env, options, move_timeout_s)
-    with _bar(" vs ".join(player.label for player in resolved)) as on_progress:
+    named = players_named(players, data, env, options, move_timeout_s)
+    with _bar(" vs ".join(named.labels)) as on_progress:
         result = film(
-            resolved,
-            spec,
+            named.players,
+            named.env,
             out,
             games=games,
             seed=seed,
@@ -106,9 +106,9 @@ def watch(
             on_progress=on_progress,
         )
     if as_json:
-        print_json(film_json(result, resolved, seed, greedy=greedy))
+        print_json(film_json(result, named.players, seed, greedy=greedy))
     elif result.path is not None:
-        print("\n".join(film_lines(result, resolved)))
+        print("\n".join(film_lines(result, named.players)))
     if result.interim:
         say(
             f"ended after {len(result.games)} of {number_of(result.planned, 'game')}"
@@ -117,7 +117,7 @@ def watch(
         raise typer.Exit(INTERRUPTED)
 
 
-def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
+def film_lines(result: "Film", players: Sequence[ResolvedPlayer]) -> list[str]:
     """The report for people."""
     from pbt.film.camera import score_text
 
@@ -151,7 +151,7 @@ def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
 
 
 def film_json(
-    result: "Film", players: list[ResolvedPlayer], seed: int, *, greedy: bool
+    result: "Film", players: Sequence[ResolvedPlayer], seed: int, *, greedy: bool
 ) -> dict[str, Any]:
     """The video for `--json`.
 

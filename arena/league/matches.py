@@ -276,6 +276,13 @@ def settings_of_games(stored: str) -> str:
     )
 
 
+def list_matches(league: League) -> list[Match]:
+    """All matches, in the order they began."""
+    with league.read() as connection:
+        rows = connection.execute(select(matches).order_by(matches.c.id)).all()
+    return [to_match(row) for row in rows]
+
+
 def unfinished_matches(league: League) -> list[Match]:
     """The matches without an end, failed ones included, the newest first."""
     with league.read() as connection:

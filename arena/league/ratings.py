@@ -6,6 +6,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from arena.league.database import League
@@ -175,6 +176,22 @@ def best_of_roles(table: Sequence[Standing]) -> dict[str, Standing]:
     roles = sorted({row.role for row in table if row.role is not None})
     found = {role: best_standing(table, role) for role in roles}
     return {role: row for role, row in found.items() if row is not None}
+
+
+def ranks_of(table: Sequence[Standing], role: str | None = None) -> list[int | None]:
+    """1, 2, ... over the rows that are not provisional. The anchor is a reference, so unranked.
+
+    role  the role of the table, where there are several: players of any role are references, too
+    """
+    counter = count(1)
+    return [
+        next(counter) if is_ranked(row, role) and not is_provisional(row) else None for row in table
+    ]
+
+
+def is_ranked(row: Standing, role: str | None) -> bool:
+    """Whether the player gets a rank as soon as it has enough games. role: as `ranks_of`."""
+    return row.player != ANCHOR and role in (None, row.role)
 
 
 def _standing(

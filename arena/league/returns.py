@@ -8,6 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from sqlalchemy import text
@@ -166,6 +167,16 @@ def best_by_return(
 ) -> ReturnStanding | None:
     """The first of `return_candidates`, None without one."""
     return next(iter(return_candidates(table, role)), None)
+
+
+def return_ranks(table: Sequence[ReturnStanding]) -> list[int | None]:
+    """1, 2, ... within each role, over the rows with enough games."""
+    counters: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
+    few = {row.label for row in return_candidates(table) if row.games < BEST_MIN_GAMES}
+    return [
+        next(counters[row.role]) if row.games >= BEST_MIN_GAMES or row.label in few else None
+        for row in table
+    ]
 
 
 def ranked_by_self_play(played: Sequence[tuple[int, int]]) -> bool:

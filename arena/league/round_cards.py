@@ -128,7 +128,7 @@ def _member_round(row: Any, directive: Directive, donor: StoredSnapshot | None) 
         as_objective(json.loads(row.rules)["objective"]),
         row.frames,
         row.created_at,
-        _did(directive, told),
+        what_it_did(directive, told),
         told,
         row.verdict,
         directive.copy_from,
@@ -137,7 +137,8 @@ def _member_round(row: Any, directive: Directive, donor: StoredSnapshot | None) 
     )
 
 
-def _did(directive: Directive, told: ToldVerdict) -> Did:
+def what_it_did(directive: Directive, told: ToldVerdict) -> Did:
+    """What a round did to its member. told: the numbers of its verdict."""
     if directive.copy_from is not None:
         return "copied"
     if directive.mutated:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.results import duel_games, partner_returns, seat_returns
 from arena.stats.margin import unit_margins
 from arena.stats.seat_means import block_means
@@ -24,7 +24,7 @@ VALUE_KEY = {"win": "score", "margin": "margin", "return": "return"}
 """Under which key a meeting keeps what it is worth, by objective."""
 
 
-def meeting_value(result: MatchResult, objective: ObjectiveKind) -> dict[str, Any]:
+def meeting_value(result: PlayedMatch, objective: ObjectiveKind) -> dict[str, Any]:
     """What is kept of a match: its value, and for a lead the variance of that mean.
 
     The variance is 0 where there is one block of games: what it leaves open is not known then.
@@ -39,7 +39,7 @@ def meeting_value(result: MatchResult, objective: ObjectiveKind) -> dict[str, An
     }
 
 
-def _score_at_table(result: MatchResult) -> float:
+def _score_at_table(result: PlayedMatch) -> float:
     """How often a seat of A came before one of B in the same game; a tie is half."""
     assert result.table is not None
     standings = result.table.standings
@@ -47,11 +47,11 @@ def _score_at_table(result: MatchResult) -> float:
     return float(np.nanmean(standings.score[np.ix_(players == 0, players == 1)]))
 
 
-def _margins(result: MatchResult) -> list[float]:
+def _margins(result: PlayedMatch) -> list[float]:
     return unit_margins(duel_games(result.plan, dict(enumerate(result.records))))
 
 
-def _return_leads(result: MatchResult) -> list[float]:
+def _return_leads(result: PlayedMatch) -> list[float]:
     """How much more A got than B, by block of games."""
     plan, games = result.plan, dict(enumerate(result.records))
     if plan.seating.alone:

@@ -51,7 +51,7 @@ class TableResult:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchResult:
+class PlayedMatch:
     """A match as played.
 
     plan         the match as it was planned
@@ -122,7 +122,7 @@ def match_result(
     match: Match | None,
     games_per_s: float | None,
     notes: Sequence[str],
-) -> MatchResult:
+) -> PlayedMatch:
     """The result of the games so far.
 
     match        the row in the league; None when the match is not recorded
@@ -133,7 +133,7 @@ def match_result(
     together = plan.seating.kind == "partners"
     duel = plan.seating.duel
     games = duel_games(plan, counted) if duel else []
-    return MatchResult(
+    return PlayedMatch(
         plan=plan,
         match_id=match.id if match else None,
         statistics=duel_statistics(games, results.sprt) if duel else None,

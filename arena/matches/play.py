@@ -32,7 +32,7 @@ from arena.matches.game_faults import faults_folder
 from arena.matches.game_list import Progress
 from arena.matches.helper_group import MatchHelpers
 from arena.matches.lengths import MATCH_GAMES, SPRT_GAMES
-from arena.matches.match_result import MatchResult, match_result
+from arena.matches.match_result import PlayedMatch, match_result
 from arena.matches.plan import MatchPlan, plan_again, plan_match
 from arena.matches.results import PlayedGames
 from arena.matches.seating import Seating
@@ -46,7 +46,7 @@ from pbt.errors import EnvError, SnapshotError
 from pbt.objective import ObjectiveKind
 from pbt.records import GameRecord
 
-Look = Callable[[Callable[[], MatchResult]], None]
+Look = Callable[[Callable[[], PlayedMatch]], None]
 """Called after every turn in which a game finished, with a function that computes the result."""
 
 
@@ -65,7 +65,7 @@ def play_match(
     env: EnvSpec | None = None,
     objective: ObjectiveKind | None = None,
     fresh: bool = False,
-) -> MatchResult:
+) -> PlayedMatch:
     """Play a match and record it in `league`, unless that is None.
 
     Equal players, seed and settings give equal games.
@@ -127,7 +127,7 @@ def resume_match(
     on_start: Callable[[Match], None] | None = None,
     on_progress: Progress | None = None,
     on_look: Look | None = None,
-) -> MatchResult:
+) -> PlayedMatch:
     """Go on with a match where it stopped. A finished match only gives its result.
 
     The games are those that an uninterrupted match would have come to.
@@ -185,7 +185,7 @@ def _play(
     concurrency: int,
     on_progress: Progress | None,
     on_look: Look | None,
-) -> MatchResult:
+) -> PlayedMatch:
     """Play what is missing of a match, end its row, and return its result."""
     stored = stored_games(league, match) if league is not None and match is not None else []
     started_s = time.monotonic()
@@ -224,7 +224,7 @@ def _play(
     return _headed(league, match_result(plan, results, match, games_per_s, notes))
 
 
-def _headed(league: League | None, result: MatchResult) -> MatchResult:
+def _headed(league: League | None, result: PlayedMatch) -> PlayedMatch:
     """The result with the head of the match's chain, if the match is recorded."""
     if league is None or result.match_id is None:
         return result

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, FORFEIT_PREFIX, PREFIX, printable
 from arena.matches.assertions import Assertion, holds
-from arena.matches.match_result import MatchResult, TableResult, anchor, roles_of
+from arena.matches.match_result import PlayedMatch, TableResult, anchor, roles_of
 from arena.matches.report_parts import (
     AssertionReport,
     EstimateReport,
@@ -46,14 +46,14 @@ NO_LOS = (
 )
 
 
-def match_report(result: MatchResult, asserted: Sequence[Assertion] = ()) -> AnyReport:
+def match_report(result: PlayedMatch, asserted: Sequence[Assertion] = ()) -> AnyReport:
     """The report of a match. asserted: assertions, which only a duel can have."""
     if result.partners is not None:
         return _partners(result)
     return _table(result, result.table) if result.table is not None else _duel(result, asserted)
 
 
-def match_json(result: MatchResult, asserted: Sequence[Assertion] = ()) -> dict[str, Any]:
+def match_json(result: PlayedMatch, asserted: Sequence[Assertion] = ()) -> dict[str, Any]:
     """The report as plain values; their schema is docs/schemas/match.json."""
     report: dict[str, Any] = MatchReport(match_report(result, asserted)).model_dump(mode="json")
     return report
@@ -102,7 +102,7 @@ def _shell_word(text: str) -> str:
     return f"$'{printable(escaped)}'"
 
 
-def _common(result: MatchResult) -> Mapping[str, Any]:
+def _common(result: PlayedMatch) -> Mapping[str, Any]:
     """The fields that every report has."""
     plan, lengths = result.plan, [record.steps for record in result.records]
     return {
@@ -133,7 +133,7 @@ def _common(result: MatchResult) -> Mapping[str, Any]:
     }
 
 
-def _duel(result: MatchResult, asserted: Sequence[Assertion]) -> DuelReport:
+def _duel(result: PlayedMatch, asserted: Sequence[Assertion]) -> DuelReport:
     stats, test = result.duel, result.test
     numbers = asdict(stats)
     del numbers["total"], numbers["distinct"], numbers["left_out"]
@@ -158,7 +158,7 @@ def _duel(result: MatchResult, asserted: Sequence[Assertion]) -> DuelReport:
     )
 
 
-def _stronger(result: MatchResult) -> Literal["a", "b"] | None:
+def _stronger(result: PlayedMatch) -> Literal["a", "b"] | None:
     """The player whose margin is above 0 by its interval, or whose score is above a half."""
     ends: tuple[float | None, float | None] = (result.duel.low, result.duel.high)
     even = 0.5
@@ -190,7 +190,7 @@ def _sprt(test: SequentialTest) -> SprtReport:
     )
 
 
-def _table(result: MatchResult, table: TableResult) -> TableReport:
+def _table(result: PlayedMatch, table: TableResult) -> TableReport:
     places, players = table.standings, result.plan.players
     ratings = {rating.player: rating for rating in table.ratings}
     anchors = {
@@ -233,7 +233,7 @@ def _standing(
     )
 
 
-def _leads(result: MatchResult, table: TableResult) -> Iterator[LeadReport]:
+def _leads(result: PlayedMatch, table: TableResult) -> Iterator[LeadReport]:
     """The leads that are not negative; equal players are named once."""
     order = [row.player for row in table.standings.standings]
     for i, own in enumerate(order):
@@ -246,7 +246,7 @@ def _leads(result: MatchResult, table: TableResult) -> Iterator[LeadReport]:
                 yield LeadReport(ahead=i, behind=j, lead=_estimate(lead), unit=unit)
 
 
-def _partners(result: MatchResult) -> PartnersReport:
+def _partners(result: PlayedMatch) -> PartnersReport:
     found = result.partners
     assert found is not None
     return PartnersReport(

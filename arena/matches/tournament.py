@@ -19,7 +19,7 @@ from arena.league.matches import (
     matches_between,
 )
 from arena.matches.game_list import Progress
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.plan import SeatedPlayers, check_meeting
 from arena.matches.play import play_match, resume_match
 from arena.players.resolve import ResolvedPlayer
@@ -60,7 +60,7 @@ class Tournament:
     """
 
     planned: Sequence[Fixture]
-    results: Sequence[tuple[Fixture, MatchResult]]
+    results: Sequence[tuple[Fixture, PlayedMatch]]
     interim: bool
 
     @property
@@ -144,7 +144,7 @@ def play_tournament(
     games: int,
     *,
     concurrency: int = 1,
-    on_match: Callable[[Fixture, MatchResult], None] = lambda fixture, result: None,
+    on_match: Callable[[Fixture, PlayedMatch], None] = lambda fixture, result: None,
     on_progress: Progress | None = None,
 ) -> Tournament:
     """Play the matches that are not played yet.
@@ -154,7 +154,7 @@ def play_tournament(
     Ctrl-C ends it early: whole pairs stay stored, and the same call goes on.
     Raises: as `play_match` and `resume_match`.
     """
-    results: list[tuple[Fixture, MatchResult]] = []
+    results: list[tuple[Fixture, PlayedMatch]] = []
     for number, fixture in enumerate(fixtures):
         try:
             counted = _counted(on_progress, number, len(fixtures))
@@ -175,7 +175,7 @@ def _play(
     games: int,
     concurrency: int,
     on_progress: Progress | None,
-) -> MatchResult:
+) -> PlayedMatch:
     """The result of a match. It is played, or the rest of a stored one with this plan."""
     for match, players in _begun(league, fixture, games):
         try:

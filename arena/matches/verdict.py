@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from arena.guests.program import FORFEIT_PREFIX
-from arena.matches.match_result import MatchResult, TableResult
+from arena.matches.match_result import PlayedMatch, TableResult
 from arena.matches.seating import SeatHolder
 from arena.stats.cross_play import CrossPlay
 from arena.stats.intervals import mean_interval
@@ -14,7 +14,7 @@ FEW_DISTINCT = 0.5
 _OPENINGS = "more opening plies (evaluation.opening_plies) would help"
 
 
-def verdict(result: MatchResult) -> str:
+def verdict(result: PlayedMatch) -> str:
     """One sentence on which player is stronger, with its confidence."""
     if result.partners is not None:
         return _partners_verdict(result, result.partners)
@@ -37,7 +37,7 @@ def verdict(result: MatchResult) -> str:
     return f"{winner} is stronger (95 %{_doubt(result)})" if winner else _undecided(result)
 
 
-def _margin_verdict(result: MatchResult, margin: MarginStatistics) -> str:
+def _margin_verdict(result: PlayedMatch, margin: MarginStatistics) -> str:
     """The verdict by the mean margin, whatever the number of games won."""
     if margin.low is None or margin.high is None:
         return _undecided(result)
@@ -66,7 +66,7 @@ def _below(elo1: float) -> str:
     return f"weaker by more than {-elo1:g}" if elo1 else "weaker"
 
 
-def _verdict_on_one(result: MatchResult) -> str:
+def _verdict_on_one(result: PlayedMatch) -> str:
     """The verdict on a match of a player with itself."""
     stats, interval = result.duel, _lead_interval(result)
     differences = ["the score off 50 %"] if not stats.low <= 0.5 <= stats.high else []
@@ -85,7 +85,7 @@ def _one_player_verdict(differences: Sequence[str]) -> str:
     )
 
 
-def _verdict_alone(result: MatchResult) -> str:
+def _verdict_alone(result: PlayedMatch) -> str:
     """The verdict on games of one seat.
 
     Winning more seeds and returning more in the mean are two questions; both are answered.
@@ -109,7 +109,7 @@ def _verdict_alone(result: MatchResult) -> str:
     return f"{wins}, {means} (95 %{_doubt(result)})"
 
 
-def _lead_interval(result: MatchResult) -> tuple[float, float] | None:
+def _lead_interval(result: PlayedMatch) -> tuple[float, float] | None:
     """95 % interval of how much more the first player returned on the same seed.
 
     None where all leads are equal, and in games of more seats.
@@ -117,17 +117,17 @@ def _lead_interval(result: MatchResult) -> tuple[float, float] | None:
     return mean_interval([own - other for own, other in result.returns])
 
 
-def _undecided(result: MatchResult) -> str:
+def _undecided(result: PlayedMatch) -> str:
     return f"not decided (95 %); four times the games, {halving_games(result)}, halve the interval"
 
 
-def side_names(result: MatchResult) -> tuple[str, str]:
+def side_names(result: PlayedMatch) -> tuple[str, str]:
     """Names of the two players; equal names are told apart by "(first)" and "(second)"."""
     a, b = result.a.label, result.b.label
     return (a, b) if a != b else (f"{a} (first)", f"{b} (second)")
 
 
-def _table_verdict(result: MatchResult, table: TableResult) -> str:
+def _table_verdict(result: PlayedMatch, table: TableResult) -> str:
     """The verdict on a match at larger tables, or of more than two players."""
     if result.plan.seating.kind == "roles":
         return _roles_verdict(result, table)
@@ -146,7 +146,7 @@ def _table_verdict(result: MatchResult, table: TableResult) -> str:
     return f"{name} leads; intervals overlap, so the first place is not decided (95 %)"
 
 
-def _roles_verdict(result: MatchResult, table: TableResult) -> str:
+def _roles_verdict(result: PlayedMatch, table: TableResult) -> str:
     """The best player of each role that several players held."""
     taken: dict[str | None, list[SeatHolder]] = {}
     for one in sorted(table.returns):
@@ -173,7 +173,7 @@ def _lead(table: TableResult, one: SeatHolder, other: SeatHolder) -> float:
     return 0.0 if one == other else table.leads[one, other].value
 
 
-def _partners_verdict(result: MatchResult, found: CrossPlay) -> str:
+def _partners_verdict(result: PlayedMatch, found: CrossPlay) -> str:
     """Which player returns most with itself, and whether strangers return less together."""
     names = [player.label for player in result.plan.players]
     ahead = {(i, j): lead.sign for i, j, lead in found.leads}
@@ -196,12 +196,12 @@ def _partners_verdict(result: MatchResult, found: CrossPlay) -> str:
     return f"{first}; {gap}"
 
 
-def halving_games(result: MatchResult) -> int:
+def halving_games(result: PlayedMatch) -> int:
     """Number of games that would halve the interval: four times the games."""
     return 4 * len(result.records)
 
 
-def warnings(result: MatchResult) -> list[str]:
+def warnings(result: PlayedMatch) -> list[str]:
     """Texts on everything that makes the numbers doubtful."""
     texts = list(result.notes)
     if _repeats(result):
@@ -234,7 +234,7 @@ def warnings(result: MatchResult) -> list[str]:
     return texts
 
 
-def _stop_notes(result: MatchResult) -> list[str]:
+def _stop_notes(result: PlayedMatch) -> list[str]:
     """What a sequential test that decided does to the numbers beside it."""
     test, margin = result.test, result.margin
     if test is None or test.state == "continue":
@@ -260,7 +260,7 @@ def _stop_notes(result: MatchResult) -> list[str]:
     return texts
 
 
-def _repeats(result: MatchResult) -> bool:
+def _repeats(result: PlayedMatch) -> bool:
     """Whether most games repeat earlier ones of the match.
 
     Short games with chance are often alike, yet each was drawn anew: they do not count as repeats.
@@ -270,11 +270,11 @@ def _repeats(result: MatchResult) -> bool:
     )
 
 
-def _doubt(result: MatchResult) -> str:
+def _doubt(result: PlayedMatch) -> str:
     """The condition of a verdict, where it cannot be taken for granted; else empty."""
     return ", if games that are alike were independent" if _repeats(result) else ""
 
 
-def distinct_games(result: MatchResult) -> int:
+def distinct_games(result: PlayedMatch) -> int:
     """Number of different games, by their actions."""
     return len({record.trajectory_hash for record in result.records})

@@ -18,7 +18,7 @@ from arena.league.database import League, open_league
 from arena.league.match_requests import MatchRequest, get_match_request, note_match
 from arena.league.matches import find_match
 from arena.matches.deciding import ranked_by
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.plan import check_meeting
 from arena.matches.play import check_test, play_match, resume_match
 from arena.matches.report import match_json
@@ -42,7 +42,7 @@ class ReportWriter:
         self._path, self._due_s = path, 0.0
         path.parent.mkdir(parents=True, exist_ok=True)
 
-    def look(self, so_far: Callable[[], MatchResult]) -> None:
+    def look(self, so_far: Callable[[], PlayedMatch]) -> None:
         """Write the report if it is due."""
         began = time.monotonic()
         if began >= self._due_s:
@@ -50,7 +50,7 @@ class ReportWriter:
             ended = time.monotonic()
             self._due_s = ended + max(TELL_EVERY_S, TELL_COSTS * (ended - began))
 
-    def tell(self, result: MatchResult) -> None:
+    def tell(self, result: PlayedMatch) -> None:
         """Write the report now."""
         write_whole(self._path, json.dumps(match_json(result), ensure_ascii=False, allow_nan=False))
 
@@ -79,7 +79,7 @@ def play(league: League, data: Path, number: int) -> int:
 
 def _begin(
     league: League, data: Path, match_request: MatchRequest, report_writer: ReportWriter
-) -> MatchResult:
+) -> PlayedMatch:
     """Begin the match. Only players of the league and registered games are allowed: no file of a
     user is run, and no program is started.
     """
@@ -103,7 +103,7 @@ def _begin(
     )
 
 
-def _go_on(league: League, data: Path, match_id: int, report_writer: ReportWriter) -> MatchResult:
+def _go_on(league: League, data: Path, match_id: int, report_writer: ReportWriter) -> PlayedMatch:
     """Go on with the players of the stored match: "first@best" may name another one by now."""
     match = find_match(league, match_id)
     options = (

@@ -5,7 +5,7 @@ import logging
 from arena.data.config_file import write_config
 from arena.data.edits import Edits, read_edits
 from arena.data.paths import PopulationPaths
-from arena.signals import SignalControl
+from arena.signals import TrainingControl
 from arena.training.checkpointing import Checkpointer
 from arena.training.sink import TrainingSink
 from pbt.config.resume import changes, changes_members, takes_live, with_live
@@ -34,7 +34,7 @@ class LiveEdits:
         engine: Engine,
         checkpointer: Checkpointer,
         sink: TrainingSink,
-        control: SignalControl,
+        control: TrainingControl,
         taken: int | None = None,
     ) -> None:
         """The parts of a start of the population.

@@ -21,12 +21,14 @@ from arena.data.output import printed_into
 from arena.data.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.data.telemetry import TelemetryWriter
 from arena.league.database import League, open_league
-from arena.league.populations import Incarnation, population_head, set_state
+from arena.league.populations import population_head, set_state
 from arena.league.summaries import list_populations
 from arena.league.writer import LeagueWriter
-from arena.signals import SignalControl
+from arena.signals import TrainingControl
 from arena.training.checkpointing import Checkpointer
+from arena.training.ends import give_up, how_it_ended
 from arena.training.incarnation import begin, ensure_population, load_history, new_incarnation
+from arena.training.listeners import NO_LISTENERS, Listeners, ListeningSink
 from arena.training.live_edits import LiveEdits
 from arena.training.moved_files import keep_print
 from arena.training.progress import Progress, ProgressMeter
@@ -54,13 +56,22 @@ Say = Callable[[str], None]
 
 
 def start_training(
-    config: RunConfig, name: str, data: Path, observe: Observer, say: Say = lambda text: None
+    config: RunConfig,
+    name: str,
+    data: Path,
+    observe: Observer,
+    say: Say = lambda text: None,
+    *,
+    control: TrainingControl | None = None,
+    listeners: Listeners = NO_LISTENERS,
 ) -> Result:
     """Train a new population.
 
-    observe  called with the progress, some times a second
-    say      called with lines on what is built
-    Raises: PlayerError when the name is taken, ConfigError when the config does not fit the game;
+    observe    called with the progress, some times a second
+    say        called with lines on what is built
+    control    may ask it to stop, and is entered while the population trains; None: nothing does
+    listeners  called with what happens; an error of theirs ends the training where it is
+    Raises: PlayerError for a taken name, ConfigError for a config that does not fit the game;
     nothing is written then.
     """
     paths = population_paths(data, name)
@@ -69,33 +80,45 @@ def start_training(
         say(note)
     with ExitStack() as stack:
         if paths.config.exists():
-            choices = (
-                f"go on with `arena train --resume {name}`, choose another --name, or "
-                f"remove it with `arena delete {name}`"
+            raise PlayerError(
+                f"population {name!r} exists already in {data}; go on with `arena train --resume "
+                f"{name}`, choose another --name, or remove it with `arena delete {name}`"
             )
-            raise PlayerError(f"population {name!r} exists already in {data}; {choices}")
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
-        if any(summary.name == name for summary in list_populations(league)):
-            raise PlayerError(
-                f"population {name!r} is in the league of {data}, but its files are gone; "
-                f"remove it with `arena delete {name}`, or choose another --name"
-            )
+        _refuse_orphan(league, name, data)
         # The file comes first: a start that is killed before its row is there can then be resumed
         # or deleted by name.
         write_config(paths, start.config)
-        result = _Training(name, paths, league, observe, say).train(start)
-        return replace(result, defaults=start.defaults)
+        own = control or TrainingControl()
+        training = _Training(name, paths, league, observe, say, own, listeners)
+        return replace(training.train(start), defaults=start.defaults)
+
+
+def _refuse_orphan(league: League, name: str, data: Path) -> None:
+    """Raises: PlayerError for a population of the league whose files are gone."""
+    if any(summary.name == name for summary in list_populations(league)):
+        raise PlayerError(
+            f"population {name!r} is in the league of {data}, but its files are gone; "
+            f"remove it with `arena delete {name}`, or choose another --name"
+        )
 
 
 def resume_training(
-    name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Say = lambda text: None
+    name: str,
+    data: Path,
+    overrides: Sequence[str],
+    observe: Observer,
+    say: Say = lambda text: None,
+    *,
+    control: TrainingControl | None = None,
+    listeners: Listeners = NO_LISTENERS,
 ) -> Result:
     """Go on with a population from its newest intact checkpoint.
 
     overrides  edits of its config
-    observe    called with the progress, some times a second
     say        called with lines on the checkpoint and on anything unusual
+    The other arguments are those of `start_training`.
     Raises: ConfigError for edits that a population cannot take, PlayerError when there is none of
     that name, HeldError while another process trains it.
     """
@@ -106,7 +129,8 @@ def resume_training(
     with ExitStack() as stack:
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
-        training = _Training(name, paths, league, observe, say)
+        own = control or TrainingControl()
+        training = _Training(name, paths, league, observe, say, own, listeners)
         start = next_start(name, paths, league, overrides)
         training.say_start(start)
         return training.train(start)
@@ -116,11 +140,13 @@ def resume_training(
 class _Training:
     """The training of a population in this process, while it holds the population's lock.
 
-    name     of the population
-    paths    of its files
-    league   the open league
-    observe  called with the progress, some times a second
-    say      called with lines for people
+    name       of the population
+    paths      of its files
+    league     the open league
+    observe    called with the progress, some times a second
+    say        called with lines for people
+    control    may ask it to stop
+    listeners  called with what happens
     """
 
     name: str
@@ -128,6 +154,8 @@ class _Training:
     league: League
     observe: Observer
     say: Say
+    control: TrainingControl
+    listeners: Listeners
 
     def say_start(self, start: Start) -> None:
         self.say(
@@ -145,14 +173,14 @@ class _Training:
         keep_print(self.paths, start.config, start.spec)
         # What was loaded until now stays, so the garbage collector need not look through it.
         gc.freeze()
-        with SignalControl() as control, printed_into(self.paths.logs, self.say):
+        with self.control as control, printed_into(self.paths.logs, self.say):
             try:
-                result = self._run(start, control)
+                result = self._run(start)
                 while (edits := control.take_members()) is not None:
                     start = self._edited_start(edits.words)
                     self.say_start(start)
                     fault = result.wiring
-                    result = self._run(start, control, edits.number)
+                    result = self._run(start, edits.number)
                     result = replace(result, earlier_fault=fault)
             except BaseException as error:
                 log.error("training ended by %s", type(error).__name__, exc_info=error)
@@ -189,12 +217,12 @@ class _Training:
             refused = f"refused {', '.join(words)}: {' '.join(str(error).split())}"
             return replace(start, notes=(*start.notes, refused))
 
-    def _run(self, start: Start, control: SignalControl, taken: int | None = None) -> Result:
+    def _run(self, start: Start, taken: int | None = None) -> Result:
         """One incarnation, from its first row to its last checkpoint.
 
         taken: number of the edits that it begins with; None without any
         """
-        name, paths, league = self.name, self.paths, self.league
+        name, paths, league, control = self.name, self.paths, self.league, self.control
         config, spec = start.config, start.spec
         ensure_population(league, name, config, spec)
         incarnation = new_incarnation(league, name, start)
@@ -202,7 +230,7 @@ class _Training:
         with ExitStack() as stack:
             writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
             metrics = MetricsWriter(paths.metrics, incarnation.number)
-            sink = TrainingSink(writer, stack.enter_context(metrics))
+            sink = self._sink(writer, stack.enter_context(metrics))
             store = WaitingStore(paths.snapshots, league, control.stop_requested, self.say)
             load_history(sink, store, league, name)
             telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
@@ -233,13 +261,19 @@ class _Training:
                 finished = self._loop(engine, sink, checkpointer, edits, meter, reporter)
                 stack.enter_context(checkpointer.last_checkpoint())
             except BaseException as error:
-                _give_up(league, incarnation, reporter, error)
+                give_up(league, incarnation, reporter, error)
                 raise
-            finished, state, ended = _how_it_ended(engine, control, finished)
+            finished, state, ended = how_it_ended(engine, control, finished)
             if ended:
                 set_state(league, incarnation.population_id, state)
             self.observe(progress := meter.read(refit=True))
             return Result(name, finished, progress, reporter.report(ended), engine.weights_digest())
+
+    def _sink(self, writer: LeagueWriter, metrics: MetricsWriter) -> TrainingSink:
+        """The sink of the results, which tells the listeners where there are some."""
+        if self.listeners == NO_LISTENERS:
+            return TrainingSink(writer, metrics)
+        return ListeningSink(writer, metrics, self.name, self.listeners)
 
     def _say_what(self, engine: Engine, start: Start) -> None:
         """Say what is about to be trained, and whether its PBT can never act."""
@@ -288,35 +322,6 @@ class _Training:
         finished = engine.run(between_turns, look)
         engine.controller.certifier.finish()
         return finished
-
-
-def _how_it_ended(engine: Engine, control: SignalControl, done: bool) -> tuple[bool, str, str]:
-    """(whether it finished, state for the league, words for the status).
-
-    done: no member learns any more. The words are "" where it goes on at once.
-    """
-    members = list(engine.controller.members.values())
-    if done and all(member.failed for member in members):
-        return False, "failed", f"failed: every member failed; {members[0].failure}"
-    words = "finished" if done else "stopped and saved"
-    return done, "finished" if done else "stopped", "" if control.goes_on() else words
-
-
-def _give_up(
-    league: League, incarnation: Incarnation, reporter: StatusReporter, error: BaseException
-) -> None:
-    """Note in the league and in the status why a training ended before its last checkpoint."""
-    if isinstance(error, KeyboardInterrupt):
-        state = ended = "interrupted"
-    else:
-        first_line = str(error).partition("\n")[0]
-        state, ended = "failed", f"failed: {type(error).__name__}: {first_line}"
-    try:
-        set_state(league, incarnation.population_id, state)
-    except PbtError as later:
-        # The league may be what failed. The first error is the one to tell.
-        log.warning("the league does not have the end of this training: %s", later)
-    reporter.give_up(ended)
 
 
 def _log_trouble(trouble: str | None) -> None:

@@ -1,8 +1,8 @@
 """Writes `public.json`: everything of the program that its users hold on to.
 
 The file in the repository was recorded from the tree of commit 383d2e1. It is not recorded anew
-when something is removed or renamed: that is entered in `tests/fence/test_public.py`. It was made
-by::
+when something is removed or renamed: that is entered in `tests/fence/test_public.py`. The functions
+for scripts (docs/python.md) were added to `imports` when they came. It was made by::
 
     cd /tmp && PYTHONPATH=/tmp/old:/path/to/this/checkout python -m tests.fence.record OUT.json
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
-from arena.cli.train import load_named
 from arena.data.snapshot_cards import card_beside
 from arena.players.load import load_player
+from arena.python.configs import load_named
 from pbt.errors import EnvError, PlayerError
 from tests.arena.tiny_populations import UNRATED, train
 

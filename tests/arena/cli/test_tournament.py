@@ -15,7 +15,7 @@ from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.matches import find_match
 from arena.matches import tournament
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.play import play_match
 from tests.arena.guests.guest_match import LOWEST, program
 
@@ -93,9 +93,9 @@ def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(
     tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = ["tournament", *CIRCLE, "--games", "40", "--data", str(tmp_path)]
-    begun: list[MatchResult] = []
+    begun: list[PlayedMatch] = []
 
-    def interrupted(*players: Any, **options: Any) -> MatchResult:
+    def interrupted(*players: Any, **options: Any) -> PlayedMatch:
         """The second match is interrupted in the middle, by a real signal in its first progress."""
         told = options.pop("on_progress")
 

@@ -8,16 +8,15 @@ import pytest
 
 from arena.cli.best_text import best_lines, return_best_lines
 from arena.cli.rating_report import league_report
-from arena.cli.return_table import return_ranks
 from arena.league.best_of_many import best_of_many, best_return_of_many
 from arena.league.database import League
 from arena.league.fresh_matches import headline_matches
 from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.ratings import population_table
-from arena.league.returns import best_by_return, return_table
+from arena.league.returns import best_by_return, return_ranks, return_table
 from arena.league.writer import LeagueWriter
 from arena.matches.fresh import fresh_strength
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.play import play_match
 from pbt.records import GameRecord
 from tests.arena.league.samples import MEMBERS, RANDOM, game, snapshot, snapshot_player
@@ -172,7 +171,7 @@ def test_at_larger_tables_the_best_of_many_has_a_lower_end(started: Started) -> 
     assert "chosen among 6: it is at least" in text and "(95 %, for all of them at once)" in text
 
 
-def numbers(*results: MatchResult) -> list[int]:
+def numbers(*results: PlayedMatch) -> list[int]:
     return [one.match_id for one in results if one.match_id is not None]
 
 

@@ -25,7 +25,7 @@ from arena.league.matches import (
 from arena.league.ratings import game_table
 from arena.matches.game_list import BatchTables
 from arena.matches.helper_process import WIRES, BatchPlayed, Order, PlayBatch, main, order_of
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.play import play_match, resume_match
 from arena.matches.report import match_report
 from arena.players.resolve import ResolvedPlayer
@@ -64,7 +64,7 @@ def stopping_at(games: int) -> Callable[[int, int], None]:
     return interrupt
 
 
-def same(one: MatchResult, other: MatchResult) -> bool:
+def same(one: PlayedMatch, other: PlayedMatch) -> bool:
     """Everything but which match it was and how fast."""
     left, right = (
         match_report(result).model_dump(exclude={"match", "games_per_s", "head"})

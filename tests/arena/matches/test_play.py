@@ -15,7 +15,7 @@ from arena.cli.match_text import match_lines
 from arena.data.paths import league_path
 from arena.league.database import League, open_league
 from arena.league.matches import find_match, stored_games
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.plan import opening_plies
 from arena.matches.play import play_match
 from arena.matches.report import match_json
@@ -47,7 +47,7 @@ def scripted(name: str, env: str = "connect_four") -> ResolvedPlayer:
 RANDOM, ONEPLY = scripted("random"), scripted("oneply")
 
 
-def hashes(result: MatchResult) -> list[str]:
+def hashes(result: PlayedMatch) -> list[str]:
     return [record.trajectory_hash for record in result.records]
 
 

@@ -13,7 +13,7 @@ import pytest
 from arena.cli.match_text import match_lines
 from arena.guests.program import GuestProgram
 from arena.matches.assertions import read_assertions
-from arena.matches.match_result import MatchResult
+from arena.matches.match_result import PlayedMatch
 from arena.matches.plan import MatchPlan
 from arena.matches.play import play_match
 from arena.matches.report import match_json, match_report, resume_command
@@ -39,7 +39,7 @@ def scripted(name: str, env: str = "connect_four") -> ResolvedPlayer:
 RANDOM, ONEPLY = scripted("random"), scripted("oneply")
 
 
-def published_match() -> MatchResult:
+def published_match() -> PlayedMatch:
     """The sample of `published_sample`, as if it had been played."""
     stats = match_statistics(published_sample())
     seats = (SeatRecord(ONEPLY.ref, 0, 0, 0, 0, 1.0), SeatRecord(RANDOM.ref, 0, 0, 0, 1, -1.0))
@@ -60,7 +60,7 @@ def published_match() -> MatchResult:
         for index in range(400)
     )
     plan = play_match(ONEPLY, RANDOM, games=2, seed=7).plan
-    return MatchResult(
+    return PlayedMatch(
         replace(plan, games=400), 12, stats, None, (), None, records, (), 61.3, False, ()
     )
 
@@ -90,7 +90,7 @@ def test_the_committed_schema_is_that_of_the_model() -> None:
     )
 
 
-def matches() -> Iterator[MatchResult]:
+def matches() -> Iterator[PlayedMatch]:
     yield play_match(ONEPLY, RANDOM, games=40)
     yield play_match(ONEPLY, RANDOM, games=2)
     yield play_match(RANDOM, RANDOM, games=4, greedy=True)
@@ -305,7 +305,7 @@ def test_what_a_test_rejected_is_said_in_words(
         assert said == f"oneply is {words} (sequential test, normalised Elo)"
 
 
-def alone(leads: list[float], name: str = "oneply") -> MatchResult:
+def alone(leads: list[float], name: str = "oneply") -> PlayedMatch:
     """A match of one seat with these leads of the first player."""
     stats = match_statistics(
         [MatchGame(float(lead > 0), True, None, str(index)) for index, lead in enumerate(leads)]

@@ -12,6 +12,7 @@ from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_populations
+from arena.signals import SignalControl
 from arena.training.train import resume_training, start_training
 from arena.training.waiting_store import WaitingStore
 from pbt.config.load import config_from_table
@@ -88,7 +89,7 @@ def test_weights_are_read_when_the_data_directory_is_back(tmp_path: Path) -> Non
 
 def test_a_stop_while_it_is_away_tells_why_and_the_training_can_go_on(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    absence = Absence(data)
+    absence, control = Absence(data), SignalControl()
 
     def stop() -> None:
         if absence.waits.wait(60):
@@ -99,7 +100,7 @@ def test_a_stop_while_it_is_away_tells_why_and_the_training_can_go_on(tmp_path: 
     with pytest.raises(
         SnapshotError, match=r"a snapshot was not (written|read): .* moved, removed"
     ):
-        start_training(CONFIG, "demo", data, absence.observe, absence.say)
+        start_training(CONFIG, "demo", data, absence.observe, absence.say, control=control)
     stopping.join()
     absence.end()
     assert resume_training("demo", data, (), lambda progress: None).finished

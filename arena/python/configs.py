@@ -1,0 +1,101 @@
+"""The configuration of a training: from a file, a shipped name, a dictionary or a RunConfig."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from arena.data.paths import check_population_name
+from pbt.config.load import LoadedConfig, config_from_table, find_config, read_config
+from pbt.config.schema import RunConfig
+from pbt.config.start_values import check_start_values
+from pbt.envs.names import absolute_name
+from pbt.envs.registry import absolute_options
+from pbt.errors import ConfigError
+
+Source = str | Path | Mapping[str, Any] | RunConfig
+Overrides = Sequence[str] | Mapping[str, Any]
+
+
+def load_named(
+    config: str | Path, name: str | None, overrides: Sequence[str]
+) -> tuple[RunConfig, str]:
+    """The configuration of a file and the population's name: `name`, else the file's.
+
+    overrides  as --set takes them
+    Raises: ConfigError.
+    """
+    read, folder = read_config(config, overrides), find_config(config).parent
+    chosen = check_population_name(name if name is not None else Path(config).stem.lower())
+    return with_places(read, folder), chosen
+
+
+def with_places(read: LoadedConfig, folder: Path) -> RunConfig:
+    """The config, its files absolute: resume and match find them from any working directory.
+
+    folder: of the config, in which what it says itself begins; what is typed begins in the working
+    directory
+    """
+    loaded = read.config
+
+    def begins_in(key: str) -> Path:
+        return folder if read.origins.get(key) == "file" else Path()
+
+    name = absolute_name(loaded.env.name, begins_in("env.name"))
+    options = absolute_options(
+        loaded.env.name, loaded.env.options, lambda key: begins_in(f"env.options.{key}")
+    )
+    env = loaded.env.model_copy(update={"name": name, "options": options})
+    return loaded.model_copy(update={"env": env})
+
+
+def config_of(source: Source, name: str | None, overrides: Sequence[str]) -> tuple[RunConfig, str]:
+    """The configuration and the population's name. Raises: ConfigError that names each wrong key.
+
+    source     a file or a shipped name; the tables of such a file as a dictionary; or a RunConfig
+    name       None: that of the file
+    overrides  as --set takes them
+    """
+    if isinstance(source, str | Path):
+        return load_named(source, name, overrides)
+    if name is None:
+        raise ConfigError(
+            "arena.train",
+            ['name: none, and a config without a file has none; give one, such as name="first"'],
+        )
+    chosen = check_population_name(name)
+    if isinstance(source, RunConfig) and not overrides:
+        return source, chosen
+    table = source.model_dump(mode="json") if isinstance(source, RunConfig) else source
+    where = f"config of {name!r}"
+    loaded = config_from_table(table, where, overrides)
+    check_start_values(loaded, where)
+    return with_places(LoadedConfig(loaded, where, {}), Path()), chosen
+
+
+def words_of(overrides: Overrides | None, more: Mapping[str, object] | None = None) -> list[str]:
+    """The words that --set takes, such as "learning.gamma=0.98".
+
+    overrides  such words, or dotted keys with their values
+    more       keys with their values; None: not set
+    Raises: ConfigError for a value that no config holds.
+    """
+    set_later = {key: value for key, value in (more or {}).items() if value is not None}
+    if isinstance(overrides, Mapping):
+        words, values = [], {**overrides, **set_later}
+    else:
+        words, values = list(overrides or ()), set_later
+    return words + [word for key, value in values.items() for word in _words(key, value)]
+
+
+def _words(key: str, value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for inner, one in value.items():
+            yield from _words(f"{key}.{inner}", one)
+        return
+    try:
+        yield f"{key}={json.dumps(value, allow_nan=False, ensure_ascii=False)}"
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            "overrides", [f"{key}: found {value!r}, which no config holds ({error})"]
+        ) from None
