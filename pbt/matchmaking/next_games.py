@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pbt.config.population import MatchmakingConfig
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
-from pbt.matchmaking.past import UNKNOWN, WEIGHTS, PastRules, past_probabilities
+from pbt.matchmaking.past import UNKNOWN, WEIGHTS, past_probabilities
 from pbt.matchmaking.roster import Roster
 from pbt.matchmaking.seats import (
     SELF_PLAY_SHARE,
@@ -74,9 +75,10 @@ class NextGames:
         self._config, self._facts, self._roster, self._tables = config, facts, roster, tables
         self._players = integer(config.seed, "players", bits=64)
         self._openings = integer(config.seed, "openings", bits=64)
-        past = PastRules.from_config(config.matchmaking)
         seats = facts.seat_roles
-        self._training = TrainingSeats(seats, roster, past) if roster.learning else None
+        self._training = (
+            TrainingSeats(seats, roster, config.matchmaking) if roster.learning else None
+        )
         self._share = roster.evaluation_share
         if self._training is None:
             self._share = 1.0
@@ -145,12 +147,14 @@ class TrainingSeats:
     again).
     """
 
-    def __init__(self, seat_roles: Sequence[str], roster: Roster, past: PastRules) -> None:
-        """past: how often snapshots take the other seats, and which ones.
+    def __init__(
+        self, seat_roles: Sequence[str], roster: Roster, config: MatchmakingConfig
+    ) -> None:
+        """Prepare for this roster.
 
         Raises: EngineError when no member learns, or a role has neither members nor snapshots.
         """
-        self._roles, self._share = tuple(seat_roles), past.share
+        self._roles, self._share = tuple(seat_roles), config.past_share
         members, snapshots = roster.members, roster.snapshots
         self._refs = [PlayerRef("member", entry.name) for entry in members]
         self._refs += [PlayerRef("snapshot", entry.snapshot_id) for entry in snapshots]
@@ -161,14 +165,14 @@ class TrainingSeats:
         places = {entry.snapshot_id: len(members) + n for n, entry in enumerate(snapshots)}
         for role in set(seat_roles):
             live = [number for number, entry in enumerate(members) if entry.role == role]
-            ids = past_candidates(snapshots, role, past)
+            ids = past_candidates(snapshots, role, config)
             self._live[role] = np.array(live, np.int64)
             self._past[role] = np.array([places[one] for one in ids], np.int64)
-            if ids and past.mode in WEIGHTS:
+            if ids and config.past_mode in WEIGHTS:
                 chances = [
                     past_probabilities(
                         [roster.win_rates.get(one, {}).get(entry.name, UNKNOWN) for one in ids],
-                        past,
+                        config,
                     )
                     for entry in members
                 ]

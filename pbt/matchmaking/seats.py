@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from pbt.matchmaking.past import PastRules
+from pbt.config.population import MatchmakingConfig
 from pbt.matchmaking.roster import SnapshotEntry
 from pbt.records import PlayerRef
 
@@ -50,15 +50,14 @@ def evaluation_draws(seats: int) -> int:
     return 3 + 2 * seats
 
 
-def past_candidates(snapshots: Sequence[SnapshotEntry], role: str, past: PastRules) -> list[str]:
+def past_candidates(
+    snapshots: Sequence[SnapshotEntry], role: str, config: MatchmakingConfig
+) -> list[str]:
     """Ids of the snapshots that training games may seat in this role. snapshots: newest last."""
     of_role = [entry for entry in snapshots if entry.role == role]
-    return [
-        entry.snapshot_id
-        for entry in (
-            _newest_by_member(of_role) if past.mode == "latest" else of_role[-past.window :]
-        )
-    ]
+    latest = config.past_mode == "latest"
+    candidates = _newest_by_member(of_role) if latest else of_role[-config.past_window :]
+    return [entry.snapshot_id for entry in candidates]
 
 
 def seat_evaluation_game(

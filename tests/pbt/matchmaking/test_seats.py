@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.errors import EngineError
-from pbt.matchmaking.past import PastRules
 from pbt.matchmaking.roster import MemberEntry, SnapshotEntry
 from pbt.matchmaking.seats import seat_evaluation_game
 from pbt.records import PlayerRef
 from pbt.seeding import generator
-from tests.pbt.matchmaking.one_game import owners_of, seat_training_game
+from tests.pbt.matchmaking.one_game import owners_of, past_rules, seat_training_game
 
 ROLES = ("cat", "mouse")
 
@@ -81,11 +80,11 @@ def test_training_seats(
     if not learning or empty:
         with pytest.raises(EngineError):
             seat_training_game(
-                rng, seat_roles, members, snapshots, PastRules(past_share, past_window), {}
+                rng, seat_roles, members, snapshots, past_rules(past_share, past_window), {}
             )
         return
     players = seat_training_game(
-        rng, seat_roles, members, snapshots, PastRules(past_share, past_window), {}
+        rng, seat_roles, members, snapshots, past_rules(past_share, past_window), {}
     )
     assert len(players) == len(seat_roles)
     assert any(player.kind == "member" and player.name in learning for player in players)
@@ -99,7 +98,7 @@ def test_training_seats(
                 in [entry.snapshot_id for entry in snapshots if entry.role == role][-past_window:]
             )
     assert players == seat_training_game(
-        generator(seed), seat_roles, members, snapshots, PastRules(past_share, past_window), {}
+        generator(seed), seat_roles, members, snapshots, past_rules(past_share, past_window), {}
     )
 
 
@@ -109,7 +108,7 @@ def test_members_and_seats_are_balanced() -> None:
         tuple(
             player.name
             for player in seat_training_game(
-                rng, ["cat", "cat"], members, [], PastRules(0.0, 10), {}
+                rng, ["cat", "cat"], members, [], past_rules(0.0, 10), {}
             )
         )
         for _ in range(draws)
@@ -126,7 +125,7 @@ def test_the_past_takes_its_share_and_no_more_than_its_window() -> None:
     )
     rng = np.random.default_rng(2)
     games = [
-        seat_training_game(rng, ["cat", "cat"], members, snapshots, PastRules(0.3, 3), {})
+        seat_training_game(rng, ["cat", "cat"], members, snapshots, past_rules(0.3, 3), {})
         for _ in range(draws)
     ]
     past = [
@@ -144,7 +143,7 @@ def test_the_past_takes_its_share_and_no_more_than_its_window() -> None:
 def test_a_finished_member_is_only_an_opponent() -> None:
     members, rng = [*live("m0", learning=False), *live("m1")], np.random.default_rng(3)
     games = [
-        seat_training_game(rng, ["cat", "cat"], members, [], PastRules(0.0, 10), {})
+        seat_training_game(rng, ["cat", "cat"], members, [], past_rules(0.0, 10), {})
         for _ in range(3000)
     ]
     assert all(PlayerRef("member", "m1") in players for players in games)
@@ -158,7 +157,7 @@ def test_two_roles_and_a_role_that_no_longer_learns() -> None:
         np.random.default_rng(4),
     )
     games = Counter(
-        seat_training_game(rng, ["cat", "mouse"], members, [], PastRules(0.5, 10), {})
+        seat_training_game(rng, ["cat", "mouse"], members, [], past_rules(0.5, 10), {})
         for _ in range(2000)
     )
     assert {tuple(player.name for player in players) for players in games} == {
@@ -170,9 +169,9 @@ def test_two_roles_and_a_role_that_no_longer_learns() -> None:
 
 def test_single_agent_games_seat_a_learner() -> None:
     rng = np.random.default_rng(5)
-    assert seat_training_game(rng, ["cat"], live("m0"), frozen("m0.1"), PastRules(1.0, 10), {}) == (
-        PlayerRef("member", "m0"),
-    )
+    assert seat_training_game(
+        rng, ["cat"], live("m0"), frozen("m0.1"), past_rules(1.0, 10), {}
+    ) == (PlayerRef("member", "m0"),)
 
 
 @given(
