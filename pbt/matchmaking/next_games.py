@@ -20,7 +20,6 @@ from pbt.matchmaking.past import UNKNOWN, WEIGHTS, past_probabilities
 from pbt.matchmaking.roster import Roster
 from pbt.matchmaking.seats import (
     SELF_PLAY_SHARE,
-    DrawsInOrder,
     evaluation_draws,
     past_candidates,
     seat_evaluation_game,
@@ -72,18 +71,16 @@ class NextGames:
 
     def __init__(self, config: RunConfig, facts: GameFacts, roster: Roster, tables: int) -> None:
         """tables: of the whole run."""
-        self._config, self._facts, self._roster, self._tables = config, facts, roster, tables
+        self._config, self._facts, self._roster = config, facts, roster
         self._players = integer(config.seed, "players", bits=64)
         self._openings = integer(config.seed, "openings", bits=64)
         seats = facts.seat_roles
-        self._training = (
-            TrainingSeats(seats, roster, config.matchmaking) if roster.learning else None
-        )
-        self._share = roster.evaluation_share
-        if self._training is None:
-            self._share = 1.0
-        elif not any(entry.role in seats for entry in roster.snapshots):
-            self._share = 0.0
+        self._training: TrainingSeats | None = None
+        self._share = 1.0
+        if roster.learning:
+            self._training = TrainingSeats(seats, roster, config.matchmaking, tables)
+            frozen = any(entry.role in seats for entry in roster.snapshots)
+            self._share = roster.evaluation_share if frozen else 0.0
 
     def plan(self, tables: Integers, counts: Integers) -> list[TrainingGame]:
         """The games of N tables, each with a count of its own. tables, counts: [N]."""
@@ -92,7 +89,9 @@ class NextGames:
         needed = 1 + max(1 + 2 * seats, evaluation_draws(seats))
         drawn = uniforms(counted(self._players, tables // block * block, counts, needed))
         evaluation = drawn[:, 0] < self._share
-        players = self._seat(drawn[:, 1:], tables)
+        players: Sequence[tuple[PlayerRef, ...] | None] = [None] * len(tables)
+        if self._training is not None:
+            players = self._training.seat(drawn[:, 1:], tables)
         columns = zip(
             counts.tolist(),
             game_seeds(config.seed, tables, counts).tolist(),
@@ -106,12 +105,6 @@ class NextGames:
             games[game] = games[game]._replace(players=None, draws=draws)
         return games
 
-    def _seat(self, draws: Uniforms, tables: Integers) -> Sequence[tuple[PlayerRef, ...] | None]:
-        """The players of every game as if it were a training game."""
-        if self._training is None:
-            return [None] * len(tables)
-        return self._training.seat(draws, self._training.owned(tables, self._tables))
-
     def evaluation_players(
         self, game: TrainingGame, evaluated: Mapping[str, int]
     ) -> tuple[PlayerRef, ...] | None:
@@ -121,7 +114,7 @@ class NextGames:
         """
         facts = self._facts
         return seat_evaluation_game(
-            DrawsInOrder(game.draws),
+            iter(game.draws),
             facts.seat_roles,
             self._roster.snapshots,
             facts.scripted,
@@ -148,13 +141,13 @@ class TrainingSeats:
     """
 
     def __init__(
-        self, seat_roles: Sequence[str], roster: Roster, config: MatchmakingConfig
+        self, seat_roles: Sequence[str], roster: Roster, config: MatchmakingConfig, tables: int
     ) -> None:
-        """Prepare for this roster.
+        """tables: of the whole run.
 
         Raises: EngineError when no member learns, or a role has neither members nor snapshots.
         """
-        self._roles, self._share = tuple(seat_roles), config.past_share
+        self._roles, self._share, self._tables = tuple(seat_roles), config.past_share, tables
         members, snapshots = roster.members, roster.snapshots
         self._refs = [PlayerRef("member", entry.name) for entry in members]
         self._refs += [PlayerRef("snapshot", entry.snapshot_id) for entry in snapshots]
@@ -197,7 +190,7 @@ class TrainingSeats:
                     "snapshots"
                 )
 
-    def owned(self, tables: Integers, all_tables: int) -> Integers:
+    def owned(self, tables: Integers) -> Integers:
         """The learning member that owns each table, [N]; -1 where none does.
 
         In games with one seat players do not meet. There every member owns equally many
@@ -208,16 +201,16 @@ class TrainingSeats:
         if len(self._roles) > 1:
             return none
         members = self._live[self._roles[0]]
-        each = all_tables // max(1, len(members))
+        each = self._tables // len(members)
         place = tables // max(1, each)
         held = (place < len(members)) & (each > 0)
         owners = members[np.where(held, place, 0)]
         return np.where(held & self._learning[owners], owners, none)
 
-    def seat(self, draws: Uniforms, owned: Integers) -> list[tuple[PlayerRef, ...]]:
-        """The players of N games. draws: [N, 1 + 2 * seats or more]; owned: as by `owned`."""
+    def seat(self, draws: Uniforms, tables: Integers) -> list[tuple[PlayerRef, ...]]:
+        """The players of N games. draws: [N, 1 + 2 * seats or more]; tables: [N]."""
         first = _pick(self._open, draws[:, 0])
-        learner = owned.copy()
+        learner = self.owned(tables)
         for seat, role in enumerate(self._roles):
             if len(self._learners[role]):
                 drawn = _pick(self._learners[role], draws[:, 2 + 2 * seat])
@@ -227,7 +220,7 @@ class TrainingSeats:
             wishes, choices = draws[:, 1 + 2 * seat], draws[:, 2 + 2 * seat]
             others = (
                 learner
-                if first.size and (first == seat).all()
+                if (first == seat).all()
                 else self._opponents(role, wishes, choices, learner)
             )
             seats.append(np.where(first == seat, learner, others))
@@ -254,6 +247,5 @@ class TrainingSeats:
 
 def _pick(values: Integers, draws: Uniforms) -> Integers:
     """Uniformly one of the values for each draw."""
-    places: Integers = np.minimum((draws * len(values)).astype(np.int64), len(values) - 1)
-    picked: Integers = values[places]
+    picked: Integers = values[(draws * len(values)).astype(np.int64)]
     return picked

@@ -33,7 +33,7 @@ def seat_training_game(
     """One game of a table that no member owns."""
     rates = json.dumps(win_rates)
     seats = _training_seats(tuple(seat_roles), tuple(members), tuple(snapshots), past, rates)
-    return seats.seat(rng.random((1, 1 + 2 * len(seat_roles))), np.array([-1]))[0]
+    return seats.seat(rng.random((1, 1 + 2 * len(seat_roles))), np.array([0]))[0]
 
 
 @cache
@@ -45,11 +45,12 @@ def _training_seats(
     win_rates: str,
 ) -> TrainingSeats:
     roster = Roster(members, 1000, 0.0, snapshots, json.loads(win_rates))
-    return TrainingSeats(seat_roles, roster, past)
+    return TrainingSeats(seat_roles, roster, past, 0)
 
 
 def owners_of(tables: int, members: Sequence[MemberEntry]) -> list[str | None]:
     """The owner of every table in a game with one seat."""
-    seats = TrainingSeats([members[0].role], Roster(tuple(members), 1, 0.0), past_rules(0.0, 1))
-    owned = seats.owned(np.arange(tables), tables).tolist()
+    roster = Roster(tuple(members), 1, 0.0)
+    seats = TrainingSeats([members[0].role], roster, past_rules(0.0, 1), tables)
+    owned = seats.owned(np.arange(tables)).tolist()
     return [members[place].name if place >= 0 else None for place in owned]

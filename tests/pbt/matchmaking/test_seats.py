@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -25,6 +26,11 @@ def live(*names: str, role: str = "cat", learning: bool = True) -> list[MemberEn
 def frozen(*names: str, role: str = "cat") -> list[SnapshotEntry]:
     """ "m0.3" is m0's snapshot 3."""
     return [SnapshotEntry(name, name.split(".")[0], role) for name in names]
+
+
+def in_order(rng: np.random.Generator) -> Iterator[float]:
+    """Its draws, one after the other."""
+    return iter(rng.random, None)
 
 
 def close(count: int, draws: int, probability: float) -> bool:
@@ -184,7 +190,9 @@ def test_evaluation_seats(
     seat_roles: list[str], snapshots: list[SnapshotEntry], scripted: list[str], seed: int
 ) -> None:
     played = {entry.snapshot_id: 7 * index for index, entry in enumerate(snapshots)}
-    players = seat_evaluation_game(generator(seed), seat_roles, snapshots, scripted, played)
+    players = seat_evaluation_game(
+        in_order(generator(seed)), seat_roles, snapshots, scripted, played
+    )
     playable = [entry for entry in snapshots if entry.role in seat_roles]
     if not playable:
         assert players is None
@@ -210,7 +218,9 @@ def test_evaluation_opponents_have_their_odds() -> None:
     )
     rng = np.random.default_rng(6)
     games = [
-        seat_evaluation_game(rng, ["cat", "cat"], snapshots, ["random", "oneply", "twoply"], {})
+        seat_evaluation_game(
+            in_order(rng), ["cat", "cat"], snapshots, ["random", "oneply", "twoply"], {}
+        )
         for _ in range(draws)
     ]
     kinds: Counter[str] = Counter()
@@ -245,7 +255,9 @@ def test_evaluation_opponents_have_their_odds() -> None:
 def test_the_least_played_snapshot_comes_first() -> None:
     rng = np.random.default_rng(7)
     games = [
-        seat_evaluation_game(rng, ["cat", "cat"], frozen("m0.1", "m1.1"), [], {"m0.1": 10**9})
+        seat_evaluation_game(
+            in_order(rng), ["cat", "cat"], frozen("m0.1", "m1.1"), [], {"m0.1": 10**9}
+        )
         for _ in range(300)
     ]
     assert all(
@@ -260,7 +272,9 @@ def test_one_snapshot_meets_random_and_equal_weights_never_meet() -> None:
         [*frozen("m0.1"), SnapshotEntry("m0.1", "m1", "cat")],
     ):
         games = {
-            seat_evaluation_game(np.random.default_rng(seed), ["cat", "cat"], snapshots, [], {})
+            seat_evaluation_game(
+                in_order(np.random.default_rng(seed)), ["cat", "cat"], snapshots, [], {}
+            )
             for seed in range(50)
         }
         old, chance = PlayerRef("snapshot", "m0.1"), PlayerRef("scripted", "random")
@@ -269,17 +283,19 @@ def test_one_snapshot_meets_random_and_equal_weights_never_meet() -> None:
 
 def test_evaluation_alone_and_without_snapshots() -> None:
     rng = np.random.default_rng(8)
-    assert seat_evaluation_game(rng, ["cat"], frozen("m0.1"), ["oneply"], {}) == (
+    assert seat_evaluation_game(in_order(rng), ["cat"], frozen("m0.1"), ["oneply"], {}) == (
         PlayerRef("snapshot", "m0.1"),
     )
-    assert seat_evaluation_game(rng, ["cat", "cat"], [], ["oneply"], {}) is None
-    assert seat_evaluation_game(rng, ["mouse"], frozen("m0.1"), [], {}) is None
+    assert seat_evaluation_game(in_order(rng), ["cat", "cat"], [], ["oneply"], {}) is None
+    assert seat_evaluation_game(in_order(rng), ["mouse"], frozen("m0.1"), [], {}) is None
 
 
 def test_roles_of_an_evaluation_game() -> None:
     snapshots = [*frozen("c0.1", "c0.2"), *frozen("m0.1", "m0.2", role="mouse")]
     games = {
-        seat_evaluation_game(np.random.default_rng(seed), ["cat", "mouse"], snapshots, [], {})
+        seat_evaluation_game(
+            in_order(np.random.default_rng(seed)), ["cat", "mouse"], snapshots, [], {}
+        )
         for seed in range(200)
     }
     chance = PlayerRef("scripted", "random")
