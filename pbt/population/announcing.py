@@ -1,7 +1,5 @@
 """The words of a member's start and of its rounds, for the league and for people."""
 
-from typing import Literal
-
 from pbt.population.members import Member
 from pbt.population.pbt_decision import Decision
 
@@ -12,13 +10,10 @@ def start_text(member: Member) -> str:
     return f"starts with {values}"
 
 
-def round_text(number: int, decision: Decision) -> tuple[str, Literal["copy", "mutate"] | None]:
-    """Return a round in a few words, and the kind of its event.
-
-    The kind is None where the member keeps everything.
-    """
+def round_text(number: int, decision: Decision) -> str:
+    """Return a round in a few words."""
     if decision.copy_from:
-        return f"round {number}: copied {decision.copy_from}, {decision.ahead:.2g} ahead", "copy"
+        return f"round {number}: copied {decision.copy_from}, {decision.ahead:.2g} ahead"
     if decision.mutated:
-        return f"round {number}: mutated {', '.join(decision.mutated)}", "mutate"
-    return f"round {number}: kept", None
+        return f"round {number}: mutated {', '.join(decision.mutated)}"
+    return f"round {number}: kept"

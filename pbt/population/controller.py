@@ -91,7 +91,7 @@ class Controller:
         furthest = max(learner.frames for learner in self._learners.values())
         self._sink.event(Event("warning", None, furthest, text))
 
-    def _tell(self, kind: str, member: Member, text: str) -> None:
+    def _member_event(self, kind: str, member: Member, text: str) -> None:
         """Record an event of a member."""
         self._sink.event(Event(kind, member.name, self._learners[member.name].frames, text))
 
@@ -104,7 +104,7 @@ class Controller:
         member, learner = self.members[name], self._learners[name]
         self.certifier.updated(name)
         if warning := member.count(stats):
-            self._tell("warning", member, warning)
+            self._member_event("warning", member, warning)
         if member.failed:
             return None
         ranked = ranked_curve(self.window.mean(name), self._rules.objective)
@@ -142,7 +142,7 @@ class Controller:
         directive = scheduled_directive(self._config, member, frames)
         if directive is not None:
             member.last_event = schedule_text(member, directive)
-            self._tell("schedule", member, member.last_event)
+            self._member_event("schedule", member, member.last_event)
         return directive
 
     def _round_due(self, frames: int) -> int:
@@ -206,7 +206,7 @@ class Controller:
         if donor is not None:
             self._payoffs.copied(name, donor, member.generation)
         self._begin(member)
-        self._tell("join", member, text)
+        self._member_event("join", member, text)
 
     def fail(self, name: str, text: str) -> None:
         """Give up a member whose learner is lost for good. text: why.
@@ -218,7 +218,7 @@ class Controller:
             return
         member.failed, member.failure, member.last_event = True, text, "failed"
         self._matchmaker.roster = self._matchmaker.roster.with_learning(name, False)
-        self._tell("failed", member, f"{text}; {FROZEN}")
+        self._member_event("failed", member, f"{text}; {FROZEN}")
 
     @property
     def finished(self) -> bool:
@@ -248,17 +248,17 @@ class Controller:
             name, number, frames, scores, hyperparams, rules, seed, decision.verdict, directive
         )
         self._sink.round(record)
-        member.last_event, kind = round_text(number, decision)
-        if kind is None:
+        member.last_event = round_text(number, decision)
+        if not decision.copy_from and not decision.mutated:
             return None
-        self._tell(kind, member, decision.verdict)
+        self._member_event("copy" if decision.copy_from else "mutate", member, decision.verdict)
         return directive
 
     def _begin(self, member: Member) -> None:
         """Take a member's first snapshot, and record values of its own that it was given."""
         self._snapshot(member, "initial")
         if self._config.pbt.spread_start > 1.0:
-            self._tell("start", member, start_text(member))
+            self._member_event("start", member, start_text(member))
 
     def _snapshot(self, member: Member, reason: str) -> None:
         """Freeze a member's policy as an opponent; unchanged weights are recorded only once."""
@@ -300,7 +300,7 @@ class Controller:
         self._snapshot(member, "final")
         self._matchmaker.roster = self._matchmaker.roster.with_learning(member.name, False)
         frames = self._learners[member.name].frames
-        self._tell("finish", member, f"reached {frames} frames; {FROZEN}")
+        self._member_event("finish", member, f"reached {frames} frames; {FROZEN}")
 
     # --- resume -----------------------------------------------------------------------------------
 
@@ -336,7 +336,7 @@ class Controller:
         frames = self._learners[member.name].frames
         if member.failed:
             member.failed, member.failure, member.last_event = False, "", ""
-            self._tell("resume", member, "had failed; tries again")
+            self._member_event("resume", member, "had failed; tries again")
         elif not member.finished:
             return
         member.finished = member.finished and frames >= self._config.stop_at_frames
