@@ -38,7 +38,7 @@ from arena.league.stored_history import list_rounds
 from arena.league.summaries import list_populations
 from bench.throughput import hardware, settings_of
 from pbt.population.comparison import Gap, compare
-from pbt.population.scores import score_games
+from pbt.population.scores import ScoreWindow
 from pbt.records import GameRecord, MemberScore, RoundRecord
 
 BOOTSTRAPS, SEED = 2000, 1
@@ -91,8 +91,10 @@ def _of_games(
     parts = []
     for begin, end in pairwise(edges):
         begins, ends = (bisect_left(games, edge, key=_number) for edge in (begin, end))
-        window = games[begins:ends]
-        mine, theirs = (score_games(own.member, window, "win", "against") for own in (a, b))
+        window = ScoreWindow("win", len(games), "against")
+        for game in games[begins:ends]:
+            window.add(game)
+        mine, theirs = (window.score(own.member) for own in (a, b))
         if mine.games and theirs.games:
             parts.append(compare(mine, theirs, "win").ahead)
     if len(parts) < 2:

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pbt.config.population import MatchmakingConfig
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
-from pbt.matchmaking.past import UNKNOWN, WEIGHTS, PastRules, past_probabilities
+from pbt.matchmaking.past import UNKNOWN, WEIGHTS, past_probabilities
 from pbt.matchmaking.roster import Roster
 from pbt.matchmaking.seats import (
     SELF_PLAY_SHARE,
-    DrawsInOrder,
     evaluation_draws,
     past_candidates,
     seat_evaluation_game,
@@ -71,17 +71,16 @@ class NextGames:
 
     def __init__(self, config: RunConfig, facts: GameFacts, roster: Roster, tables: int) -> None:
         """tables: of the whole run."""
-        self._config, self._facts, self._roster, self._tables = config, facts, roster, tables
+        self._config, self._facts, self._roster = config, facts, roster
         self._players = integer(config.seed, "players", bits=64)
         self._openings = integer(config.seed, "openings", bits=64)
-        past = PastRules.from_config(config.matchmaking)
         seats = facts.seat_roles
-        self._training = TrainingSeats(seats, roster, past) if roster.learning else None
-        self._share = roster.evaluation_share
-        if self._training is None:
-            self._share = 1.0
-        elif not any(entry.role in seats for entry in roster.snapshots):
-            self._share = 0.0
+        self._training: TrainingSeats | None = None
+        self._share = 1.0
+        if roster.learning:
+            self._training = TrainingSeats(seats, roster, config.matchmaking, tables)
+            frozen = any(entry.role in seats for entry in roster.snapshots)
+            self._share = roster.evaluation_share if frozen else 0.0
 
     def plan(self, tables: Integers, counts: Integers) -> list[TrainingGame]:
         """The games of N tables, each with a count of its own. tables, counts: [N]."""
@@ -90,7 +89,9 @@ class NextGames:
         needed = 1 + max(1 + 2 * seats, evaluation_draws(seats))
         drawn = uniforms(counted(self._players, tables // block * block, counts, needed))
         evaluation = drawn[:, 0] < self._share
-        players = self._seat(drawn[:, 1:], tables)
+        players: Sequence[tuple[PlayerRef, ...] | None] = [None] * len(tables)
+        if self._training is not None:
+            players = self._training.seat(drawn[:, 1:], tables)
         columns = zip(
             counts.tolist(),
             game_seeds(config.seed, tables, counts).tolist(),
@@ -104,12 +105,6 @@ class NextGames:
             games[game] = games[game]._replace(players=None, draws=draws)
         return games
 
-    def _seat(self, draws: Uniforms, tables: Integers) -> Sequence[tuple[PlayerRef, ...] | None]:
-        """The players of every game as if it were a training game."""
-        if self._training is None:
-            return [None] * len(tables)
-        return self._training.seat(draws, self._training.owned(tables, self._tables))
-
     def evaluation_players(
         self, game: TrainingGame, evaluated: Mapping[str, int]
     ) -> tuple[PlayerRef, ...] | None:
@@ -119,7 +114,7 @@ class NextGames:
         """
         facts = self._facts
         return seat_evaluation_game(
-            DrawsInOrder(game.draws),
+            iter(game.draws),
             facts.seat_roles,
             self._roster.snapshots,
             facts.scripted,
@@ -145,12 +140,14 @@ class TrainingSeats:
     again).
     """
 
-    def __init__(self, seat_roles: Sequence[str], roster: Roster, past: PastRules) -> None:
-        """past: how often snapshots take the other seats, and which ones.
+    def __init__(
+        self, seat_roles: Sequence[str], roster: Roster, config: MatchmakingConfig, tables: int
+    ) -> None:
+        """tables: of the whole run.
 
         Raises: EngineError when no member learns, or a role has neither members nor snapshots.
         """
-        self._roles, self._share = tuple(seat_roles), past.share
+        self._roles, self._share, self._tables = tuple(seat_roles), config.past_share, tables
         members, snapshots = roster.members, roster.snapshots
         self._refs = [PlayerRef("member", entry.name) for entry in members]
         self._refs += [PlayerRef("snapshot", entry.snapshot_id) for entry in snapshots]
@@ -161,14 +158,14 @@ class TrainingSeats:
         places = {entry.snapshot_id: len(members) + n for n, entry in enumerate(snapshots)}
         for role in set(seat_roles):
             live = [number for number, entry in enumerate(members) if entry.role == role]
-            ids = past_candidates(snapshots, role, past)
+            ids = past_candidates(snapshots, role, config)
             self._live[role] = np.array(live, np.int64)
             self._past[role] = np.array([places[one] for one in ids], np.int64)
-            if ids and past.mode in WEIGHTS:
+            if ids and config.past_mode in WEIGHTS:
                 chances = [
                     past_probabilities(
                         [roster.win_rates.get(one, {}).get(entry.name, UNKNOWN) for one in ids],
-                        past,
+                        config,
                     )
                     for entry in members
                 ]
@@ -193,7 +190,7 @@ class TrainingSeats:
                     "snapshots"
                 )
 
-    def owned(self, tables: Integers, all_tables: int) -> Integers:
+    def owned(self, tables: Integers) -> Integers:
         """The learning member that owns each table, [N]; -1 where none does.
 
         In games with one seat players do not meet. There every member owns equally many
@@ -204,16 +201,16 @@ class TrainingSeats:
         if len(self._roles) > 1:
             return none
         members = self._live[self._roles[0]]
-        each = all_tables // max(1, len(members))
+        each = self._tables // len(members)
         place = tables // max(1, each)
         held = (place < len(members)) & (each > 0)
         owners = members[np.where(held, place, 0)]
         return np.where(held & self._learning[owners], owners, none)
 
-    def seat(self, draws: Uniforms, owned: Integers) -> list[tuple[PlayerRef, ...]]:
-        """The players of N games. draws: [N, 1 + 2 * seats or more]; owned: as by `owned`."""
+    def seat(self, draws: Uniforms, tables: Integers) -> list[tuple[PlayerRef, ...]]:
+        """The players of N games. draws: [N, 1 + 2 * seats or more]; tables: [N]."""
         first = _pick(self._open, draws[:, 0])
-        learner = owned.copy()
+        learner = self.owned(tables)
         for seat, role in enumerate(self._roles):
             if len(self._learners[role]):
                 drawn = _pick(self._learners[role], draws[:, 2 + 2 * seat])
@@ -223,7 +220,7 @@ class TrainingSeats:
             wishes, choices = draws[:, 1 + 2 * seat], draws[:, 2 + 2 * seat]
             others = (
                 learner
-                if first.size and (first == seat).all()
+                if (first == seat).all()
                 else self._opponents(role, wishes, choices, learner)
             )
             seats.append(np.where(first == seat, learner, others))
@@ -250,6 +247,5 @@ class TrainingSeats:
 
 def _pick(values: Integers, draws: Uniforms) -> Integers:
     """Uniformly one of the values for each draw."""
-    places: Integers = np.minimum((draws * len(values)).astype(np.int64), len(values) - 1)
-    picked: Integers = values[places]
+    picked: Integers = values[(draws * len(values)).astype(np.int64)]
     return picked

@@ -13,7 +13,6 @@ p is the learning member's expected score against the snapshot, in [0, 1]. All f
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.errors import EngineError
@@ -23,53 +22,25 @@ WinRates = Mapping[str, Mapping[str, float]]
 UNKNOWN = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class PastRules:
-    """How often snapshots are opponents in training games, and which ones.
-
-    share   probability that a seat other than the learning one is taken by a snapshot
-    window  a snapshot is drawn from this many newest ones of the seat's role
-    mode    how it is drawn, see the top of this file
-    power   k of pfsp_hard
-    sigma   of elo_gaussian
-    """
-
-    share: float
-    window: int
-    mode: PastMode = "uniform"
-    power: float = 2.0
-    sigma: float = 1 / 6
-
-    @classmethod
-    def from_config(cls, config: MatchmakingConfig) -> "PastRules":
-        return cls(
-            config.past_share,
-            config.past_window,
-            config.past_mode,
-            config.pfsp_power,
-            config.elo_sigma,
-        )
-
-
-Weigh = Callable[[Sequence[float], PastRules], list[float]]
+Weigh = Callable[[Sequence[float], MatchmakingConfig], list[float]]
 """Expected scores -> relative weights. The largest is about 1, so that not all are rounded to 0.
 All are 0 where no candidate is wanted.
 """
 
 
-def _hard(scores: Sequence[float], rules: PastRules) -> list[float]:
+def _hard(scores: Sequence[float], config: MatchmakingConfig) -> list[float]:
     # Relative to the hardest opponent, so that a large power leaves at least that one.
     worst = max(1.0 - p for p in scores)
-    return [((1.0 - p) / worst) ** rules.power if worst else 0.0 for p in scores]
+    return [((1.0 - p) / worst) ** config.pfsp_power if worst else 0.0 for p in scores]
 
 
-def _variance(scores: Sequence[float], rules: PastRules) -> list[float]:
+def _variance(scores: Sequence[float], config: MatchmakingConfig) -> list[float]:
     return [4.0 * p * (1.0 - p) for p in scores]
 
 
-def _gaussian(scores: Sequence[float], rules: PastRules) -> list[float]:
+def _gaussian(scores: Sequence[float], config: MatchmakingConfig) -> list[float]:
     nearest = min((p - 0.5) ** 2 for p in scores)
-    return [math.exp(-0.5 * ((p - 0.5) ** 2 - nearest) / rules.sigma**2) for p in scores]
+    return [math.exp(-0.5 * ((p - 0.5) ** 2 - nearest) / config.elo_sigma**2) for p in scores]
 
 
 WEIGHTS: Mapping[PastMode, Weigh] = {
@@ -80,7 +51,7 @@ WEIGHTS: Mapping[PastMode, Weigh] = {
 """The modes that ask for expected scores."""
 
 
-def past_probabilities(scores: Sequence[float], rules: PastRules) -> list[float]:
+def past_probabilities(scores: Sequence[float], config: MatchmakingConfig) -> list[float]:
     """The probability of each candidate; they sum to 1.
 
     All are alike where the mode wants no candidate, for instance because all are always beaten.
@@ -92,8 +63,8 @@ def past_probabilities(scores: Sequence[float], rules: PastRules) -> list[float]
             raise EngineError(
                 f"expected score {p} against a snapshot: expected a number from 0 to 1"
             )
-    weigh = WEIGHTS.get(rules.mode)
-    weights = weigh(scores, rules) if weigh is not None else []
+    weigh = WEIGHTS.get(config.past_mode)
+    weights = weigh(scores, config) if weigh is not None else []
     total = math.fsum(weights)
     if not total:
         return [1.0 / len(scores)] * len(scores)

@@ -1,13 +1,16 @@
 """Payoffs: the expected score of every live member against every frozen opponent.
 
-`PayoffSource` is the interface; win rates and Elo ratings implement it. Both depend on the games
-only, not on time. A member changes while it learns, so the newest hundred games or so weigh most:
+Win rates and Elo ratings are the two kinds of `PayoffSource`. Both depend on the games only, not on
+time. A member changes while it learns, so the newest hundred games or so weigh most:
 1 / (1 - FORGET) games for win rates, about as many for ratings.
 """
 
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Iterator
+from copy import deepcopy
+from itertools import chain
+from typing import NamedTuple
 
 from pbt.config.population import MatchmakingConfig
 from pbt.matchmaking.past import WinRates
@@ -22,52 +25,6 @@ PRIOR_GAMES = 2.0
 ELO_STEP = 8.0
 
 
-class PayoffSource(Protocol):
-    """Estimates members' expected scores against snapshots from the games they played.
-
-    Only some modes of matchmaking need them.
-
-    kind  name of the implementation in checkpoints
-    """
-
-    @property
-    def kind(self) -> str: ...
-
-    def add(self, record: GameRecord) -> bool:
-        """Take a finished game into account; returns whether it counted."""
-
-    def add_snapshot(self, entry: SnapshotEntry) -> None:
-        """Note a new opponent, and forget those that have left the window."""
-
-    def copied(self, member: str, donor: str, generation: int) -> None:
-        """Give the member the estimates of the donor.
-
-        The member plays with the donor's weights from this generation on.
-        """
-
-    def win_rates(self) -> WinRates:
-        """Expected scores in [0, 1], never nan, against the snapshots of the window.
-
-        Pairs that have not met may be missing.
-        """
-
-    def state(self) -> JsonState: ...
-
-    def load(self, state: JsonState) -> None:
-        """Take over what `state` returned."""
-
-
-def payoff_source(config: MatchmakingConfig) -> PayoffSource | None:
-    """The payoff source that the mode of matchmaking needs, None where it needs none."""
-    match config.past_mode:
-        case "pfsp_hard" | "pfsp_variance":
-            return RecentWinRates(config.past_window)
-        case "elo_gaussian":
-            return EloRatings(config.past_window)
-        case _:
-            return None
-
-
 class Meeting(NamedTuple):
     """A live member and another player of the same game.
 
@@ -79,32 +36,49 @@ class Meeting(NamedTuple):
     points: float
 
 
-class _Meetings:
-    """The part that both sources share: the candidates, and which games count."""
+class PayoffSource(ABC):
+    """Estimates members' expected scores against snapshots from the games they played.
+
+    It knows the snapshots of the window and which games count; a subclass makes estimates of them.
+
+    kind  name of the subclass in checkpoints
+    """
+
+    kind: str
 
     def __init__(self, window: int) -> None:
+        """window: newest snapshots of each role that may be opponents."""
         self._window = window
         # role -> ids of its candidates, newest last
         self._candidates: dict[str, deque[str]] = {}
         self._generations: dict[str, int] = {}
 
+    @abstractmethod
+    def add(self, record: GameRecord) -> bool:
+        """Take a finished game into account; returns whether it counted."""
+
+    @abstractmethod
+    def win_rates(self) -> WinRates:
+        """Expected scores in [0, 1], never nan, against the snapshots of the window.
+
+        Pairs that have not met may be missing.
+        """
+
     def add_snapshot(self, entry: SnapshotEntry) -> None:
-        self._candidates.setdefault(entry.role, deque(maxlen=self._window)).append(
-            entry.snapshot_id
-        )
+        """Note a new opponent, and forget those that have left the window."""
+        candidates = self._candidates.setdefault(entry.role, deque(maxlen=self._window))
+        candidates.append(entry.snapshot_id)
 
     def copied(self, member: str, donor: str, generation: int) -> None:
+        """Give the member the estimates of the donor.
+
+        The member plays with the donor's weights from this generation on.
+        """
         self._generations[member] = generation
 
     def known(self) -> list[str]:
         """Ids of all candidates, each once."""
-        return list(
-            dict.fromkeys(
-                snapshot_id
-                for candidates in self._candidates.values()
-                for snapshot_id in candidates
-            )
-        )
+        return list(dict.fromkeys(chain.from_iterable(self._candidates.values())))
 
     def meetings(self, record: GameRecord) -> Iterator[Meeting]:
         """The meetings of a training game.
@@ -115,25 +89,20 @@ class _Meetings:
         if record.kind != "training" or is_voided(record.end_reason):
             return
         for own in record.seats:
-            if own.player.kind == "member" and own.generation == self._generations.get(
-                own.player.name, 0
-            ):
+            present = self._generations.get(own.player.name, 0)
+            if own.player.kind == "member" and own.generation == present:
                 for other in record.seats:
                     if other.player != own.player:
                         yield Meeting(own.player.name, other.player, _points(own, other))
 
-    def _saved(self) -> JsonState:
-        return {
-            "candidates": {
-                role: list(snapshot_ids) for role, snapshot_ids in self._candidates.items()
-            },
-            "generations": dict(self._generations),
-        }
+    def state(self) -> JsonState:
+        candidates = {role: list(ids) for role, ids in self._candidates.items()}
+        return {"candidates": candidates, "generations": dict(self._generations)}
 
-    def _take_over(self, state: Mapping[str, JsonState]) -> None:
+    def load(self, state: JsonState) -> None:
+        """Take over what `state` returned."""
         self._candidates = {
-            role: deque(snapshot_ids, maxlen=self._window)
-            for role, snapshot_ids in state["candidates"].items()
+            role: deque(ids, maxlen=self._window) for role, ids in state["candidates"].items()
         }
         self._generations = dict(state["generations"])
 
@@ -142,13 +111,13 @@ def _points(own: SeatRecord, other: SeatRecord) -> float:
     return 0.5 * (1 + (own.place < other.place) - (own.place > other.place))
 
 
-class RecentWinRates(_Meetings):
+class RecentWinRates(PayoffSource):
     """Win rates of each member against each candidate, for prioritized fictitious self-play.
 
     A draw counts half, and a game counts less the older it is.
     """
 
-    kind: Literal["counts"] = "counts"
+    kind = "counts"
 
     def __init__(self, window: int) -> None:
         super().__init__(window)
@@ -157,12 +126,8 @@ class RecentWinRates(_Meetings):
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         super().add_snapshot(entry)
-        candidates = set(self.known())
-        self._cells = {
-            snapshot_id: cells
-            for snapshot_id, cells in self._cells.items()
-            if snapshot_id in candidates
-        }
+        known = self.known()
+        self._cells = {name: cells for name, cells in self._cells.items() if name in known}
 
     def add(self, record: GameRecord) -> bool:
         candidates, counted = self.known(), False
@@ -190,29 +155,20 @@ class RecentWinRates(_Meetings):
         }
 
     def state(self) -> JsonState:
-        return {
-            "cells": {
-                name: {member: list(cell) for member, cell in cells.items()}
-                for name, cells in self._cells.items()
-            },
-            **self._saved(),
-        }
+        return {"cells": deepcopy(self._cells), **super().state()}
 
     def load(self, state: JsonState) -> None:
-        self._take_over(state)
-        self._cells = {
-            name: {member: list(cell) for member, cell in cells.items()}
-            for name, cells in state["cells"].items()
-        }
+        super().load(state)
+        self._cells = deepcopy(state["cells"])
 
 
-class EloRatings(_Meetings):
+class EloRatings(PayoffSource):
     """Elo ratings (Elo 1978) of members and candidates, which every training game moves.
 
     A snapshot starts with its member's rating. A member that copies another takes its rating.
     """
 
-    kind: Literal["elo"] = "elo"
+    kind = "elo"
 
     def __init__(self, window: int) -> None:
         super().__init__(window)
@@ -227,22 +183,18 @@ class EloRatings(_Meetings):
         }
 
     def add(self, record: GameRecord) -> bool:
-        meetings = [
-            meeting
-            for meeting in self.meetings(record)
-            if meeting.opponent.name in self._table(meeting.opponent)
-        ]
         # All steps come from the ratings before the game. Two members meet twice, once from each
         # side, so only a snapshot's rating is moved together with its opponent's.
         steps = [
-            ELO_STEP * (points - self._expected(member, self._table(opponent)[opponent.name]))
-            for member, opponent, points in meetings
+            (member, opponent, ELO_STEP * (points - self._expected(member, rating)))
+            for member, opponent, points in self.meetings(record)
+            if (rating := self._table(opponent).get(opponent.name)) is not None
         ]
-        for (member, opponent, _), step in zip(meetings, steps, strict=True):
+        for member, opponent, step in steps:
             self._members[member] = self._members.get(member, 0.0) + step
             if opponent.kind == "snapshot":
                 self._snapshots[opponent.name] -= step
-        return bool(meetings)
+        return bool(steps)
 
     def copied(self, member: str, donor: str, generation: int) -> None:
         super().copied(member, donor, generation)
@@ -261,8 +213,23 @@ class EloRatings(_Meetings):
         return float(1.0 / (1.0 + 10.0 ** ((rating - self._members.get(member, 0.0)) / 400.0)))
 
     def state(self) -> JsonState:
-        return {"members": dict(self._members), "snapshots": dict(self._snapshots), **self._saved()}
+        return {
+            "members": dict(self._members),
+            "snapshots": dict(self._snapshots),
+            **super().state(),
+        }
 
     def load(self, state: JsonState) -> None:
-        self._take_over(state)
+        super().load(state)
         self._members, self._snapshots = dict(state["members"]), dict(state["snapshots"])
+
+
+def payoff_source(config: MatchmakingConfig) -> PayoffSource | None:
+    """The payoff source that the mode of matchmaking needs, None where it needs none."""
+    match config.past_mode:
+        case "pfsp_hard" | "pfsp_variance":
+            return RecentWinRates(config.past_window)
+        case "elo_gaussian":
+            return EloRatings(config.past_window)
+        case _:
+            return None

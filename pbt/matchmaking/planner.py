@@ -194,14 +194,8 @@ class TrainingPlanner:
 
     def gone(self, plan: GamePlan) -> str:
         """Name of the plan's first live player that is no member any more, "" if there is none."""
-        return next(
-            (
-                seat.player.name
-                for seat in plan.seats
-                if seat.player.kind == "member" and seat.player.name not in self._members
-            ),
-            "",
-        )
+        live = (seat.player.name for seat in plan.seats if seat.player.kind == "member")
+        return next((name for name in live if name not in self._members), "")
 
     def reseat(self, plan: GamePlan) -> GamePlan:
         """A stored plan with its frozen players loaded again, perhaps into other policy slots.

@@ -3,14 +3,16 @@
 `pbt/matchmaking/next_games.py` seats training games. All functions are pure: draws come from the
 caller, which keys them by the game, so nothing depends on the order of arrival. Seats of one role
 are interchangeable: a player is as likely to sit at one of them as at another.
+
+draws  uniform numbers in [0, 1) of this game, taken one after the other
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from pbt.matchmaking.past import PastRules
+from pbt.config.population import MatchmakingConfig
 from pbt.matchmaking.roster import SnapshotEntry
 from pbt.records import PlayerRef
 
@@ -28,41 +30,23 @@ SCRIPTED_ODDS = 0.05
 SELF_PLAY_SHARE = 0.5
 
 
-class Draws(Protocol):
-    """Draws of one game; numpy's generators are some."""
-
-    def random(self) -> float:
-        """The next one, in [0, 1)."""
-
-
-class DrawsInOrder:
-    """Draws that were made beforehand."""
-
-    def __init__(self, draws: Iterable[float]) -> None:
-        self._draws = iter(draws)
-
-    def random(self) -> float:
-        return next(self._draws)
-
-
 def evaluation_draws(seats: int) -> int:
     """How many draws `seat_evaluation_game` needs at most."""
     return 3 + 2 * seats
 
 
-def past_candidates(snapshots: Sequence[SnapshotEntry], role: str, past: PastRules) -> list[str]:
+def past_candidates(
+    snapshots: Sequence[SnapshotEntry], role: str, config: MatchmakingConfig
+) -> list[str]:
     """Ids of the snapshots that training games may seat in this role. snapshots: newest last."""
     of_role = [entry for entry in snapshots if entry.role == role]
-    return [
-        entry.snapshot_id
-        for entry in (
-            _newest_by_member(of_role) if past.mode == "latest" else of_role[-past.window :]
-        )
-    ]
+    latest = config.past_mode == "latest"
+    candidates = _newest_by_member(of_role) if latest else of_role[-config.past_window :]
+    return [entry.snapshot_id for entry in candidates]
 
 
 def seat_evaluation_game(
-    rng: Draws,
+    draws: Iterator[float],
     seat_roles: Sequence[str],
     snapshots: Sequence[SnapshotEntry],
     scripted: Sequence[str],
@@ -84,53 +68,46 @@ def seat_evaluation_game(
     newest = _newest_by_member([entry for entry in snapshots if entry.role in seat_roles])
     if not newest:
         return None
-    focus = _draw_least_played(rng, newest, games_played)
-    if self_play and rng.random() < self_play:
+    focus = _draw_least_played(draws, newest, games_played)
+    if self_play and next(draws) < self_play:
         return (PlayerRef("snapshot", focus.snapshot_id),) * len(seat_roles)
-    focus_seat = _draw(rng, [seat for seat, role in enumerate(seat_roles) if role == focus.role])
+    focus_seat = _draw(draws, [seat for seat, role in enumerate(seat_roles) if role == focus.role])
     names = [name for name in scripted if name != RANDOM.name]
+    older = [entry for entry in snapshots if entry.member == focus.member]
     players = []
     for seat, role in enumerate(seat_roles):
         if seat == focus_seat:
             players.append(PlayerRef("snapshot", focus.snapshot_id))
-        else:
-            others = [
-                entry
-                for entry in newest
-                if entry.role == role and entry.snapshot_id != focus.snapshot_id
-            ]
-            players.append(
-                _evaluation_opponent(
-                    rng, _predecessor(snapshots, focus, role), others, names, games_played
-                )
-            )
+            continue
+        others, own = (
+            [one for one in found if one.role == role and one.snapshot_id != focus.snapshot_id]
+            for found in (newest, older)
+        )
+        players.append(_evaluation_opponent(draws, own, others, names, games_played))
     return tuple(players)
 
 
 def _evaluation_opponent(
-    rng: Draws,
-    predecessor: SnapshotEntry | None,
+    draws: Iterator[float],
+    older: Sequence[SnapshotEntry],
     others: Sequence[SnapshotEntry],
     scripted: Sequence[str],
     games_played: Mapping[str, int],
 ) -> PlayerRef:
-    options: list[tuple[float, Callable[[], PlayerRef]]] = [(RANDOM_ODDS, lambda: RANDOM)]
-    if predecessor is not None:
-        options.append((PREDECESSOR_ODDS, lambda: PlayerRef("snapshot", predecessor.snapshot_id)))
-    if others:
-        options.append(
-            (
-                OTHERS_ODDS,
-                lambda: PlayerRef(
-                    "snapshot", _draw_least_played(rng, others, games_played).snapshot_id
-                ),
-            )
-        )
-    if scripted:
-        options.append(
-            (SCRIPTED_ODDS * len(scripted), lambda: PlayerRef("scripted", _draw(rng, scripted)))
-        )
-    return options[_draw_index(rng, [odds for odds, _ in options])][1]()
+    """older: what the member of the least played snapshot made before it, newest last."""
+    odds = {
+        "random": RANDOM_ODDS,
+        "predecessor": PREDECESSOR_ODDS if older else 0.0,
+        "others": OTHERS_ODDS if others else 0.0,
+        "scripted": SCRIPTED_ODDS * len(scripted),
+    }
+    kind = list(odds)[_draw_index(draws, list(odds.values()))]
+    if kind == "random":
+        return RANDOM
+    if kind == "scripted":
+        return PlayerRef("scripted", _draw(draws, scripted))
+    drawn = older[-1] if kind == "predecessor" else _draw_least_played(draws, others, games_played)
+    return PlayerRef("snapshot", drawn.snapshot_id)
 
 
 def _newest_by_member(snapshots: Sequence[SnapshotEntry]) -> list[SnapshotEntry]:
@@ -142,37 +119,17 @@ def _newest_by_member(snapshots: Sequence[SnapshotEntry]) -> list[SnapshotEntry]
     return [newest[member] for member in sorted(newest)]
 
 
-def _predecessor(
-    snapshots: Sequence[SnapshotEntry], focus: SnapshotEntry, role: str
-) -> SnapshotEntry | None:
-    """The snapshot that the same member made before `focus`.
-
-    None if there is none, or where the seat is of another role.
-    """
-    if role != focus.role:
-        return None
-    older = [
-        entry
-        for entry in snapshots
-        if entry.member == focus.member and entry.snapshot_id != focus.snapshot_id
-    ]
-    return older[-1] if older else None
-
-
 def _draw_least_played(
-    rng: Draws, snapshots: Sequence[SnapshotEntry], games_played: Mapping[str, int]
+    draws: Iterator[float], snapshots: Sequence[SnapshotEntry], games_played: Mapping[str, int]
 ) -> SnapshotEntry:
-    return snapshots[
-        _draw_index(
-            rng, [1.0 / (1 + games_played.get(entry.snapshot_id, 0)) for entry in snapshots]
-        )
-    ]
+    odds = [1.0 / (1 + games_played.get(entry.snapshot_id, 0)) for entry in snapshots]
+    return snapshots[_draw_index(draws, odds)]
 
 
-def _draw_index(rng: Draws, odds: Sequence[float]) -> int:
+def _draw_index(draws: Iterator[float], odds: Sequence[float]) -> int:
     edges = np.cumsum(odds)
-    return min(int(np.searchsorted(edges, rng.random() * edges[-1], side="right")), len(odds) - 1)
+    return int(np.searchsorted(edges, next(draws) * edges[-1], side="right"))
 
 
-def _draw(rng: Draws, choices: Sequence[T]) -> T:
-    return choices[int(rng.random() * len(choices))]
+def _draw(draws: Iterator[float], choices: Sequence[T]) -> T:
+    return choices[int(next(draws) * len(choices))]

@@ -7,7 +7,7 @@ import numpy as np
 
 from pbt.hyperparams import SHAPING_PREFIX
 from pbt.learning.attesting import LogProbSample
-from pbt.records import WiringCheck
+from pbt.records import WiringCertificate, WiringCheck
 
 CHECKS = (
     "values",
@@ -73,16 +73,18 @@ def sample_problem(sample: LogProbSample, of: str) -> str | None:
     )
 
 
-class CheckCounts:
-    """The checks of one certificate while it is open.
+class OpenCertificate:
+    """A certificate that is not finished.
 
-    problems  name of a check -> the first problem that it found
+    generation  of the member, with the copy that its round asks for
     """
 
-    def __init__(self) -> None:
+    def __init__(self, member: str, round: int, frames: int, generation: int) -> None:
+        self.member, self.round, self.frames, self.generation = member, round, frames, generation
         self._compared = dict.fromkeys(CHECKS, 0)
         self._largest: dict[str, float] = {}
-        self.problems: dict[str, str] = {}
+        # Name of a check -> the first problem that it found.
+        self._problems: dict[str, str] = {}
 
     def add(
         self, name: str, problem: str | None, compared: int, largest: float | None = None
@@ -94,13 +96,14 @@ class CheckCounts:
         self._compared[name] += compared
         if largest is not None and math.isfinite(largest):
             self._largest[name] = max(largest, self._largest.get(name, 0.0))
-        if problem is None or name in self.problems:
+        if problem is None or name in self._problems:
             return False
-        self.problems[name] = problem
+        self._problems[name] = problem
         return True
 
-    def checks(self) -> tuple[WiringCheck, ...]:
-        return tuple(
-            WiringCheck(name, count, self._largest.get(name), self.problems.get(name))
+    def finished(self) -> WiringCertificate:
+        checks = (
+            WiringCheck(name, count, self._largest.get(name), self._problems.get(name))
             for name, count in self._compared.items()
         )
+        return WiringCertificate(self.member, self.round, self.frames, tuple(checks))

@@ -8,7 +8,6 @@ some updates; games say all the time which weights answered for their seats.
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from torch import Tensor
 
@@ -18,11 +17,11 @@ from pbt.learning.optimizer import OPTIMIZER_PREFIXES
 from pbt.learning.weight_copy import RETURNS
 from pbt.models.digests import ActingForms, digest, scripted_digest
 from pbt.models.weights import MODEL_PREFIX
-from pbt.population.certificates import CheckCounts, sample_problem, values_problem
+from pbt.population.certificates import OpenCertificate, sample_problem, values_problem
 from pbt.population.interfaces import RunSink, SnapshotStore
 from pbt.population.ledger import Known, Ledger, LiveAnswer, Stored, acting_problem
 from pbt.population.members import Member
-from pbt.records import Event, PlayerRef, SnapshotRecord, WiringCertificate
+from pbt.records import Event, PlayerRef, SnapshotRecord
 from pbt.transport.messages import GameEnd
 from pbt.transport.weights import PublishedWeights
 
@@ -30,20 +29,6 @@ from pbt.transport.weights import PublishedWeights
 PUBLICATIONS = 4
 # A learner attests a publication before it reports its update, so one update later all is known.
 LATE_UPDATES = 2
-
-
-@dataclass
-class OpenCertificate:
-    """A certificate that is not finished.
-
-    generation  of the member, with the copy that its round asks for
-    """
-
-    member: str
-    round: int
-    frames: int
-    generation: int
-    counts: CheckCounts = field(default_factory=CheckCounts)
 
 
 class Certifier:
@@ -82,8 +67,7 @@ class Certifier:
 
     def _finish(self, name: str) -> None:
         if (done := self._open.pop(name, None)) is not None:
-            checks = done.counts.checks()
-            self._sink.certificate(WiringCertificate(name, done.round, done.frames, checks))
+            self._sink.certificate(done.finished())
 
     def finish(self) -> None:
         """Record every certificate as it stands, at the end of a run."""
@@ -273,7 +257,7 @@ class Certifier:
         largest: the largest difference, where the check allows one
         """
         certificate = self._open.get(name)
-        if certificate is not None and certificate.counts.add(check, problem, compared, largest):
+        if certificate is not None and certificate.add(check, problem, compared, largest):
             text = f"wiring of {name}, round {certificate.round}: {problem}"
             self.faults.append(text)
             self._sink.event(Event("warning", name, certificate.frames, text))

@@ -73,24 +73,15 @@ def compare(
     """
     mine, theirs = _samples(a, objective), _samples(b, objective)
     common = [(mine[name], theirs[name]) for name in mine if name in theirs]
-    if not common:
-        ahead = a.objective - b.objective
-        whole = [(1.0, _whole(score, objective)) for score in (a, b)]
-        return _gap(ahead, whole, 0, equals_sd)
-    weights = [x.games * y.games / (x.games + y.games) for x, y in common]
+    pairs = common or [(_whole(a, objective), _whole(b, objective))]
+    weights = [x.games * y.games / (x.games + y.games) for x, y in common] or [1.0]
     total = math.fsum(weights)
-    ahead = (
-        math.fsum(
-            weight * (x.mean - y.mean) for weight, (x, y) in zip(weights, common, strict=True)
-        )
-        / total
-    )
-    samples = [
-        (weight / total, sample)
-        for weight, pair in zip(weights, common, strict=True)
-        for sample in pair
-    ]
-    return _gap(ahead, samples, len(common), equals_sd)
+    parts = list(zip(weights, pairs, strict=True))
+    ahead = math.fsum(weight * (x.mean - y.mean) for weight, (x, y) in parts) / total
+    samples = [(weight / total, sample) for weight, pair in parts for sample in pair]
+    of_games = math.fsum(weight * weight * sample.variance for weight, sample in samples)
+    variance = of_games + equals_sd * equals_sd
+    return Gap(ahead, _chance(ahead, samples, variance), len(common), math.sqrt(variance))
 
 
 def standings(scores: Sequence[MemberScore], objective: ObjectiveKind) -> dict[str, float]:
@@ -135,19 +126,12 @@ def _mean(part: Against, pooled: float) -> Sample:
 def _whole(score: MemberScore, objective: ObjectiveKind) -> Sample:
     """Return all games of a member; without sums of squares the variance of returns is unknown."""
     if objective == "win" and score.games:
-        return _rate(score.games, score.objective * score.games)
-    if score.squares is None or score.games < 2:
-        return Sample(score.games, score.objective, math.inf)
-    return Sample(score.games, score.objective, score.squares / (score.games - 1) / score.games)
-
-
-def _gap(
-    ahead: float, samples: Sequence[tuple[float, Sample]], opponents: int, equals_sd: float
-) -> Gap:
-    """Return the gap with its error and significance. samples: each with its weight in the gap."""
-    of_games = math.fsum(weight * weight * sample.variance for weight, sample in samples)
-    variance = of_games + equals_sd * equals_sd
-    return Gap(ahead, _chance(ahead, samples, variance), opponents, math.sqrt(variance))
+        variance = _rate(score.games, score.objective * score.games).variance
+    elif score.squares is None or score.games < 2:
+        variance = math.inf
+    else:
+        variance = score.squares / (score.games - 1) / score.games
+    return Sample(score.games, score.objective, variance)
 
 
 def _chance(ahead: float, samples: Sequence[tuple[float, Sample]], variance: float) -> float:

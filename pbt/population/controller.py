@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
-from pbt.learning.attesting import Attestation
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.roster import SnapshotEntry
 from pbt.models.weights import policy_tensors
-from pbt.population.announcing import round_event, start_event
+from pbt.population.announcing import round_text, start_text
 from pbt.population.certifier import Certifier
 from pbt.population.curves import TrainingCurves, ranked_curve
 from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
@@ -27,7 +26,9 @@ from pbt.population.schedules import schedule_text, scheduled_directive
 from pbt.population.scores import ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord, is_voided
 from pbt.transport.messages import GameEnd, JsonState
-from pbt.transport.weights import PublishedWeights
+
+# What becomes of a member that learns no more.
+FROZEN = "sits as a frozen opponent from now on"
 
 
 class Controller:
@@ -87,7 +88,12 @@ class Controller:
 
     def warn(self, text: str) -> None:
         """Record what a person should know of the run's games."""
-        self._sink.event(Event("warning", None, self._frames(), text))
+        furthest = max(learner.frames for learner in self._learners.values())
+        self._sink.event(Event("warning", None, furthest, text))
+
+    def _member_event(self, kind: str, member: Member, text: str) -> None:
+        """Record an event of a member."""
+        self._sink.event(Event(kind, member.name, self._learners[member.name].frames, text))
 
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
         """Record an update of a member's learner, and do what its frame count has made due.
@@ -98,7 +104,7 @@ class Controller:
         member, learner = self.members[name], self._learners[name]
         self.certifier.updated(name)
         if warning := member.count(stats):
-            self._sink.event(Event("warning", name, learner.frames, warning))
+            self._member_event("warning", member, warning)
         if member.failed:
             return None
         ranked = ranked_curve(self.window.mean(name), self._rules.objective)
@@ -113,7 +119,8 @@ class Controller:
         directive = self._due(member, learner.frames)
         period_ends = member.round > rounds or (snapshot_due and not self._config.pbt.enabled)
         if period_ends or not self.certifier.began(name):
-            self._certify(member, directive)
+            copies = directive is not None and directive.copy_from is not None
+            self.certifier.begin(member, learner.frames, copies=copies)
         elif directive is not None:
             self.certifier.ask(name)
         return directive
@@ -130,24 +137,12 @@ class Controller:
             return self._round(member)
         return None
 
-    def _frames(self) -> int:
-        """Return the frames of the member that is furthest."""
-        return max(learner.frames for learner in self._learners.values())
-
-    def _certify(self, member: Member, directive: Directive | None) -> None:
-        copies = directive is not None and directive.copy_from is not None
-        self.certifier.begin(member, self._learners[member.name].frames, copies=copies)
-
-    def attested(self, name: str, attestation: Attestation, published: PublishedWeights) -> None:
-        """Compare what a learner attests. published: what readers find of it now."""
-        self.certifier.attested(self.members[name], attestation, published)
-
     def _scheduled(self, member: Member, frames: int) -> Directive | None:
         """Return what the member's schedule asks for now, after recording it as an event."""
         directive = scheduled_directive(self._config, member, frames)
         if directive is not None:
             member.last_event = schedule_text(member, directive)
-            self._sink.event(Event("schedule", member.name, frames, member.last_event))
+            self._member_event("schedule", member, member.last_event)
         return directive
 
     def _round_due(self, frames: int) -> int:
@@ -167,25 +162,25 @@ class Controller:
         """Note that a directive's weights, optimiser moments and hyperparameters are in force."""
         member = self.members[directive.member]
         member.hyperparams = dict(directive.hyperparams)
-        if directive.copy_from is not None:
-            member.generation += 1
-            member.copies += 1
-            member.newest_snapshot = directive.copy_snapshot
-            self.window.restart(member.name, member.generation)
-            roster = self._matchmaker.roster.with_generation(member.name, member.generation)
-            self._matchmaker.roster = roster
-            self._payoffs.copied(member.name, directive.copy_from, member.generation)
-            self._payoffs.report()
-        if directive.copy_snapshot is not None:
-            learner = self._learners[member.name]
-            state = learner.state()
-            self.certifier.copied(member.name, learner.version, directive.copy_snapshot, state)
+        donor, snapshot_id = directive.copy_from, directive.copy_snapshot
+        if donor is None or snapshot_id is None:
+            return
+        member.generation += 1
+        member.copies += 1
+        member.newest_snapshot = snapshot_id
+        self.window.restart(member.name, member.generation)
+        roster = self._matchmaker.roster.with_generation(member.name, member.generation)
+        self._matchmaker.roster = roster
+        self._payoffs.copied(member.name, donor, member.generation)
+        self._payoffs.report()
+        learner = self._learners[member.name]
+        self.certifier.copied(member.name, learner.version, snapshot_id, learner.state())
 
     def edit_hyperparams(self, values: Mapping[str, float]) -> None:
         """Set values that a person edited, for every member; PBT goes on from them."""
         for member in self.members.values():
-            own = {name: value for name, value in values.items() if name in member.hyperparams}
-            member.hyperparams = {**member.hyperparams, **own}
+            before = member.hyperparams
+            member.hyperparams = {name: values.get(name, own) for name, own in before.items()}
 
     def edit(self, config: RunConfig) -> None:
         """Go on with another configuration, which differs in `pbt.config.resume.LIVE` alone.
@@ -211,7 +206,7 @@ class Controller:
         if donor is not None:
             self._payoffs.copied(name, donor, member.generation)
         self._begin(member)
-        self._sink.event(Event("join", name, self._learners[name].frames, text))
+        self._member_event("join", member, text)
 
     def fail(self, name: str, text: str) -> None:
         """Give up a member whose learner is lost for good. text: why.
@@ -223,8 +218,7 @@ class Controller:
             return
         member.failed, member.failure, member.last_event = True, text, "failed"
         self._matchmaker.roster = self._matchmaker.roster.with_learning(name, False)
-        text = f"{text}; sits as a frozen opponent from now on"
-        self._sink.event(Event("failed", name, self._learners[name].frames, text))
+        self._member_event("failed", member, f"{text}; {FROZEN}")
 
     @property
     def finished(self) -> bool:
@@ -254,16 +248,17 @@ class Controller:
             name, number, frames, scores, hyperparams, rules, seed, decision.verdict, directive
         )
         self._sink.round(record)
-        member.last_event, event = round_event(name, number, decision, frames)
-        if event is not None:
-            self._sink.event(event)
-        return directive if decision.copy_from or decision.mutated else None
+        member.last_event = round_text(number, decision)
+        if not decision.copy_from and not decision.mutated:
+            return None
+        self._member_event("copy" if decision.copy_from else "mutate", member, decision.verdict)
+        return directive
 
     def _begin(self, member: Member) -> None:
         """Take a member's first snapshot, and record values of its own that it was given."""
         self._snapshot(member, "initial")
         if self._config.pbt.spread_start > 1.0:
-            self._sink.event(start_event(member, self._learners[member.name].frames))
+            self._member_event("start", member, start_text(member))
 
     def _snapshot(self, member: Member, reason: str) -> None:
         """Freeze a member's policy as an opponent; unchanged weights are recorded only once."""
@@ -305,8 +300,7 @@ class Controller:
         self._snapshot(member, "final")
         self._matchmaker.roster = self._matchmaker.roster.with_learning(member.name, False)
         frames = self._learners[member.name].frames
-        text = f"reached {frames} frames; sits as a frozen opponent from now on"
-        self._sink.event(Event("finish", member.name, frames, text))
+        self._member_event("finish", member, f"reached {frames} frames; {FROZEN}")
 
     # --- resume -----------------------------------------------------------------------------------
 
@@ -342,7 +336,7 @@ class Controller:
         frames = self._learners[member.name].frames
         if member.failed:
             member.failed, member.failure, member.last_event = False, "", ""
-            self._sink.event(Event("resume", member.name, frames, "had failed; tries again"))
+            self._member_event("resume", member, "had failed; tries again")
         elif not member.finished:
             return
         member.finished = member.finished and frames >= self._config.stop_at_frames

@@ -97,13 +97,8 @@ def candidates(
     levels = holm_levels([gap.p for gap in gaps], level)
     return [
         Candidate(score, gap, limit, least_lead(score, rules))
-        for score, gap, limit in list(zip(others, gaps, levels, strict=True))[:top]
-    ]
-
-
-def furthest(found: Sequence[Candidate]) -> Candidate:
-    """Return the candidate that is furthest ahead; of equals the first."""
-    return max(found, key=lambda candidate: candidate.gap.ahead)
+        for score, gap, limit in zip(others, gaps, levels, strict=True)
+    ][:top]
 
 
 def drawn_candidate(donor: MemberScore, own: MemberScore, rules: PbtRules) -> Candidate:

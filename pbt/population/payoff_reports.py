@@ -4,7 +4,6 @@ Only some modes of matchmaking ask for payoffs. In the others every call here do
 """
 
 from pbt.config.population import MatchmakingConfig
-from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.payoffs import payoff_source
 from pbt.matchmaking.roster import SnapshotEntry
 from pbt.population.interfaces import Matchmaker
@@ -45,7 +44,8 @@ class PayoffReports:
         """Tell the matchmaker the present win rates."""
         if self._source is not None:
             self._unreported = 0
-            self._set(self._source.win_rates())
+            roster = self._matchmaker.roster.with_win_rates(self._source.win_rates())
+            self._matchmaker.roster = roster
 
     def state(self) -> JsonState | None:
         """Return the payoffs for a checkpoint, None where the mode has none."""
@@ -66,7 +66,4 @@ class PayoffReports:
             self._unreported = state["untold"]
             self._source.load(state["source"])
         else:
-            self._set({})
-
-    def _set(self, win_rates: WinRates) -> None:
-        self._matchmaker.roster = self._matchmaker.roster.with_win_rates(win_rates)
+            self._matchmaker.roster = self._matchmaker.roster.with_win_rates({})

@@ -16,13 +16,7 @@ from fractions import Fraction
 
 from pbt.errors import EngineError
 from pbt.population.comparison import standings
-from pbt.population.copy_gate import (
-    Candidate,
-    candidates,
-    drawn_candidate,
-    furthest,
-    round_level,
-)
+from pbt.population.copy_gate import Candidate, candidates, drawn_candidate, round_level
 from pbt.population.mutation import in_order, mutate
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.scores import score_problem
@@ -181,7 +175,10 @@ def _copied(
     else:
         found = candidates(ranked, place, top, rules, level)
         copied = [candidate for candidate in found if candidate.copied]
-        chosen = copied[int(draw * len(copied))] if copied else furthest(found)
+        if copied:
+            chosen = copied[int(draw * len(copied))]
+        else:
+            chosen = max(found, key=lambda candidate: candidate.gap.ahead)
     return chosen if chosen.copied else None, lead_words(chosen, rules)
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Self
+from typing import Any, Self, get_args
 
 from pbt.config.population import Opponents, PbtConfig, SignificancePer
 from pbt.errors import EngineError
@@ -41,22 +41,12 @@ def in_present_words(stored: Mapping[str, object]) -> dict[str, object]:
 class PbtRules:
     """The rules of one round, flat so that they can be stored beside it.
 
-    objective              what members are ranked by
-    opponents              whose games are compared: "all", or those against "common" opponents;
-                           always "all" in games of one seat
-    min_games              games that a member needs to be ranked
-    copy_rounds            the rounds of a member over which the probability of a run is spread
-                           evenly; 0: over all rounds, ever less
-    top_share              share of the ranked members that nothing changes, and of those that copy
-    copy_gap               the least difference of objectives at which a member copies
-    mutation_probability   of each value
-    mutation_factor        a value is multiplied or divided by it
-    *_low, *_high          bounds of what mutation may reach
-    copy_significance      the probability that chance makes a copy; 1.0: any gap is enough
-    copy_significance_per  whose probability that is: of any copy in the "run", or of each
-                           "comparison"
-    copy_ratio             the least lead as a share of the donor's own objective
-    equals_sd              standard deviation of the gap between members that learn alike
+    They are those of `pbt.config.population.PbtConfig` with its open choices resolved, and besides:
+
+    objective      what members are ranked by
+    opponents      always "all" in games of one seat
+    copy_rounds    0: the probability of a run is spread over all rounds, ever less
+    *_low, *_high  bounds of what mutation may reach
     """
 
     objective: ObjectiveKind
@@ -126,41 +116,34 @@ class PbtRules:
     def from_mapping(cls, stored: Mapping[str, object]) -> Self:
         """Read stored rules. Raises: EngineError naming what is missing, unknown or no number."""
         stored = in_present_words(stored)
-        names = [field.name for field in fields(cls)]
-        if set(stored) != set(names):
+        names = {field.name for field in fields(cls)}
+        if set(stored) != names:
             raise EngineError(
-                f"rules: missing {sorted(set(names) - set(stored))}, unknown "
-                f"{sorted(set(stored) - set(names))}"
+                f"rules: missing {sorted(names - set(stored))}, unknown "
+                f"{sorted(set(stored) - names)}"
             )
-        # The first five are no plain numbers.
-        numbers: list[float] = []
-        for name in names[5:]:
-            value = stored[name]
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | float)
-                or not math.isfinite(value)
-            ):
-                raise EngineError(f"rules.{name} = {value!r}: expected a finite number")
-            numbers.append(float(value))
-        games, copy_rounds = (_integer(stored, name) for name in ("min_games", "copy_rounds"))
-        opponents = stored["opponents"]
-        if opponents != "all" and opponents != "common":
-            raise EngineError(f'rules.opponents = {opponents!r}: expected "all" or "common"')
-        per = stored["copy_significance_per"]
-        if per != "run" and per != "comparison":
-            raise EngineError(
-                f'rules.copy_significance_per = {per!r}: expected "run" or "comparison"'
-            )
-        kind = as_objective(stored["objective"])
-        return cls(kind, opponents, per, games, copy_rounds, *numbers)
+        return cls(**{name: _read(name, value) for name, value in stored.items()})
 
 
-def _integer(stored: Mapping[str, object], name: str) -> int:
-    value = stored[name]
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise EngineError(f"rules.{name} = {value!r}: expected an integer")
-    return value
+_WORDS = {"opponents": get_args(Opponents), "copy_significance_per": get_args(SignificancePer)}
+
+
+def _read(name: str, value: object) -> Any:
+    """Return the value of a stored rule. Raises: EngineError for one that the rule cannot have."""
+    if name == "objective":
+        return as_objective(value)
+    if name in _WORDS:
+        first, second = _WORDS[name]
+        if value not in (first, second):
+            raise EngineError(f'rules.{name} = {value!r}: expected "{first}" or "{second}"')
+        return value
+    if name in ("min_games", "copy_rounds"):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise EngineError(f"rules.{name} = {value!r}: expected an integer")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise EngineError(f"rules.{name} = {value!r}: expected a finite number")
+    return float(value)
 
 
 def _open_choices(config: PbtConfig, objective: ObjectiveKind) -> tuple[float, float, float]:

@@ -83,11 +83,6 @@ class Counted(NamedTuple):
     opponent: str = ""
 
 
-def _counted(record: GameRecord, member: str, points: float, detail: Detail) -> Counted:
-    opponent = opponent_of(record, member) if detail in _KEEPS_OPPONENTS else ""
-    return Counted(record.number, points, opponent)
-
-
 def score_points(member: str, counted: Iterable[Counted], detail: Detail = "plain") -> MemberScore:
     """Return the score over games whose numbers ascend.
 
@@ -136,24 +131,6 @@ def score_problem(score: MemberScore, objective: ObjectiveKind) -> str | None:
     return None
 
 
-def score_games(
-    member: str, records: Iterable[GameRecord], objective: ObjectiveKind, detail: Detail = "plain"
-) -> MemberScore:
-    """Return a member's score over game records, which may come in any order.
-
-    Only the games of one generation count, that of the earliest game: those of another were begun
-    with other weights, since a copy lies between them.
-    """
-    counted = sorted(
-        (_counted(record, member, points, detail), generation_of(record, member))
-        for record in records
-        if (points := game_points(record, member, objective)) is not None
-    )
-    return score_points(
-        member, (game for game, generation in counted if generation == counted[0][1]), detail
-    )
-
-
 def generation_of(record: GameRecord, member: str) -> int:
     """Return the generation in which a member began a game that it played."""
     player = PlayerRef("member", member)
@@ -194,7 +171,8 @@ class ScoreWindow:
                     f"game {record.number} of {member} came after game {window[-1].number}: "
                     "numbers must ascend"
                 )
-            window.append(_counted(record, member, points, self.detail))
+            opponent = opponent_of(record, member) if self.detail in _KEEPS_OPPONENTS else ""
+            window.append(Counted(record.number, points, opponent))
 
     def restart(self, member: str, generation: int) -> None:
         """Forget the member's games, because a copy replaced the weights that played them.

@@ -111,8 +111,8 @@ class LearnerScheduler:
                 self._undecided.append((line.name, answer.stats))
                 self._decide()
             case control.Attested():
-                published = line.handle.published
-                self.controller.attested(line.name, answer.attestation, published)
+                member, published = self.controller.members[line.name], line.handle.published
+                self.controller.certifier.attested(member, answer.attestation, published)
             case control.Copied():
                 self._copied(line)
             case control.MemberError():

@@ -8,8 +8,8 @@ import pytest
 from bench.pbt_demo import runs, strength
 from bench.pbt_gaps import Pair, _of_games, summary
 from pbt.population.comparison import compare
-from pbt.population.scores import score_games
 from pbt.records import GameRecord, PlayerRef, SeatRecord
+from tests.pbt.population.rounds import score_games
 
 
 def test_what_games_do_not_explain_is_left() -> None:

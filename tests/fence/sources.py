@@ -110,11 +110,11 @@ def _texts(node: ast.AST) -> list[str]:
 
 
 def event_kinds() -> set[str]:
-    """The first argument wherever an event is made: `Event("copy", ...)`."""
+    """The first argument wherever an event is made: `Event("copy", ...)`, or by the controller."""
     topics = _topics()
     found = {f"topic {topic}" for topic in TOPICS if topic in topics}
-    for name, arguments in _calls("Event("):
-        if name.endswith("Event") and len(arguments) > 2:
+    for name, arguments in (*_calls("Event("), *_calls("_member_event(")):
+        if name.endswith(("Event", "_member_event")) and len(arguments) > 2:
             found |= {f"kind {kind}" for kind in _choices(arguments[0])}
     return found
 

@@ -17,10 +17,10 @@ from arena.league.game_rows import GameFilter, population_games
 from arena.league.rows import to_json
 from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
-from pbt.population.scores import score_games
 from pbt.records import MemberScore
 from tests.arena.verification.forging import execute, rechain
 from tests.arena.verification.made import NAME
+from tests.pbt.population.rounds import score_games
 
 Forge = Callable[[Path], None]
 POPULATION, MATCH = 1, 1

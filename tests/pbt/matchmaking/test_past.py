@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.errors import EngineError
-from pbt.matchmaking.past import PastRules, WinRates, past_probabilities
+from pbt.matchmaking.past import WinRates, past_probabilities
 from pbt.matchmaking.roster import MemberEntry, SnapshotEntry
 from pbt.matchmaking.seats import past_candidates
 from pbt.records import PlayerRef
 from pbt.seeding import generator
-from tests.pbt.matchmaking.one_game import seat_training_game
+from tests.pbt.matchmaking.one_game import past_rules, seat_training_game
 
 MODES: tuple[PastMode, ...] = get_args(PastMode)
 rates = st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1))
@@ -38,7 +38,7 @@ def frozen(*ids: str, role: str = "p") -> list[SnapshotEntry]:
 def test_probabilities_sum_to_one_and_are_numbers(
     scores: list[float], mode: PastMode, power: float, sigma: float
 ) -> None:
-    found = past_probabilities(scores, PastRules(0.2, 10, mode, power, sigma))
+    found = past_probabilities(scores, past_rules(0.2, 10, mode, pfsp_power=power, elo_sigma=sigma))
     assert len(found) == len(scores)
     assert all(0.0 <= p <= 1.0 for p in found)
     assert math.isclose(math.fsum(found), 1.0, rel_tol=1e-12)
@@ -57,22 +57,22 @@ def test_probabilities_are_those_of_the_formulas(scores: list[float], mode: Past
     }.get(mode, [1.0] * len(scores))
     if not sum(weights):
         weights = [1.0] * len(scores)
-    assert past_probabilities(scores, PastRules(0.2, 10, mode)) == pytest.approx(
+    assert past_probabilities(scores, past_rules(0.2, 10, mode)) == pytest.approx(
         [weight / sum(weights) for weight in weights], abs=1e-12
     )
 
 
 def test_certain_results_leave_somebody_to_play() -> None:
-    assert past_probabilities([1.0, 1.0], PastRules(0.2, 10, "pfsp_hard")) == [0.5, 0.5]
+    assert past_probabilities([1.0, 1.0], past_rules(0.2, 10, "pfsp_hard")) == [0.5, 0.5]
     assert (
-        past_probabilities([0.0, 1.0, 1.0, 0.0], PastRules(0.2, 10, "pfsp_variance")) == [0.25] * 4
+        past_probabilities([0.0, 1.0, 1.0, 0.0], past_rules(0.2, 10, "pfsp_variance")) == [0.25] * 4
     )
-    assert past_probabilities([1.0, 0.0], PastRules(0.2, 10, "pfsp_hard")) == [0.0, 1.0]
-    assert past_probabilities([0.999, 1.0], PastRules(0.2, 10, "pfsp_hard", power=500.0)) == [
+    assert past_probabilities([1.0, 0.0], past_rules(0.2, 10, "pfsp_hard")) == [0.0, 1.0]
+    assert past_probabilities([0.999, 1.0], past_rules(0.2, 10, "pfsp_hard", pfsp_power=500.0)) == [
         1.0,
         0.0,
     ], "no weight is lost to rounding"
-    assert past_probabilities([0.9, 1.0], PastRules(0.2, 10, "elo_gaussian", sigma=1e-3)) == [
+    assert past_probabilities([0.9, 1.0], past_rules(0.2, 10, "elo_gaussian", elo_sigma=1e-3)) == [
         1.0,
         0.0,
     ]
@@ -81,11 +81,11 @@ def test_certain_results_leave_somebody_to_play() -> None:
 @pytest.mark.parametrize("wrong", [math.nan, -0.01, 1.01, math.inf])
 def test_what_is_no_expected_score_is_refused(wrong: float) -> None:
     with pytest.raises(EngineError, match="expected a number from 0 to 1"):
-        past_probabilities([0.5, wrong], PastRules(0.2, 10, "pfsp_hard"))
+        past_probabilities([0.5, wrong], past_rules(0.2, 10, "pfsp_hard"))
 
 
 def test_the_defaults_are_eighty_to_twenty() -> None:
-    assert PastRules.from_config(MatchmakingConfig()) == PastRules(0.2, 10, "uniform", 2.0, 1 / 6)
+    assert MatchmakingConfig() == past_rules(0.2, 10, "uniform", pfsp_power=2.0, elo_sigma=1 / 6)
 
 
 @given(
@@ -110,7 +110,7 @@ def test_every_game_has_a_learner_and_only_candidates(
     win_rates = {
         entry.snapshot_id: {"m0": rate} for entry, (_, rate) in zip(snapshots, past, strict=True)
     }
-    rules = PastRules(share, window, mode)
+    rules = past_rules(share, window, mode)
     learning = {entry.name for entry in members if entry.learning}
     if not learning:
         with pytest.raises(EngineError, match="no learning member"):
@@ -149,7 +149,7 @@ def test_seats_are_balanced_and_the_past_takes_its_share(mode: PastMode) -> None
         "m0.2": {"m0": 0.5},
         "m1.1": {"m0": 1.0, "m1": 0.25},
     }
-    rules = PastRules(0.2, 10, mode)
+    rules = past_rules(0.2, 10, mode)
     games = Counter(
         seat_training_game(rng, ["p", "p"], live, snapshots, rules, win_rates) for _ in range(draws)
     )
@@ -180,19 +180,19 @@ def test_seats_are_balanced_and_the_past_takes_its_share(mode: PastMode) -> None
 
 def test_latest_is_the_newest_of_each_member_whatever_the_window() -> None:
     snapshots = [*frozen("m0.1", "m1.1", "m0.2", "m0.3"), *frozen("m2.9", role="other")]
-    assert past_candidates(snapshots, "p", PastRules(0.2, 1, "latest")) == ["m0.3", "m1.1"]
-    assert past_candidates(snapshots, "p", PastRules(0.2, 3)) == ["m1.1", "m0.2", "m0.3"]
+    assert past_candidates(snapshots, "p", past_rules(0.2, 1, "latest")) == ["m0.3", "m1.1"]
+    assert past_candidates(snapshots, "p", past_rules(0.2, 3)) == ["m1.1", "m0.2", "m0.3"]
 
 
 def test_uniform_draws_are_those_of_earlier_versions_whatever_the_rates() -> None:
     live, snapshots = [MemberEntry("m0", "p", 0)], frozen("m0.1", "m0.2")
     plain = [
-        seat_training_game(generator(seed), ["p", "p"], live, snapshots, PastRules(0.5, 10), {})
+        seat_training_game(generator(seed), ["p", "p"], live, snapshots, past_rules(0.5, 10), {})
         for seed in range(40)
     ]
     told = [
         seat_training_game(
-            generator(seed), ["p", "p"], live, snapshots, PastRules(0.5, 10), {"m0.1": {"m0": 0.0}}
+            generator(seed), ["p", "p"], live, snapshots, past_rules(0.5, 10), {"m0.1": {"m0": 0.0}}
         )
         for seed in range(40)
     ]

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.config.population import PastMode
-from pbt.matchmaking.past import PastRules
 from pbt.matchmaking.roster import MemberEntry, Roster, SnapshotEntry
 from pbt.matchmaking.seats import past_candidates
+from tests.pbt.matchmaking.one_game import past_rules
 
 MEMBERS = (
     MemberEntry("m0", "cat", 0),
@@ -47,7 +47,7 @@ def test_it_keeps_the_snapshots_that_a_game_may_seat_and_few_others(
     one, everything = with_all(window, makers)
     modes: tuple[PastMode, ...] = ("uniform", "latest")
     for mode in modes:
-        past = PastRules(0.5, window, mode)
+        past = past_rules(0.5, window, mode)
         for role in ("cat", "mouse"):
             made = [entry for entry in everything if entry.member != "gone" or mode == "uniform"]
             kept = [entry for entry in one.snapshots if entry in made]

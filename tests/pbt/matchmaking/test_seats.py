@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -9,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.errors import EngineError
-from pbt.matchmaking.past import PastRules
 from pbt.matchmaking.roster import MemberEntry, SnapshotEntry
 from pbt.matchmaking.seats import seat_evaluation_game
 from pbt.records import PlayerRef
 from pbt.seeding import generator
-from tests.pbt.matchmaking.one_game import owners_of, seat_training_game
+from tests.pbt.matchmaking.one_game import owners_of, past_rules, seat_training_game
 
 ROLES = ("cat", "mouse")
 
@@ -26,6 +26,11 @@ def live(*names: str, role: str = "cat", learning: bool = True) -> list[MemberEn
 def frozen(*names: str, role: str = "cat") -> list[SnapshotEntry]:
     """ "m0.3" is m0's snapshot 3."""
     return [SnapshotEntry(name, name.split(".")[0], role) for name in names]
+
+
+def in_order(rng: np.random.Generator) -> Iterator[float]:
+    """Its draws, one after the other."""
+    return iter(rng.random, None)
 
 
 def close(count: int, draws: int, probability: float) -> bool:
@@ -81,11 +86,11 @@ def test_training_seats(
     if not learning or empty:
         with pytest.raises(EngineError):
             seat_training_game(
-                rng, seat_roles, members, snapshots, PastRules(past_share, past_window), {}
+                rng, seat_roles, members, snapshots, past_rules(past_share, past_window), {}
             )
         return
     players = seat_training_game(
-        rng, seat_roles, members, snapshots, PastRules(past_share, past_window), {}
+        rng, seat_roles, members, snapshots, past_rules(past_share, past_window), {}
     )
     assert len(players) == len(seat_roles)
     assert any(player.kind == "member" and player.name in learning for player in players)
@@ -99,7 +104,7 @@ def test_training_seats(
                 in [entry.snapshot_id for entry in snapshots if entry.role == role][-past_window:]
             )
     assert players == seat_training_game(
-        generator(seed), seat_roles, members, snapshots, PastRules(past_share, past_window), {}
+        generator(seed), seat_roles, members, snapshots, past_rules(past_share, past_window), {}
     )
 
 
@@ -109,7 +114,7 @@ def test_members_and_seats_are_balanced() -> None:
         tuple(
             player.name
             for player in seat_training_game(
-                rng, ["cat", "cat"], members, [], PastRules(0.0, 10), {}
+                rng, ["cat", "cat"], members, [], past_rules(0.0, 10), {}
             )
         )
         for _ in range(draws)
@@ -126,7 +131,7 @@ def test_the_past_takes_its_share_and_no_more_than_its_window() -> None:
     )
     rng = np.random.default_rng(2)
     games = [
-        seat_training_game(rng, ["cat", "cat"], members, snapshots, PastRules(0.3, 3), {})
+        seat_training_game(rng, ["cat", "cat"], members, snapshots, past_rules(0.3, 3), {})
         for _ in range(draws)
     ]
     past = [
@@ -144,7 +149,7 @@ def test_the_past_takes_its_share_and_no_more_than_its_window() -> None:
 def test_a_finished_member_is_only_an_opponent() -> None:
     members, rng = [*live("m0", learning=False), *live("m1")], np.random.default_rng(3)
     games = [
-        seat_training_game(rng, ["cat", "cat"], members, [], PastRules(0.0, 10), {})
+        seat_training_game(rng, ["cat", "cat"], members, [], past_rules(0.0, 10), {})
         for _ in range(3000)
     ]
     assert all(PlayerRef("member", "m1") in players for players in games)
@@ -158,7 +163,7 @@ def test_two_roles_and_a_role_that_no_longer_learns() -> None:
         np.random.default_rng(4),
     )
     games = Counter(
-        seat_training_game(rng, ["cat", "mouse"], members, [], PastRules(0.5, 10), {})
+        seat_training_game(rng, ["cat", "mouse"], members, [], past_rules(0.5, 10), {})
         for _ in range(2000)
     )
     assert {tuple(player.name for player in players) for players in games} == {
@@ -170,9 +175,9 @@ def test_two_roles_and_a_role_that_no_longer_learns() -> None:
 
 def test_single_agent_games_seat_a_learner() -> None:
     rng = np.random.default_rng(5)
-    assert seat_training_game(rng, ["cat"], live("m0"), frozen("m0.1"), PastRules(1.0, 10), {}) == (
-        PlayerRef("member", "m0"),
-    )
+    assert seat_training_game(
+        rng, ["cat"], live("m0"), frozen("m0.1"), past_rules(1.0, 10), {}
+    ) == (PlayerRef("member", "m0"),)
 
 
 @given(
@@ -185,7 +190,9 @@ def test_evaluation_seats(
     seat_roles: list[str], snapshots: list[SnapshotEntry], scripted: list[str], seed: int
 ) -> None:
     played = {entry.snapshot_id: 7 * index for index, entry in enumerate(snapshots)}
-    players = seat_evaluation_game(generator(seed), seat_roles, snapshots, scripted, played)
+    players = seat_evaluation_game(
+        in_order(generator(seed)), seat_roles, snapshots, scripted, played
+    )
     playable = [entry for entry in snapshots if entry.role in seat_roles]
     if not playable:
         assert players is None
@@ -211,7 +218,9 @@ def test_evaluation_opponents_have_their_odds() -> None:
     )
     rng = np.random.default_rng(6)
     games = [
-        seat_evaluation_game(rng, ["cat", "cat"], snapshots, ["random", "oneply", "twoply"], {})
+        seat_evaluation_game(
+            in_order(rng), ["cat", "cat"], snapshots, ["random", "oneply", "twoply"], {}
+        )
         for _ in range(draws)
     ]
     kinds: Counter[str] = Counter()
@@ -246,7 +255,9 @@ def test_evaluation_opponents_have_their_odds() -> None:
 def test_the_least_played_snapshot_comes_first() -> None:
     rng = np.random.default_rng(7)
     games = [
-        seat_evaluation_game(rng, ["cat", "cat"], frozen("m0.1", "m1.1"), [], {"m0.1": 10**9})
+        seat_evaluation_game(
+            in_order(rng), ["cat", "cat"], frozen("m0.1", "m1.1"), [], {"m0.1": 10**9}
+        )
         for _ in range(300)
     ]
     assert all(
@@ -261,7 +272,9 @@ def test_one_snapshot_meets_random_and_equal_weights_never_meet() -> None:
         [*frozen("m0.1"), SnapshotEntry("m0.1", "m1", "cat")],
     ):
         games = {
-            seat_evaluation_game(np.random.default_rng(seed), ["cat", "cat"], snapshots, [], {})
+            seat_evaluation_game(
+                in_order(np.random.default_rng(seed)), ["cat", "cat"], snapshots, [], {}
+            )
             for seed in range(50)
         }
         old, chance = PlayerRef("snapshot", "m0.1"), PlayerRef("scripted", "random")
@@ -270,17 +283,19 @@ def test_one_snapshot_meets_random_and_equal_weights_never_meet() -> None:
 
 def test_evaluation_alone_and_without_snapshots() -> None:
     rng = np.random.default_rng(8)
-    assert seat_evaluation_game(rng, ["cat"], frozen("m0.1"), ["oneply"], {}) == (
+    assert seat_evaluation_game(in_order(rng), ["cat"], frozen("m0.1"), ["oneply"], {}) == (
         PlayerRef("snapshot", "m0.1"),
     )
-    assert seat_evaluation_game(rng, ["cat", "cat"], [], ["oneply"], {}) is None
-    assert seat_evaluation_game(rng, ["mouse"], frozen("m0.1"), [], {}) is None
+    assert seat_evaluation_game(in_order(rng), ["cat", "cat"], [], ["oneply"], {}) is None
+    assert seat_evaluation_game(in_order(rng), ["mouse"], frozen("m0.1"), [], {}) is None
 
 
 def test_roles_of_an_evaluation_game() -> None:
     snapshots = [*frozen("c0.1", "c0.2"), *frozen("m0.1", "m0.2", role="mouse")]
     games = {
-        seat_evaluation_game(np.random.default_rng(seed), ["cat", "mouse"], snapshots, [], {})
+        seat_evaluation_game(
+            in_order(np.random.default_rng(seed)), ["cat", "mouse"], snapshots, [], {}
+        )
         for seed in range(200)
     }
     chance = PlayerRef("scripted", "random")

@@ -1,12 +1,22 @@
 """Scores, values and rounds for the tests of PBT decisions."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 
 from pbt.config.population import PbtConfig
+from pbt.objective import ObjectiveKind
 from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
-from pbt.records import Against, Directive, MemberScore, RoundRecord
+from pbt.population.scores import (
+    Counted,
+    Detail,
+    game_points,
+    generation_of,
+    opponent_of,
+    score_points,
+)
+from pbt.records import Against, Directive, GameRecord, MemberScore, RoundRecord
 
 # The papers' rules: a gap of win rates, whatever chance makes.
 RULES = PbtRules.from_config(PbtConfig(opponents="all", copy_significance_per="comparison"), "win")
@@ -24,6 +34,20 @@ NAMES = list(START)
 
 def names(count: int) -> list[str]:
     return [f"m{index}" for index in range(count)]
+
+
+def score_games(
+    member: str, records: Iterable[GameRecord], objective: ObjectiveKind, detail: Detail = "plain"
+) -> MemberScore:
+    """The score over game records, which may come in any order, of the earliest generation."""
+    counted = sorted(
+        (Counted(record.number, points, opponent), generation_of(record, member))
+        for record in records
+        if (points := game_points(record, member, objective)) is not None
+        for opponent in [opponent_of(record, member) if detail.startswith("against") else ""]
+    )
+    first = [game for game, generation in counted if generation == counted[0][1]]
+    return score_points(member, first, detail)
 
 
 def make_scores(objectives: list[float], games: int = 100) -> list[MemberScore]:

@@ -3,7 +3,7 @@
 import pytest
 
 from pbt.learning.attesting import LogProbSample
-from pbt.population.certificates import CHECKS, CheckCounts, sample_problem, values_problem
+from pbt.population.certificates import CHECKS, OpenCertificate, sample_problem, values_problem
 from pbt.population.ledger import REMEMBERED, Known, Ledger, LiveAnswer, Stored, acting_problem
 
 LEAGUE = {"learning_rate": 1e-3, "entropy_coef": 0.01, "adam_beta1": 0.9, "shaping.kill": 0.3}
@@ -36,13 +36,15 @@ def test_samples() -> None:
 
 
 def test_a_check_keeps_its_first_problem_and_its_largest_difference() -> None:
-    counts = CheckCounts()
-    assert not counts.add("values", None, 4)
-    assert counts.add("values", "first", 4) and not counts.add("values", "second", 4)
-    assert not counts.add("actor_log_prob", None, 30, 1e-6)
-    assert not counts.add("actor_log_prob", None, 30, 1e-7)
-    assert counts.add("learner_log_prob", "of others", 5, float("inf"))
-    checks = {check.name: check for check in counts.checks()}
+    certificate = OpenCertificate("m0", 3, 100, 0)
+    assert not certificate.add("values", None, 4)
+    assert certificate.add("values", "first", 4) and not certificate.add("values", "second", 4)
+    assert not certificate.add("actor_log_prob", None, 30, 1e-6)
+    assert not certificate.add("actor_log_prob", None, 30, 1e-7)
+    assert certificate.add("learner_log_prob", "of others", 5, float("inf"))
+    finished = certificate.finished()
+    assert (finished.member, finished.round, finished.frames) == ("m0", 3, 100)
+    checks = {check.name: check for check in finished.checks}
     assert tuple(checks) == CHECKS
     assert (checks["values"].compared, checks["values"].problem) == (12, "first")
     assert (checks["actor_log_prob"].compared, checks["actor_log_prob"].largest) == (60, 1e-6)

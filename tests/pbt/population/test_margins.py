@@ -13,9 +13,9 @@ from pbt.config.population import PbtConfig
 from pbt.population.comparison import POOLED_GAMES, compare, standings
 from pbt.population.pbt_decision import decide, rank, replay
 from pbt.population.pbt_rules import PbtRules
-from pbt.population.scores import Counted, score_games, score_points
+from pbt.population.scores import Counted, score_points
 from pbt.records import GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord
-from tests.pbt.population.rounds import own_values, through_json
+from tests.pbt.population.rounds import own_values, score_games, through_json
 
 # Each comparison by itself; tests/pbt/population/test_copy_gate.py has the runs.
 ALONE = PbtConfig(mutation_probability=0.0, copy_significance_per="comparison")

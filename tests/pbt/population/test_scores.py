@@ -17,9 +17,9 @@ from pbt.population.scores import (
     ScoreWindow,
     game_points,
     opponent_of,
-    score_games,
 )
 from pbt.records import Against, GameKind, GameRecord, MemberScore, PlayerRef, SeatRecord
+from tests.pbt.population.rounds import score_games
 
 M0, M1 = PlayerRef("member", "m0"), PlayerRef("member", "m1")
 OLD_M0 = PlayerRef("snapshot", "m0")
