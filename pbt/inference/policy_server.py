@@ -73,7 +73,7 @@ class NetworkPolicy:
         ]
         if all(one.all() for one in finite):
             return
-        bad = ~np.concatenate(finite, axis=1).all(1)
+        bad: NDArray[np.bool_] = np.logical_not(np.concatenate(finite, axis=1).all(axis=1))
         version = f" at version {self.version}" * bool(self.version)
         raise EngineError(
             f"the network of {self.name}{version} computed numbers that are not finite for "
