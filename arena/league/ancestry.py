@@ -14,6 +14,7 @@ from arena.league.snapshot_names import find_snapshot
 from arena.league.stored_history import StoredEvent, list_decisions, list_events
 from arena.league.stored_snapshots import StoredSnapshot, list_snapshots
 from arena.league.summaries import member_names
+from pbt.config.learning import HYPERPARAMS
 from pbt.config.schema import RunConfig
 from pbt.config.stored import config_as_stored
 from pbt.errors import PlayerError
@@ -25,12 +26,9 @@ from pbt.hyperparams import (
 )
 
 # These patterns match the texts of "edit" events as `arena.training.train` words them.
-_EDITED = re.compile(
-    r"edited learning\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): .* -> (\S+)"
-)
-_BEGAN = re.compile(
-    r"edited members\.(m\d+)\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): None -> (\S+)"
-)
+_NAME = "|".join((*HYPERPARAMS, r"shaping\.\S+"))
+_EDITED = re.compile(rf"edited learning\.({_NAME}): .* -> (\S+)")
+_BEGAN = re.compile(rf"edited members\.(m\d+)\.({_NAME}): None -> (\S+)")
 STILL_LEARNING = float("inf")
 
 

@@ -10,9 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from pbt.config.mutable import HyperparamSpec, Mutable, marked
 from pbt.config.values import (
     LAYERS,
     Coefficient,
+    HundredOrLess,
     LearningRate,
     OneOrLess,
     Plies,
@@ -135,6 +137,7 @@ class LearningConfig(Section):
     epochs                passes over a batch
     optimizer             what turns gradients into steps
     learning_rate         the optimiser's step size; PBT mutates it
+    entropy_coef          weight of the entropy bonus; PBT mutates it
     adam_beta1            Adam's decay of the first moment; PBT mutates it. 0 with "rmsprop", which
                           has none
     adam_beta2            Adam's decay of the second moment
@@ -151,7 +154,6 @@ class LearningConfig(Section):
     ppo_clip              clip the policy ratio
     ratio_clip            r: the policy ratio is clipped to [1/r, r]
     value_coef            weight of the value loss
-    entropy_coef          weight of the entropy bonus; PBT mutates it
     max_grad_norm         a longer gradient is shortened to this norm
     reward_scale          all rewards are multiplied by this
     anneal_to             learning rate and entropy coefficient shrink linearly, from full at frame
@@ -172,8 +174,17 @@ class LearningConfig(Section):
     minibatches: PositiveInt = Field(default_factory=minibatches_by_size)
     epochs: Annotated[int, Field(ge=1, le=1000)] = 10
     optimizer: Literal["adam", "rmsprop"] = "adam"
-    learning_rate: LearningRate = 5e-4
-    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(default_factory=first_moment_decay)
+    learning_rate: Annotated[
+        LearningRate, Mutable((1e-6, 1e-1), within=OneOrLess, annealed=True)
+    ] = 5e-4
+    entropy_coef: Annotated[
+        Coefficient, Mutable((1e-6, 1.0), within=HundredOrLess, annealed=True)
+    ] = 0.001
+    adam_beta1: Annotated[
+        float,
+        Field(ge=0.0, lt=1.0),
+        Mutable((1e-3, 0.5), within=OneOrLess, distance_to_one=True),
+    ] = Field(default_factory=first_moment_decay)
     adam_beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999
     adam_eps: OneOrLess = 1e-6
     rmsprop_decay: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.99
@@ -187,7 +198,6 @@ class LearningConfig(Section):
     ppo_clip: bool = True
     ratio_clip: Annotated[float, Field(gt=1.0, le=1e6)] = 1.2
     value_coef: Coefficient = 0.5
-    entropy_coef: Coefficient = 0.001
     max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 0.5
     reward_scale: RewardScale = 1.0
     anneal_to: Probability = 1.0
@@ -196,3 +206,7 @@ class LearningConfig(Section):
     max_lag: PositiveInt | None = None
     timeout_s: Seconds = 300.0
     shaping: dict[str, RewardWeight] = {}
+
+
+HYPERPARAMS: dict[str, HyperparamSpec] = {row.name: row for row in marked(LearningConfig)}
+"""The table of hyperparameters by name, but for the weights of reward terms (`mutable.SHAPING`)."""

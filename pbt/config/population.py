@@ -7,17 +7,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from pbt.config.learning import HYPERPARAMS
+from pbt.config.mutable import SHAPING, with_bounds, with_values
 from pbt.config.values import (
-    Coefficient,
     Count,
     HundredOrLess,
-    LearningRate,
     MemberName,
     Members,
-    OneOrLess,
     PositiveInt,
     Probability,
-    RewardScale,
     RewardWeight,
     Section,
 )
@@ -54,44 +52,35 @@ class PopulationConfig(Section):
     left: tuple[MemberName, ...] = ()
 
 
+@with_values(HYPERPARAMS.values())
 class ScheduleStep(Section):
     """Values that hold from a point of a member's own clock on. Values not named stay as they are.
 
-    at_frames      that point, in frames
-    learning_rate  as in [learning]
-    entropy_coef   as in [learning]
-    adam_beta1     as in [learning]
-    shaping        as in [learning]; terms not named stay as they are
+    at_frames  that point, in frames
+    shaping    as in [learning]; terms not named stay as they are
     """
 
     at_frames: Count
-    learning_rate: LearningRate | None = None
-    entropy_coef: Coefficient | None = None
-    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
     shaping: dict[str, RewardWeight] = {}
 
 
+@with_values(HYPERPARAMS.values())
 class MemberOverride(Section):
     """Values of a single member, by its name ("m0"), in place of those of [learning].
 
     With PBT they are starting values, and PBT goes on from there. Without PBT they hold for the
     whole training.
 
-    learning_rate  as in [learning]
-    entropy_coef   as in [learning]
-    adam_beta1     as in [learning]
-    shaping        as in [learning]
-    schedule       later values, in the order of frames; `arena lineage PLAYER --export-schedule
-                   FILE` writes those of a policy's ancestry
+    shaping   as in [learning]
+    schedule  later values, in the order of frames; `arena lineage PLAYER --export-schedule FILE`
+              writes those of a policy's ancestry
     """
 
-    learning_rate: LearningRate | None = None
-    entropy_coef: Coefficient | None = None
-    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
     shaping: dict[str, RewardWeight] = {}
     schedule: tuple[ScheduleStep, ...] = ()
 
 
+@with_bounds((*HYPERPARAMS.values(), SHAPING))
 class PbtConfig(Section):
     """Population-based training (Jaderberg et al. 2017; Petrenko et al. 2020, section A.3.1).
 
@@ -127,11 +116,11 @@ class PbtConfig(Section):
                                  more. None: 0.05 where wins are the objective, else 0
     mutation_probability         of each value of a member outside the top, in each round
     mutation_factor              a mutated value is multiplied or divided by this
-    learning_rate_bounds         smallest and largest value that the start or a mutation may draw;
-                                 where both are equal, PBT leaves the value alone
-    entropy_coef_bounds          the same for the entropy coefficient
-    one_minus_adam_beta1_bounds  the same for 1 - Adam's beta1, which is mutated in its place
-    shaping_bounds               the same for the weights of reward terms
+
+    Each hyperparameter has bounds, NAME_bounds; where both are equal, PBT leaves the value alone. A
+    value whose distance to 1 is mutated in its place, as that of Adam's beta1, has
+    one_minus_NAME_bounds.
+
     """
 
     enabled: bool = True
@@ -150,10 +139,6 @@ class PbtConfig(Section):
     equals_sd: Annotated[float, Field(ge=0.0)] | None = None
     mutation_probability: Probability = 0.15
     mutation_factor: Annotated[float, Field(gt=1.0, le=100.0)] = 1.2
-    learning_rate_bounds: tuple[OneOrLess, OneOrLess] = (1e-6, 1e-1)
-    entropy_coef_bounds: tuple[HundredOrLess, HundredOrLess] = (1e-6, 1.0)
-    one_minus_adam_beta1_bounds: tuple[OneOrLess, OneOrLess] = (1e-3, 0.5)
-    shaping_bounds: tuple[RewardScale, RewardScale] = (1e-4, 1e4)
 
 
 class MatchmakingConfig(Section):

@@ -6,16 +6,13 @@ A key that is not listed here changes shapes, clocks or random streams, and its 
 from collections.abc import Mapping
 from typing import Any
 
+from pbt.config.learning import HYPERPARAMS
+from pbt.config.mutable import SHAPING
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import start_problems
 from pbt.objective import ObjectiveKind
 
-HYPERPARAMETERS = (
-    "learning.learning_rate",
-    "learning.entropy_coef",
-    "learning.adam_beta1",
-    "learning.shaping",
-)
+HYPERPARAMETERS = tuple(f"learning.{name}" for name in (*HYPERPARAMS, SHAPING.name))
 """Editable. Once training started they belong to the members: an edit sets them for every member,
 and PBT goes on from there.
 """

@@ -5,7 +5,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from pbt.config.float32 import float32_problem, float32_problems
-from pbt.config.learning import LearningConfig, ModelConfig, SamplingConfig
+from pbt.config.learning import HYPERPARAMS, LearningConfig, ModelConfig, SamplingConfig
+from pbt.config.mutable import SHAPING
 from pbt.config.population import (
     MatchmakingConfig,
     MemberOverride,
@@ -21,6 +22,9 @@ from pbt.config.running import (
     SnapshotConfig,
 )
 from pbt.config.values import PositiveInt, Section
+
+
+_FIRST_MOMENT = "adam_beta1"
 
 
 class RunConfig(Section):
@@ -81,11 +85,11 @@ class RunConfig(Section):
                 f'model.conv = []: encoder "{self.model.encoder}" needs at least one layer; add '
                 "{ channels = 32, kernel = 3 }"
             )
-        for name in ("learning_rate", "entropy_coef", "one_minus_adam_beta1", "shaping"):
-            low, high = getattr(self.pbt, f"{name}_bounds")
+        for row in (*HYPERPARAMS.values(), SHAPING):
+            low, high = getattr(self.pbt, row.bounds_key)
             if low > high:
                 problems.append(
-                    f"pbt.{name}_bounds = [{low:g}, {high:g}]: the first must be no larger "
+                    f"pbt.{row.bounds_key} = [{low:g}, {high:g}]: the first must be no larger "
                     "than the second; swap them"
                 )
         problems += [
@@ -121,15 +125,15 @@ class RunConfig(Section):
         """Values of a first moment where the optimiser has none, one line each."""
         if self.learning.optimizer == "adam":
             return []
-        places = {"learning": self.learning.adam_beta1}
+        sections: dict[str, Section] = {"learning": self.learning}
         for name, override in self.members.items():
-            places[f"members.{name}"] = override.adam_beta1 or 0.0
+            sections[f"members.{name}"] = override
             for number, step in enumerate(override.schedule):
-                places[f"members.{name}.schedule[{number}]"] = step.adam_beta1 or 0.0
+                sections[f"members.{name}.schedule[{number}]"] = step
         return [
-            f"{place}.adam_beta1 = {value:g}: RMSProp has no first moment; remove it"
-            for place, value in places.items()
-            if value
+            f"{place}.{_FIRST_MOMENT} = {value:g}: RMSProp has no first moment; remove it"
+            for place, section in sections.items()
+            if (value := getattr(section, _FIRST_MOMENT))
         ]
 
     def _batch_problems(self) -> list[str]:

@@ -15,11 +15,11 @@ from torch import Tensor
 from pbt.algorithms.base import LossInputs, Reducer
 from pbt.algorithms.batch import Batch, minibatches, observed_places
 from pbt.algorithms.registry import new_algorithm
-from pbt.config.learning import LearningConfig
+from pbt.config.learning import HYPERPARAMS, LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning.divergence import advice
-from pbt.learning.optimizer import FlatParameters, Rates, new_optimizer
+from pbt.learning.optimizer import FlatParameters, new_optimizer
 from pbt.learning.reducer import SingleReducer
 from pbt.learning.return_scale import ReturnScale
 from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, update_stats
@@ -70,13 +70,12 @@ class Learner:
         self.parameters = FlatParameters(model)
         self._optimizer = new_optimizer(config, self.parameters.vector)
         # What the latest step of this update was taken with.
-        self._last_step: Rates | None = None
+        self._last_step: dict[str, float] = {}
         self.algorithm = new_algorithm(config)
         self._sums = StepSums(self.algorithm.sums)
         self._returns = ReturnScale(self.device) if config.normalize_returns else None
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
-        self._entropy_coef = 0.0
         self._batch: Batch | None = None  # trained on at the moment, for messages
         self.set_hyperparams(hyperparams)
 
@@ -105,13 +104,19 @@ class Learner:
     def values_used(self) -> dict[str, float]:
         """What the last update's steps were computed with, by the names of `Hyperparams.flat`.
 
-        Two values are annealed, and shaping weights scaled. Empty where the update took no step.
+        Some are annealed, and shaping weights are scaled. Empty where the update took no step.
         """
-        if self._last_step is None:
+        if not self._last_step:
             return {}
-        learning_rate, beta1 = self._last_step
         shaping = dict(zip(self._terms, self._shaping.tolist(), strict=True))
-        return Hyperparams(learning_rate, self._entropy_coef, beta1, shaping).flat()
+        return Hyperparams(self._last_step, shaping).flat()
+
+    def _annealed_values(self) -> dict[str, float]:
+        """The hyperparameters that a gradient or a step is computed with now, by name."""
+        return {
+            name: self.annealed(value) if HYPERPARAMS[name].mark.annealed else value
+            for name, value in self.hyperparams.values.items()
+        }
 
     def annealed(self, full: float) -> float:
         """The present value of a hyperparameter that starts as `full` and is annealed."""
@@ -130,7 +135,7 @@ class Learner:
         reducer = SingleReducer() if reducer is None else reducer
         lags = lag_sums(batch, self.version)
         sums, norms, skipped_before = self._sums.vector, [], self.skipped
-        self._last_step, self._batch = None, batch
+        self._last_step, self._batch = {}, batch
         if self._returns is not None:
             steps = self._rewards(batch), self._discounts(batch), batch.valid
             self._returns.begin(*steps, self.config.gae_lambda, reducer)
@@ -193,7 +198,6 @@ class Learner:
 
         The second tensor holds the sums for the statistics, as `StepSums.vector`.
         """
-        self._entropy_coef = self.annealed(self.hyperparams.entropy_coef)
         loss = self.algorithm.loss(self.model, self.loss_inputs(batch, reducer))
         if self.listener is not None:
             self.listener(batch, loss.evidence)
@@ -205,7 +209,7 @@ class Learner:
 
     def loss_inputs(self, batch: Batch, reducer: Reducer) -> LossInputs:
         """What the algorithm's loss is computed from, with the values in force."""
-        values = {**self.hyperparams.flat(), "entropy_coef": self._entropy_coef}
+        values = self._annealed_values()
         return LossInputs(batch, self._rewards(batch), self._discounts(batch), values, reducer)
 
     def _rewards(self, batch: Batch) -> Tensor:
@@ -235,8 +239,7 @@ class Learner:
             return norm
         self._skips_in_a_row = 0
         scale = min(1.0, self.config.max_grad_norm / (norm + 1e-6))
-        learning_rate = self.annealed(self.hyperparams.learning_rate)
-        self._last_step = Rates(learning_rate, self.hyperparams.adam_beta1)
+        self._last_step = self._annealed_values()
         vector = self.parameters.vector
         self._optimizer.step(vector, gradient.mul_(scale / weight), self._last_step)
         return norm

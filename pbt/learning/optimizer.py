@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -58,16 +58,6 @@ class FlatParameters:
         return math.isfinite(float(self.vector.sum()))
 
 
-class Rates(NamedTuple):
-    """What a step is taken with.
-
-    beta1  decay of the first moment, for an optimiser that has one
-    """
-
-    learning_rate: float
-    beta1: float
-
-
 class Optimizer(ABC):
     """Moves a vector against gradients, and keeps their moments.
 
@@ -79,8 +69,11 @@ class Optimizer(ABC):
     PREFIX: ClassVar[str]
 
     @abstractmethod
-    def step(self, vector: Tensor, gradient: Tensor, rates: Rates) -> None:
-        """Take one step, in place. The gradient is not used afterwards."""
+    def step(self, vector: Tensor, gradient: Tensor, values: Mapping[str, float]) -> None:
+        """Take one step, in place. The gradient is not used afterwards.
+
+        values  the hyperparameters in force, by name
+        """
 
     @abstractmethod
     def tensors(self) -> dict[str, Tensor]:
@@ -108,7 +101,7 @@ class Adam(Optimizer):
         self._exp_avg, self._exp_avg_sq = torch.zeros_like(vector), torch.zeros_like(vector)
 
     @torch.no_grad()
-    def step(self, vector: Tensor, gradient: Tensor, rates: Rates) -> None:
+    def step(self, vector: Tensor, gradient: Tensor, values: Mapping[str, float]) -> None:
         adam(
             [vector],
             [gradient],
@@ -119,8 +112,8 @@ class Adam(Optimizer):
             fused=True,
             amsgrad=False,
             maximize=False,
-            lr=rates.learning_rate,
-            beta1=rates.beta1,
+            lr=values["learning_rate"],
+            beta1=values["adam_beta1"],
             beta2=self._beta2,
             eps=self._eps,
             weight_decay=0.0,
@@ -145,11 +138,11 @@ class RMSProp(Optimizer):
         self._square_avg = torch.zeros_like(vector)
 
     @torch.no_grad()
-    def step(self, vector: Tensor, gradient: Tensor, rates: Rates) -> None:
+    def step(self, vector: Tensor, gradient: Tensor, values: Mapping[str, float]) -> None:
         mean = self._square_avg.mul_(self._decay)
         mean.addcmul_(gradient, gradient, value=1.0 - self._decay)
         root = (mean + self._eps).sqrt_() if self._eps_inside else mean.sqrt().add_(self._eps)
-        vector.addcdiv_(gradient, root, value=-rates.learning_rate)
+        vector.addcdiv_(gradient, root, value=-values["learning_rate"])
 
     def tensors(self) -> dict[str, Tensor]:
         return {"square_avg": self._square_avg}

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pbt.hyperparams import SHAPING_PREFIX
+from pbt.config.mutable import SHAPING_PREFIX
+from pbt.hyperparams import spec_of
 from pbt.learning.attesting import LogProbSample
 from pbt.records import WiringCertificate, WiringCheck
 
@@ -58,7 +59,7 @@ def _in_use(name: str, value: float, factor: float, reward_scale: float) -> floa
     """The value as the learner computes with it, by the same operations in the same order."""
     if name.startswith(SHAPING_PREFIX):
         return float(np.float32(value * reward_scale))
-    return value if name == "adam_beta1" else value * factor
+    return value * factor if spec_of(name).mark.annealed else value
 
 
 def sample_problem(sample: LogProbSample, of: str) -> str | None:

@@ -1,15 +1,14 @@
 """Mutation, PBT's explore step: each hyperparameter moves by a factor, or stays as it is."""
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from pbt.config.learning import HYPERPARAMS
+from pbt.config.mutable import SHAPING_PREFIX
 from pbt.errors import EngineError
-from pbt.hyperparams import SHAPING_PREFIX
+from pbt.hyperparams import spec_of
 from pbt.population.pbt_rules import PbtRules
-
-FIRST_VALUES = ("learning_rate", "entropy_coef", "adam_beta1")
 
 
 def in_order(values: Mapping[str, float]) -> list[str]:
@@ -18,10 +17,10 @@ def in_order(values: Mapping[str, float]) -> list[str]:
     Raises: EngineError on a name without a mutation rule.
     """
     shaping = sorted(name for name in values if name.startswith(SHAPING_PREFIX))
-    first = [name for name in FIRST_VALUES if name in values]
+    first = [name for name in HYPERPARAMS if name in values]
     if len(first) + len(shaping) != len(values):
         raise EngineError(
-            f"hyperparams {sorted(values)}: expected {', '.join(FIRST_VALUES)} and "
+            f"hyperparams {sorted(values)}: expected {', '.join(HYPERPARAMS)} and "
             f"{SHAPING_PREFIX}TERM only"
         )
     return first + shaping
@@ -47,20 +46,7 @@ def _scaled(name: str, value: float, up: bool, rules: PbtRules) -> float:
     """
     if value == 0.0:
         return value
-    magnitude = 1.0 - value if name == "adam_beta1" else abs(value)
-    scaled = magnitude * rules.mutation_factor if up else magnitude / rules.mutation_factor
-    match name:
-        case "learning_rate":
-            return _clipped(scaled, rules.learning_rate_low, rules.learning_rate_high)
-        case "entropy_coef":
-            return _clipped(scaled, rules.entropy_coef_low, rules.entropy_coef_high)
-        case "adam_beta1":
-            return 1.0 - _clipped(
-                scaled, rules.one_minus_adam_beta1_low, rules.one_minus_adam_beta1_high
-            )
-        case _:
-            return math.copysign(_clipped(scaled, rules.shaping_low, rules.shaping_high), value)
-
-
-def _clipped(value: float, low: float, high: float) -> float:
-    return min(max(value, low), high)
+    row = spec_of(name)
+    size, (low, high) = row.size(value), rules.bounds[row.scaled_name]
+    scaled = size * rules.mutation_factor if up else size / rules.mutation_factor
+    return row.of_size(min(max(scaled, low), high), value)

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Self, get_args
 
+from pbt.config.learning import HYPERPARAMS
+from pbt.config.mutable import SHAPING
 from pbt.config.population import Opponents, PbtConfig, SignificancePer
 from pbt.errors import EngineError
 from pbt.objective import ObjectiveKind, as_objective
@@ -18,6 +20,7 @@ EQUALS_SD = 0.05
 EARLIER_COPY_GAP = 0.35
 # The probability that chance makes a copy.
 COPY_SIGNIFICANCE = 0.01
+_BOUNDED = (*HYPERPARAMS.values(), SHAPING)
 # The rules of stored rounds that were decided before these could be chosen.
 EARLIER_RULES: Mapping[str, float | str] = {
     "opponents": "all",
@@ -39,14 +42,15 @@ def in_present_words(stored: Mapping[str, object]) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class PbtRules:
-    """The rules of one round, flat so that they can be stored beside it.
+    """The rules of one round, as they are stored beside it.
 
     They are those of `pbt.config.population.PbtConfig` with its open choices resolved, and besides:
 
     objective      what members are ranked by
     opponents      always "all" in games of one seat
     copy_rounds    0: the probability of a run is spread over all rounds, ever less
-    *_low, *_high  bounds of what mutation may reach
+    bounds         (low, high) of what mutation may reach, by `HyperparamSpec.scaled_name`; stored
+                   flat, as NAME_low and NAME_high
     """
 
     objective: ObjectiveKind
@@ -58,14 +62,7 @@ class PbtRules:
     copy_gap: float
     mutation_probability: float
     mutation_factor: float
-    learning_rate_low: float
-    learning_rate_high: float
-    entropy_coef_low: float
-    entropy_coef_high: float
-    one_minus_adam_beta1_low: float
-    one_minus_adam_beta1_high: float
-    shaping_low: float
-    shaping_high: float
+    bounds: Mapping[str, tuple[float, float]]
     copy_significance: float
     copy_ratio: float
     equals_sd: float
@@ -88,41 +85,51 @@ class PbtRules:
         gap, significance, equals_sd = _open_choices(config, objective)
         # Where any gap is enough, there is no probability to share out over the run.
         per: SignificancePer = "comparison" if significance == 1.0 else config.copy_significance_per
-        bounds = (
-            config.learning_rate_bounds,
-            config.entropy_coef_bounds,
-            config.one_minus_adam_beta1_bounds,
-            config.shaping_bounds,
-        )
+        ends = {row.scaled_name: getattr(config, row.bounds_key) for row in _BOUNDED}
+        bounds = {name: (float(low), float(high)) for name, (low, high) in ends.items()}
         opponents: Opponents = "all" if alone else config.opponents
-        plain = (
-            config.top_share,
-            gap,
-            config.mutation_probability,
-            config.mutation_factor,
-            *(end for pair in bounds for end in pair),
-            significance,
-            config.copy_ratio,
-            equals_sd,
+        return cls(
+            objective,
+            opponents,
+            per,
+            config.min_games,
+            config.copy_rounds or 0,
+            float(config.top_share),
+            float(gap),
+            float(config.mutation_probability),
+            float(config.mutation_factor),
+            bounds,
+            float(significance),
+            float(config.copy_ratio),
+            float(equals_sd),
         )
-        counts = (config.min_games, config.copy_rounds or 0)
-        return cls(objective, opponents, per, *counts, *map(float, plain))
 
     def to_mapping(self) -> dict[str, float | int | str | bool | list[str]]:
-        """Return the rules as `RoundRecord.rules` stores them."""
-        return asdict(self)
+        """Return the rules as `RoundRecord.rules` stores them, flat."""
+        flat: dict[str, float | int | str | bool | list[str]] = {}
+        for field in fields(self):
+            if field.name != "bounds":
+                flat[field.name] = getattr(self, field.name)
+                continue
+            for name, (low, high) in self.bounds.items():
+                flat |= {f"{name}_low": low, f"{name}_high": high}
+        return flat
 
     @classmethod
     def from_mapping(cls, stored: Mapping[str, object]) -> Self:
         """Read stored rules. Raises: EngineError naming what is missing, unknown or no number."""
         stored = in_present_words(stored)
-        names = {field.name for field in fields(cls)}
-        if set(stored) != names:
+        ends = {f"{row.scaled_name}_{end}" for row in _BOUNDED for end in ("low", "high")}
+        own = {field.name for field in fields(cls)} - {"bounds"}
+        if set(stored) != own | ends:
             raise EngineError(
-                f"rules: missing {sorted(names - set(stored))}, unknown "
-                f"{sorted(set(stored) - names)}"
+                f"rules: missing {sorted((own | ends) - set(stored))}, unknown "
+                f"{sorted(set(stored) - own - ends)}"
             )
-        return cls(**{name: _read(name, value) for name, value in stored.items()})
+        read = {name: _read(name, value) for name, value in stored.items()}
+        names = (row.scaled_name for row in _BOUNDED)
+        bounds = {name: (read[f"{name}_low"], read[f"{name}_high"]) for name in names}
+        return cls(bounds=bounds, **{name: read[name] for name in own})
 
 
 _WORDS = {"opponents": get_args(Opponents), "copy_significance_per": get_args(SignificancePer)}

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pbt.algorithms.appo import Appo
 from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.envs.contract import Role
-from pbt.hyperparams import Hyperparams
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
 from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
@@ -19,6 +18,7 @@ from pbt.learning.statistics import UpdateStats
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.messages import ActionRequest
 from pbt.transport.slab import RoleLayout, Slab, role_layout
+from tests.pbt.learning.one_pass import hyperparams_of
 
 T, SLOTS = 3, 16
 ROLE = Role(
@@ -109,7 +109,7 @@ def lag_of_trained_rows(device: torch.device) -> UpdateStats:
     learner = Learner(
         model.to(device),
         LearningConfig(learning_rate=0.0),
-        Hyperparams(0.0, 0.01, 0.9, {"reward": 1.0}),
+        hyperparams_of({"reward": 1.0}, 0.0, 0.01),
         ("reward",),
         key=(1, "m0"),
     )

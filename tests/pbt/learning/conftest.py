@@ -17,7 +17,7 @@ from pbt.hyperparams import Hyperparams
 from pbt.learning.learner import Learner
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.slab import RoleLayout, role_layout
-from tests.pbt.learning.one_pass import one_pass
+from tests.pbt.learning.one_pass import hyperparams_of, one_pass
 
 NAN = float("nan")
 
@@ -78,12 +78,9 @@ class Bench:
         )
 
     def hyperparams(self) -> Hyperparams:
-        return Hyperparams(
-            self.config.learning_rate,
-            self.config.entropy_coef,
-            self.config.adam_beta1,
-            {term: 0.5 + i for i, term in enumerate(self.terms)},
-        )
+        config, terms = self.config, enumerate(self.terms)
+        shaping = {term: 0.5 + i for i, term in terms}
+        return hyperparams_of(shaping, config.learning_rate, config.entropy_coef, config.adam_beta1)
 
     def batch(self, model: PolicyModel, slots: int = 8, seed: int = 0, version: int = 0) -> Batch:
         """A batch whose rows were acted by `model`.

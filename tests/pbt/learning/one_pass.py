@@ -1,5 +1,6 @@
 """The plainest update, for tests that follow single steps."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from torch import Tensor
 from pbt.algorithms.appo import Appo
 from pbt.algorithms.batch import Batch
 from pbt.config.learning import LearningConfig
+from pbt.hyperparams import Hyperparams
 from pbt.learning.learner import Learner
 from pbt.learning.reducer import SingleReducer
 
@@ -17,6 +19,17 @@ def one_pass(**changes: Any) -> LearningConfig:
     """One pass over a batch as a whole, returns as they are; with changes."""
     plain = {"epochs": 1, "minibatches": 1, "learning_rate": 1e-3, "normalize_returns": False}
     return LearningConfig(**(plain | changes))
+
+
+def hyperparams_of(
+    shaping: Mapping[str, float],
+    learning_rate: float = 1e-3,
+    entropy_coef: float = 0.0,
+    adam_beta1: float = 0.9,
+) -> Hyperparams:
+    """Hyperparameters, with weights of reward terms."""
+    values = {"learning_rate": learning_rate, "entropy_coef": entropy_coef}
+    return Hyperparams({**values, "adam_beta1": adam_beta1}, shaping)
 
 
 def with_log_probs_less(batch: Batch, difference: float) -> Batch:

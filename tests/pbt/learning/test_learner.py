@@ -16,7 +16,12 @@ from pbt.config.learning import ModelConfig
 from pbt.errors import EngineError, SnapshotError
 from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner
 from pbt.models.weights import to_bytes
-from tests.pbt.learning.one_pass import one_pass, targets_on_policy, with_log_probs_less
+from tests.pbt.learning.one_pass import (
+    hyperparams_of,
+    one_pass,
+    targets_on_policy,
+    with_log_probs_less,
+)
 
 Make = Callable[..., Any]
 Weights = Callable[[Learner], Tensor]
@@ -35,7 +40,7 @@ def test_learning_rate_zero_leaves_every_bit_of_the_weights(
     stats = learner.update(bench.batch(learner.model))
     assert stats.grad_norm > 0
     assert torch.equal(before, weights_of(learner))
-    learner.set_hyperparams(replace(learner.hyperparams, learning_rate=1e-3))
+    learner.set_hyperparams(hyperparams_of(learner.hyperparams.shaping, learning_rate=1e-3))
     learner.update(bench.batch(learner.model))
     assert not torch.equal(before, weights_of(learner))
 
@@ -241,7 +246,7 @@ def test_clipping_bounds_the_step_and_the_norm_is_reported_unclipped(make_bench:
     assert stats.grad_norm > 1e-2
     first_moment = learner.state()["adam.exp_avg"]
     assert float(first_moment.norm()) == pytest.approx(
-        (1 - learner.hyperparams.adam_beta1) * 1e-3, rel=1e-3
+        (1 - learner.hyperparams.values["adam_beta1"]) * 1e-3, rel=1e-3
     )
 
 
@@ -251,7 +256,8 @@ def test_steps_equal_plain_adam_on_a_plain_model(make_bench: Make, weights_of: W
     adam = torch.optim.Adam(model.parameters(), lr=1e-2, betas=(0.9, 0.999), eps=1e-6)
     for seed, beta1 in enumerate((0.9, 0.9, 0.8, 0.5)):
         batch = bench.batch(learner.model, seed=seed)
-        learner.set_hyperparams(replace(learner.hyperparams, adam_beta1=beta1))
+        values = {**learner.hyperparams.values, "adam_beta1": beta1}
+        learner.set_hyperparams(replace(learner.hyperparams, values=values))
         gradient, weight = learner.gradients(batch)
         adam.param_groups[0]["betas"] = (beta1, 0.999)
         parameters = list(model.parameters())
@@ -296,9 +302,7 @@ def test_minibatches_depend_on_seed_member_and_version_alone(make_bench: Make) -
 
 def test_explained_variance_and_value_statistics(make_bench: Make) -> None:
     bench = make_bench(config=one_pass(learning_rate=0.0, gamma=0.0), terms=("r",))
-    learner = bench.learner(
-        hyperparams=replace(bench.hyperparams(), shaping={"r": 1.0}, learning_rate=0.0)
-    )
+    learner = bench.learner(hyperparams=hyperparams_of({"r": 1.0}, learning_rate=0.0))
     batch = bench.batch(learner.model, slots=32)
     rewards = torch.where(batch.valid, batch.acted["value"], torch.nan).unsqueeze(-1)
     perfect = learner.update(replace(batch, rewards=rewards))

@@ -12,11 +12,10 @@ from torch import Tensor
 from pbt.algorithms.batch import Batch
 from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.envs.contract import Role
-from pbt.hyperparams import Hyperparams
 from pbt.learning.learner import Learner
 from pbt.models.policy_model import build_model
 from pbt.transport.slab import role_layout
-from tests.pbt.learning.one_pass import one_pass
+from tests.pbt.learning.one_pass import hyperparams_of, one_pass
 
 SLOTS, STEPS, DELAY = 64, 8, 3
 
@@ -83,7 +82,7 @@ def train(
     learner = Learner(
         model,
         learning,
-        Hyperparams(learning.learning_rate, learning.entropy_coef, 0.9, {"r": 1.0}),
+        hyperparams_of({"r": 1.0}, learning.learning_rate, learning.entropy_coef),
         ("r",),
         key=(1, "m0"),
     )

@@ -1,7 +1,7 @@
 """Optimisers beside torch's and slow ones in float64, and gradients at other parameters."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ from pbt.learning.optimizer import (
     Adam,
     FlatParameters,
     Optimizer,
-    Rates,
     RMSProp,
     new_optimizer,
 )
@@ -31,6 +30,13 @@ GRADIENTS = [
     torch.from_numpy(rng.normal(size=SIZE) * 10.0 ** rng.uniform(-6, 2, SIZE)).float()
     for rng in map(np.random.default_rng, range(STEPS))
 ]
+
+
+class Rates(NamedTuple):
+    learning_rate: float
+    adam_beta1: float
+
+
 RATES = [Rates(10.0 ** -(2 + step % 3), 0.5 + 0.4 * (step % 2)) for step in range(STEPS)]
 
 
@@ -38,7 +44,7 @@ def taken(optimizer: Optimizer, rates: list[Rates]) -> Tensor:
     """Where the steps lead."""
     vector = START.clone()
     for gradient, rate in zip(GRADIENTS, rates, strict=True):
-        optimizer.step(vector, gradient.clone(), rate)
+        optimizer.step(vector, gradient.clone(), rate._asdict())
     return vector
 
 
@@ -66,7 +72,7 @@ def slow_rmsprop(rates: list[Rates], decay: float, eps: float, *, inside: bool) 
 def test_adam_is_the_papers_with_rates_of_each_step() -> None:
     got = taken(Adam(START, beta2=0.99, eps=1e-3), RATES)
     np.testing.assert_allclose(got.numpy(), slow_adam(RATES, 0.99, 1e-3), rtol=2e-5, atol=2e-6)
-    other = slow_adam([rate._replace(beta1=0.9) for rate in RATES], 0.99, 1e-3)
+    other = slow_adam([rate._replace(adam_beta1=0.9) for rate in RATES], 0.99, 1e-3)
     assert np.abs(got.numpy() - other).max() > 1e-3
 
 

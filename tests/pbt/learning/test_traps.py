@@ -13,10 +13,14 @@ from torch import Tensor
 
 from pbt.algorithms.batch import Batch
 from pbt.config.learning import ModelConfig
-from pbt.hyperparams import Hyperparams
 from pbt.learning.learner import Learner
 from pbt.models.weights import to_bytes
-from tests.pbt.learning.one_pass import one_pass, targets_on_policy, with_log_probs_less
+from tests.pbt.learning.one_pass import (
+    hyperparams_of,
+    one_pass,
+    targets_on_policy,
+    with_log_probs_less,
+)
 from tests.pbt.learning.thread_group import ThreadGroup
 
 Make = Callable[..., Any]
@@ -44,7 +48,7 @@ def test_trap_terminated_stops_and_truncated_bootstraps_from_the_final_observati
         end=0.25,
         cut=0.25,
     )
-    learner = bench.learner(hyperparams=Hyperparams(1e-3, 0.0, 0.9, {"r": 1.0}))
+    learner = bench.learner(hyperparams=hyperparams_of({"r": 1.0}))
     batch = bench.batch(learner.model, slots=64)
     vs, values = targets(learner, batch)
     last_of = {"terminated": 0, "truncated": 0, "running": 0}
@@ -165,8 +169,8 @@ def test_trap_reward_terms_are_weighted_by_the_learner(make_bench: Make) -> None
     bench = make_bench(config=one_pass(reward_scale=2.0))
     plain = make_bench(config=one_pass(), terms=("only",))
     shaped = bench.learner()
-    entropy_coef = shaped.hyperparams.entropy_coef
-    single = plain.learner(hyperparams=Hyperparams(1e-3, entropy_coef, 0.9, {"only": 1.0}))
+    entropy_coef = shaped.hyperparams.values["entropy_coef"]
+    single = plain.learner(hyperparams=hyperparams_of({"only": 1.0}, 1e-3, entropy_coef))
     batch = bench.batch(shaped.model)
     for kill, ammo in ((1.0, 0.0), (0.25, -3.0)):
         shaped.set_hyperparams(replace(shaped.hyperparams, shaping={"ammo": ammo, "kill": kill}))

@@ -43,7 +43,8 @@ def copies_keep_the_learning_rate(patch: Patch) -> None:
 
     def setting(self: Learner, hyperparams: Hyperparams) -> None:
         if hasattr(self, "hyperparams"):
-            hyperparams = replace(hyperparams, learning_rate=self.hyperparams.learning_rate)
+            kept = {"learning_rate": self.hyperparams.values["learning_rate"]}
+            hyperparams = replace(hyperparams, values={**hyperparams.values, **kept})
         set_hyperparams(self, hyperparams)
 
     patch(Learner, "set_hyperparams", setting)

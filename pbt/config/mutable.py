@@ -1,0 +1,121 @@
+"""The table of hyperparameters: the values that PBT may change of a member while it trains.
+
+A key of [learning] becomes one of them by a mark at its field. Overrides, schedules, bounds, edits,
+mutations, lineages and certificates loop over the table; none of them names a hyperparameter.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Optional, TypeVar, cast
+
+from pydantic import create_model
+
+from pbt.config.values import RewardScale, RewardWeight, Section
+
+SHAPING_PREFIX = "shaping."
+S = TypeVar("S", bound=Section)
+
+
+@dataclass(frozen=True)
+class Mutable:
+    """The mark of a value that PBT may change.
+
+    bounds           between which the start or a mutation draws it by default
+    within           type of these bounds, with the limits of what they may be
+    annealed         it shrinks with the frames to come (`learning.anneal_to`)
+    distance_to_one  mutations scale its distance to 1 instead of itself
+    """
+
+    bounds: tuple[float, float]
+    within: Any
+    annealed: bool = False
+    distance_to_one: bool = False
+
+
+@dataclass(frozen=True)
+class HyperparamSpec:
+    """One row of the table.
+
+    name  of the key in [learning]
+    kind  type of its value, with its limits
+    mark  how PBT changes it
+    """
+
+    name: str
+    kind: Any
+    mark: Mutable
+
+    @property
+    def bounds_key(self) -> str:
+        """The key of its bounds in [pbt]; the rules of stored rounds are named after it."""
+        return f"{self.scaled_name}_bounds"
+
+    @property
+    def scaled_name(self) -> str:
+        """The name of what mutations scale."""
+        return f"one_minus_{self.name}" if self.mark.distance_to_one else self.name
+
+    def size(self, value: float) -> float:
+        """What mutations scale, at least 0."""
+        return 1.0 - value if self.mark.distance_to_one else abs(value)
+
+    def of_size(self, size: float, value: float) -> float:
+        """The value with another size, and the sign of `value`."""
+        return 1.0 - size if self.mark.distance_to_one else math.copysign(size, value)
+
+
+SHAPING = HyperparamSpec("shaping", RewardWeight, Mutable((1e-4, 1e4), RewardScale))
+"""The row of the weights of reward terms, of which each game has its own."""
+
+
+def marked(section: type[Section]) -> tuple[HyperparamSpec, ...]:
+    """The hyperparameters of a section, in the order in which random numbers are drawn for them."""
+    rows = []
+    for name, field in section.model_fields.items():
+        for mark in field.metadata:
+            if isinstance(mark, Mutable):
+                limits = [one for one in field.metadata if one is not mark]
+                kind = Annotated[(field.annotation, *limits)] if limits else field.annotation
+                rows.append(HyperparamSpec(name, kind, mark))
+    return tuple(rows)
+
+
+def with_values(rows: Iterable[HyperparamSpec]) -> Callable[[type[S]], type[S]]:
+    """Return a decorator that gives a section every value of the table, in front of `shaping`.
+
+    A value that is not named is None.
+    """
+
+    def decorated(section: type[S]) -> type[S]:
+        fields: dict[str, Any] = {}
+        values = {row.name: (Optional[row.kind], None) for row in rows}  # noqa: UP045  kinds vary
+        for name, field in section.model_fields.items():
+            if name == SHAPING.name:
+                fields |= values
+            fields[name] = (field.annotation, field)
+        lines = "".join(f"    {name}  as in [learning]\n" for name in values)
+        text = (section.__doc__ or "").replace("    shaping ", f"{lines}    shaping ", 1)
+        made = create_model(section.__name__, __base__=Section, __doc__=text, **fields)
+        made.__module__ = section.__module__
+        return cast(type[S], made)
+
+    return decorated
+
+
+def with_bounds(rows: Iterable[HyperparamSpec]) -> Callable[[type[S]], type[S]]:
+    """Return a decorator that gives a section the bounds of every row behind its own fields."""
+
+    def decorated(section: type[S]) -> type[S]:
+        bounds: dict[str, Any] = {
+            row.bounds_key: (tuple[row.mark.within, row.mark.within], row.mark.bounds)  # type: ignore[name-defined]
+            for row in rows
+        }
+        says = "smallest and largest size that the start or a mutation may draw"
+        lines = "".join(f"    {key}  {says}\n" for key in bounds)
+        text = f"{(section.__doc__ or '').rstrip()}\n{lines}    "
+        made = create_model(section.__name__, __base__=section, __doc__=text, **bounds)
+        made.__module__ = section.__module__
+        return made
+
+    return decorated
