@@ -15,7 +15,8 @@ function met(verdict: string): string {
 
 /** Returns a text in which numbers have three digits that matter; whole numbers stay. */
 export function rounded(text: string): string {
-  return text.replace(NUMBER, (_, before: string = "", number: string) => before + short(number));
+  const cut = (_: string, before: string = "", number: string) => before + short(number);
+  return met(text).replace(NUMBER, cut);
 }
 
 /**
@@ -23,7 +24,6 @@ export function rounded(text: string): string {
  * percent, leads of win rates in points.
  */
 export function reasonText(verdict: string): string {
-  verdict = met(verdict);
   const at = verdict.indexOf(": ");
   const rank = at < 0 ? undefined : /^rank \d+ of \d+/.exec(verdict)?.[0];
   const told = rank ? rank + verdict.slice(at) : verdict;
