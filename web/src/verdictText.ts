@@ -24,6 +24,7 @@ export function rounded(text: string): string {
  * percent, leads of win rates in points.
  */
 export function reasonText(verdict: string): string {
+  verdict = met(verdict);
   const at = verdict.indexOf(": ");
   const rank = at < 0 ? undefined : /^rank \d+ of \d+/.exec(verdict)?.[0];
   const told = rank ? rank + verdict.slice(at) : verdict;
