@@ -113,6 +113,7 @@ class DoomMatch:
         self._wait_for_everybody(beginning)
         self._first_tic, self._tics = self._now(), 0
         self._frags_before = self._column("FRAGCOUNT")
+        self._counted.begin()
         return self._turns([[0.0] * len(self.reward_terms)] * self._options.players, 0, over=False)
 
     def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:

@@ -36,7 +36,8 @@ class SceneOptions:
     turn_limit  the largest of them, in degrees (or map units) per tic
     variables   game variables that are seen beside the screen; None: the usual ones
     terms       shaping: name -> { variable = "HEALTH", gain = 1.0, loss = 0.0 }, weighted by
-                learning.shaping; with `apart = true` two terms, NAME_gain and NAME_loss
+                learning.shaping; with `apart = true` two terms, NAME_gain and NAME_loss; or
+                name -> { held = [...] }, for holding a loaded weapon
     """
 
     scenario: str = "basic"
