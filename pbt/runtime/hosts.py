@@ -103,6 +103,7 @@ class WorkerHost:
                 on_long=self._on_long_game,
                 observer=observer,
                 reproductions=reproductions,
+                levels=place.memory.levels,
             )
             for partition in partitions
         ]

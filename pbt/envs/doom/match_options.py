@@ -61,6 +61,8 @@ class MatchOptions(SceneOptions):
     bots              opponents that come with the engine and take no seat
     bot_skill         0 to 100, for aiming, reacting and the rest; None: bots with names and
                       characters of their own
+    bot_curriculum    in games of a training, bots follow the table's results (`bot_curriculum.py`)
+                      instead of `bot_skill`, which other games take; for one player
     max_tics          length of a game, at 35 tics a second; its end is a termination
     buttons           "full", "battle", "arena", or names of ViZDoom's buttons; each group of
                       buttons that exclude each other is a head
@@ -84,6 +86,7 @@ class MatchOptions(SceneOptions):
     players: int = 2
     bots: int = 0
     bot_skill: int | None = None
+    bot_curriculum: bool = False
     max_tics: int = 2100
     buttons: str | tuple[str, ...] = "full"
     reward: str = "frags"
@@ -180,6 +183,16 @@ def _player_problems(options: MatchOptions) -> list[str]:
         )
     if options.bot_skill is not None and options.bot_skill > 100:
         problems.append(f"bot_skill = {options.bot_skill}: must be at most 100")
+    if options.bot_curriculum and options.players != 1:
+        problems.append(
+            f"bot_curriculum = true: bots follow the results of one player, and players = "
+            f"{options.players}; say players = 1, or leave it out"
+        )
+    if options.bot_curriculum and options.bot_skill is None:
+        problems.append(
+            "bot_curriculum = true: games that are no training need a skill, too; say "
+            "bot_skill = 100"
+        )
     return problems
 
 

@@ -163,6 +163,7 @@ _KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     int: ((int,), "a whole number"),
     int | None: ((int, NoneType), "a whole number"),
     float: ((int, float), "a number"),
+    bool: ((bool,), "true or false"),
     str: ((str,), "a text"),
     str | None: ((str, NoneType), "a text"),
     tuple[str, ...] | None: ((list, tuple, NoneType), "a list"),
