@@ -69,6 +69,8 @@ class MatchOptions(SceneOptions):
     reward            the game's own: "frags", or "lead": one's frags less the mean of the others'
                       (with two players the sum is zero)
     respawn_delay_s   the dead wait this many seconds
+    spawn_protection  players and bots cannot be hurt for two seconds after they appear
+    hud               the bar with health, ammunition and weapons is drawn on the screen
     warmup_tics       without action before a game begins: players may appear on one spot, and one
                       of them dies of it
     lock_step         "helper": a library in the engines keeps players in step. "barrier": the
@@ -91,6 +93,8 @@ class MatchOptions(SceneOptions):
     buttons: str | tuple[str, ...] = "full"
     reward: str = "frags"
     respawn_delay_s: int = 0
+    spawn_protection: bool = False
+    hud: bool = False
     warmup_tics: int = 10
     lock_step: str = "auto"
     deadline_s: float = 3.0

@@ -223,7 +223,7 @@ class Engines:
         game.set_episode_start_time(1)
         game.set_available_buttons([getattr(vizdoom.Button, name) for name in options.button_names])
         game.set_available_game_variables(self._variables)
-        game.set_render_hud(False)
+        game.set_render_hud(options.hud)
         return game
 
 
@@ -236,8 +236,9 @@ def _arguments(options: MatchOptions, seat: int, port: Port, bots: int | None) -
     if seat > 0:
         return f"-join 127.0.0.1:{port.number} {own}"
     path = "" if bots is None else f" +viz_bots_path /proc/{os.getpid()}/fd/{bots}"
+    protection = " +sv_respawnprotect 1" if options.spawn_protection else ""
     return (
-        f"-host {options.players} -port {port.number} {_HOST} +viz_respawn_delay "
+        f"-host {options.players} -port {port.number} {_HOST}{protection} +viz_respawn_delay "
         f"{options.respawn_delay_s} {own}{path}"
     )
 
