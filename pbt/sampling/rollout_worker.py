@@ -27,7 +27,7 @@ from pbt.sampling.game_code import GameCode
 from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.slots import Partition
 from pbt.sampling.starting import start_games
-from pbt.sampling.table import Seat, Table, opening_action
+from pbt.sampling.table import Seat, Table, new_tables, opening_action
 from pbt.seeding import seat_key
 from pbt.transport.messages import (
     ActionRequest,
@@ -102,15 +102,13 @@ class RolloutWorker:
         reproductions: Reproductions | None = None,
         levels: NDArray[np.float64] | None = None,
     ) -> None:
-        self._games, self._seed = games, seed
-        self._observer = observer or NullObserver()
+        self._games, self._seed, self._observer = games, seed, observer or NullObserver()
         self._code = GameCode(
             make_game, equal_errors, on_error, on_game_code, max_decisions, on_long, reproductions
         )
         self.run_game = self._code.run  # bound once, since it is called at every step
         self.share = share
-        levels = np.zeros(max(share.tables, default=-1) + 1) if levels is None else levels
-        self.tables = [Table(n, self._code.make(n), levels=levels) for n in share.tables]
+        self.tables = new_tables(share.tables, self._code.make, levels)
         self.table = {table.index: table for table in self.tables}
         start_games(self.tables, self._code.call)
         self._overlapping = bool(self.tables) and isinstance(self.tables[0].game, Overlapping)

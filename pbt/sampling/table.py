@@ -1,6 +1,7 @@
 """A table of the worker: the game that is played at it, its seats and the moves made so far."""
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -127,16 +128,22 @@ class Table:
         self.plan, self.due, self.steps, self.moves = plan, 0, 0, 0
         self.seats, self.actions, self.history = [], {}, []
 
+    @property
+    def curriculum(self) -> Curricular | None:
+        """The game, where it has a curriculum and is one of a training."""
+        game = self.game
+        return game if self.plan.kind == "training" and isinstance(game, Curricular) else None
+
     def begin(self) -> list[SeatTurn]:
-        """Start the planned game; one with a curriculum is told if it is a game of a training."""
-        if self.plan.kind == "training" and isinstance(self.game, Curricular):
-            self.game.train_at(float(self.levels[self.index]))
+        """Start the planned game; one with a curriculum is told its level."""
+        if (curriculum := self.curriculum) is not None:
+            curriculum.train_at(float(self.levels[self.index]))
         return self.game.reset(self.plan.seed)
 
     def note_level(self) -> None:
         """Note how hard the next game is, after one that is over."""
-        if self.plan.kind == "training" and isinstance(self.game, Curricular):
-            self.levels[self.index] = self.game.next_level()
+        if (curriculum := self.curriculum) is not None:
+            self.levels[self.index] = curriculum.next_level()
 
     def take_actions(self) -> dict[int, tuple[int, ...]]:
         """The actions of a complete move by seat, in ascending order.
@@ -178,6 +185,18 @@ class Table:
             history if self.plan.record_actions else None,
             tuple(seat.witness() for seat in self.seats),
         )
+
+
+def new_tables(
+    numbers: Sequence[int], make_game: Callable[[int], Game], levels: NDArray[np.float64] | None
+) -> list[Table]:
+    """Tables without a game that runs. levels: see `Table.levels`; None: they are of these alone.
+
+    make_game  makes the game of the table with this number
+    """
+    if levels is None:
+        levels = np.zeros(max(numbers, default=-1) + 1)
+    return [Table(number, make_game(number), levels=levels) for number in numbers]
 
 
 def unpack_actions(
