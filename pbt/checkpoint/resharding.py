@@ -43,6 +43,7 @@ def merge_workers(states: Sequence[JsonState]) -> JsonState:
     return {
         "tables": [tables[number] for number in sorted(tables)],
         "idle": [number for state in states for number in state["idle"]],
+        "levels": [entry for state in states for entry in state.get("levels", ())],
         # Entries of equal policies stay apart: workers keep frozen players at different indices.
         "waiting": [entry for state in states for entry in state["waiting"]],
         "fillers": [
@@ -124,6 +125,7 @@ def _part(state: JsonState, share: Partition, index: int, spread: "Sequence[Spre
         "numbers": list(share.tables),
         "tables": [_moved(state["tables"][number], spread) for number in share.tables],
         "idle": [number for number in state["idle"] if number in own],
+        "levels": [entry for entry in state.get("levels", ()) if entry[0] in own],
         "waiting": [entry for entry in waiting if entry[-1]],
         "fillers": [part.filler(index) for part in spread],
     }

@@ -35,6 +35,11 @@ def save_worker(worker: RolloutWorker) -> JsonState:
         "numbers": list(worker.share.tables),
         "tables": [_save_table(table) for table in worker.tables],
         "idle": [table.index for table in worker.idle],
+        "levels": [
+            [table.index, level]
+            for table in worker.tables
+            if (level := float(table.levels[table.index]))
+        ],
         "waiting": [
             [*key, [[table.index, seat.index] for table, seat in asking]]
             for key, asking in worker.waiting.items()
@@ -69,6 +74,9 @@ def load_worker(
         filler.produced = saved["produced"]
         filler.dropped.update(saved["dropped"])
     worker.idle = [worker.table[number] for number in state["idle"]]
+    # Checkpoints of earlier programs have none.
+    for number, level in state.get("levels", ()):
+        worker.table[number].levels[number] = level
     for table, saved in zip(worker.tables, state["tables"], strict=True):
         if saved is not None:
             _load_table(table, saved, planner)
@@ -162,7 +170,7 @@ def _replays(worker: RolloutWorker, table: Table) -> bool:
         for role in table.game.seat_roles
     )
     try:
-        turns = worker.run_game(lambda: table.game.reset(table.plan.seed), table, "reset")
+        turns = worker.run_game(table.begin, table, "reset")
         taken: dict[int, tuple[int, ...]] = {}
         for seat, action in unpack_actions(table.packed_history(), heads):
             taken[seat] = action

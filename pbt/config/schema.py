@@ -23,7 +23,6 @@ from pbt.config.running import (
 )
 from pbt.config.values import PositiveInt, Section
 
-
 _FIRST_MOMENT = "adam_beta1"
 
 

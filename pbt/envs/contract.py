@@ -211,6 +211,27 @@ class Counting(Protocol):
 
 
 @runtime_checkable
+class Curricular(Protocol):
+    """A game that gets harder or easier for a table of a training, by how its games went there.
+
+    Elsewhere, in matches and evaluation games, it is as hard as its options say.
+    """
+
+    def train_at(self, level: float) -> None:
+        """Make the game that the next `reset` begins one of a training. Its seed and the level
+        decide how hard it is.
+
+        level  what `next_level` said after the table's last finished game of the training, 0 before
+        """
+
+    def next_level(self) -> float:
+        """The level of the table's next game of the training, after one that is over.
+
+        0 where the options ask for no curriculum.
+        """
+
+
+@runtime_checkable
 class Readable(Protocol):
     """A game that can say its position in words, for every reader alike."""
 

@@ -104,6 +104,7 @@ class WorkerHost:
                 on_long=lambda text: self._channel.send(control.LongGame(text)),
                 observer=observer,
                 reproductions=reproductions,
+                levels=place.memory.levels,
             )
             for partition in partitions
         ]
@@ -114,8 +115,7 @@ class WorkerHost:
         self._sampler = Sampler(self._groups, inference, self._row)
         self._sampler.play(0)
         self._planner.on_generation = self._sampler.regenerate
-        self._closing, self._paused = bool(orders["closing"]), False
-        self._in_rollout = False
+        self._closing, self._paused, self._in_rollout = bool(orders["closing"]), False, False
 
     def hear(self, message: Any) -> None:
         match message:

@@ -53,8 +53,9 @@ class SharedMemory:
         ]
         self._populate_slabs()
         self.board = ProcessBoard(len(plans), self._region("board", board_bytes(len(plans))))
-        counts = self._region("counts", 8 * blueprint.tables)
-        self.counts: NDArray[np.int64] = counts.array(np.int64, blueprint.tables)
+        # Behind the counts stand the tables' levels, which outlive the workers that write them.
+        tables = self._region("tables", 16 * blueprint.tables)
+        self.counts: NDArray[np.int64] = tables.array(np.int64, blueprint.tables)
         states = {
             member.name: new_learner(blueprint, member).state() for member in blueprint.members
         }
@@ -170,6 +171,7 @@ class AttachedMemory:
     slabs    by role
     row      the process's own row of the board
     counts   [tables] int64, games so far of every table
+    levels   [tables] float64, see `Table.levels`
     """
 
     def __init__(self, blueprint: Blueprint, handles: JsonState) -> None:
@@ -182,7 +184,9 @@ class AttachedMemory:
             for role, layout in enumerate(blueprint.layouts)
         ]
         self.row = ProcessBoard(handles["processes"], self.regions["board"]).row(handles["row"])
-        self.counts: NDArray[np.int64] = self.regions["counts"].array(np.int64, blueprint.tables)
+        tables, shape = self.regions["tables"], blueprint.tables
+        self.counts: NDArray[np.int64] = tables.array(np.int64, shape)
+        self.levels: NDArray[np.float64] = tables.array(np.float64, shape, 8 * shape)
         self._forms = handles["forms"]
 
     def published(self, member: MemberPlace) -> PublishedWeights:

@@ -94,6 +94,8 @@ class GameCode:
             raise EnvError(
                 f"outcome() of {table.where} gives points {outcome.points}; expected finite numbers"
             )
+        if table.curriculum is not None:
+            self.run(table.note_level, table, "next_level")
         return outcome
 
     def length_error(self, table: Table) -> EnvError | None:

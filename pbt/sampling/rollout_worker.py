@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pbt.envs.contract import Game, Overlapping, SeatTurn
 from pbt.errors import EngineError, EnvError, NumberError
@@ -26,7 +27,7 @@ from pbt.sampling.game_code import GameCode
 from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.slots import Partition
 from pbt.sampling.starting import start_games
-from pbt.sampling.table import Seat, Table, opening_action
+from pbt.sampling.table import Seat, Table, new_tables, opening_action
 from pbt.seeding import seat_key
 from pbt.transport.messages import (
     ActionRequest,
@@ -81,6 +82,7 @@ class RolloutWorker:
     on_long        called with a text about the first game that takes a tenth of max_decisions
     observer       is shown the games
     reproductions  keeps games that went wrong
+    levels         see `Table.levels`
     """
 
     def __init__(
@@ -98,15 +100,15 @@ class RolloutWorker:
         on_long: Callable[[str], None] | None = None,
         observer: GameObserver | None = None,
         reproductions: Reproductions | None = None,
+        levels: NDArray[np.float64] | None = None,
     ) -> None:
-        self._games, self._seed = games, seed
-        self._observer = observer or GameObserver()
+        self._games, self._seed, self._observer = games, seed, observer or GameObserver()
         self._code = GameCode(
             make_game, equal_errors, on_error, on_game_code, max_decisions, on_long, reproductions
         )
         self.run_game = self._code.run  # bound once, since it is called at every step
         self.share = share
-        self.tables = [Table(number, self._code.make(number)) for number in share.tables]
+        self.tables = new_tables(share.tables, self._code.make, levels)
         self.table = {table.index: table for table in self.tables}
         start_games(self.tables, self._code.call)
         self._overlapping = bool(self.tables) and isinstance(self.tables[0].game, Overlapping)
@@ -140,7 +142,7 @@ class RolloutWorker:
         requested = self._asked[ready.role]
         actions = rows.actions[ready.slots, ready.rows].tolist()
         acting = [requested.pop(slot) for slot in ready.slots.tolist()]
-        rows.fingerprint(ready.slots, ready.rows, [origin(table, seat) for table, seat in acting])
+        rows.fingerprint(ready.slots, ready.rows, [table.origin(seat) for table, seat in acting])
         for (table, seat), action in zip(acting, actions, strict=True):
             if not seat.acted:
                 seat.acted, seat.version_start = True, version
@@ -252,7 +254,7 @@ class RolloutWorker:
             self.fillers[role].sit(seat)
             table.seats.append(seat)
         self._observer.begins(table)
-        self._play(table, lambda: table.game.reset(plan.seed), "reset")
+        self._play(table, table.begin, "reset")
 
     def _step(self, table: Table) -> None:
         if table.steps >= self._code.patience and (error := self._code.length_error(table)):
@@ -295,7 +297,7 @@ class RolloutWorker:
         plan = table.plan
         if table.moves < plan.opening_plies:
             rows = self.fillers[seat.role].rows
-            rows.fingerprint([seat.slot], [seat.row], [origin(table, seat)])
+            rows.fingerprint([seat.slot], [seat.row], [table.origin(seat)])
             self._act(
                 table, seat, opening_action(plan.opening_seed, table.moves, turn, rows.head_sizes)
             )
@@ -339,8 +341,3 @@ class RolloutWorker:
         table.seats = []
         self.idle.append(table)
         self._games.game_over(end.plan)
-
-
-def origin(table: Table, seat: Seat) -> tuple[int, int, int, int]:
-    """(table, game count, seat, step) of the seat's present row."""
-    return table.index, table.plan.game_count, seat.index, seat.steps

@@ -1,11 +1,13 @@
 """A table of the worker: the game that is played at it, its seats and the moves made so far."""
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pbt.envs.contract import Game, SeatTurn
+from pbt.envs.contract import Curricular, Game, SeatTurn
 from pbt.records import PlayerRef, SeatRecord
 from pbt.seeding import uniform
 from pbt.transport.messages import GameEnd, GamePlan
@@ -105,6 +107,8 @@ class Table:
     steps    decisions of all seats
     moves    calls of the game's step, each with the decisions of all seats that were due
     crashes  engines that ended since the last finished game
+    levels   by table of the whole run, the level of its next game of the training where games have
+             a curriculum (`contract.Curricular`), 0 before the first
     """
 
     index: int
@@ -117,11 +121,29 @@ class Table:
     steps: int = 0
     moves: int = 0
     crashes: int = 0
+    levels: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     def clear(self, plan: GamePlan) -> None:
         """Make the table ready for its next game."""
         self.plan, self.due, self.steps, self.moves = plan, 0, 0, 0
         self.seats, self.actions, self.history = [], {}, []
+
+    @property
+    def curriculum(self) -> Curricular | None:
+        """The game, where it has a curriculum and is one of a training."""
+        game = self.game
+        return game if self.plan.kind == "training" and isinstance(game, Curricular) else None
+
+    def begin(self) -> list[SeatTurn]:
+        """Start the planned game; one with a curriculum is told its level."""
+        if (curriculum := self.curriculum) is not None:
+            curriculum.train_at(float(self.levels[self.index]))
+        return self.game.reset(self.plan.seed)
+
+    def note_level(self) -> None:
+        """Note how hard the next game is, after one that is over."""
+        if (curriculum := self.curriculum) is not None:
+            self.levels[self.index] = curriculum.next_level()
 
     def take_actions(self) -> dict[int, tuple[int, ...]]:
         """The actions of a complete move by seat, in ascending order.
@@ -135,6 +157,10 @@ class Table:
             ordered = [number for seat, action in actions.items() for number in (seat, *action)]
             self.history[-len(ordered) :] = ordered
         return actions
+
+    def origin(self, seat: Seat) -> tuple[int, int, int, int]:
+        """(table, game count, seat, step) of the seat's present row."""
+        return self.index, self.plan.game_count, seat.index, seat.steps
 
     @property
     def where(self) -> str:
@@ -159,6 +185,18 @@ class Table:
             history if self.plan.record_actions else None,
             tuple(seat.witness() for seat in self.seats),
         )
+
+
+def new_tables(
+    numbers: Sequence[int], make_game: Callable[[int], Game], levels: NDArray[np.float64] | None
+) -> list[Table]:
+    """Tables without a game that runs. levels: see `Table.levels`; None: they are of these alone.
+
+    make_game  makes the game of the table with this number
+    """
+    if levels is None:
+        levels = np.zeros(max(numbers, default=-1) + 1)
+    return [Table(number, make_game(number), levels=levels) for number in numbers]
 
 
 def unpack_actions(

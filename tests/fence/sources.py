@@ -51,6 +51,7 @@ SHOWN = (
     "pbt.envs.check.CheckReport",
     "pbt.envs.check.check_game",
     "pbt.envs.contract.Counting",
+    "pbt.envs.contract.Curricular",
     "pbt.envs.contract.Deadlined",
     "pbt.envs.contract.EnvSpec",
     "pbt.envs.contract.Game",
@@ -68,10 +69,10 @@ SHOWN = (
 )
 """What documents tell users to import, and what stands beside it in the same modules."""
 SHARED = "scenario wad map frame_skip screen width height variables terms"
-ENDS = "respawn_delay_s warmup_tics lock_step deadline_s start_deadline_s"
+ENDS = "respawn_delay_s spawn_protection hud warmup_tics lock_step deadline_s start_deadline_s"
 OPTIONS = {
     "doom": f"{SHARED} max_tics actions timeout points",
-    "doom_match": f"{SHARED} players bots bot_skill max_tics buttons reward {ENDS}",
+    "doom_match": f"{SHARED} players bots bot_skill bot_curriculum max_tics buttons reward {ENDS}",
     "mpe": "scenario one_role max_cycles dynamic_rescaling",
 }
 """`env.options` of the games that have some."""

@@ -1,6 +1,6 @@
 """One player in a Doom scenario."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from gymnasium import spaces
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.envs.doom.buttons import heads_of, one_head_of, turn_values
 from pbt.envs.doom.engine import load_vizdoom, start_engine
+from pbt.envs.doom.held_weapon import HELD_VARIABLES, HeldWeapon
 from pbt.envs.doom.machine import machine_problems
 from pbt.envs.doom.options import (
     OWN_RESIZE,
@@ -76,6 +77,8 @@ class DoomGame:
         self._terms = [
             (getattr(known_variable, term.variable), term.gain, term.loss) for term in options.terms
         ]
+        self._held = HeldWeapon(options.terms)
+        self._hand = [getattr(known_variable, name) for name in HELD_VARIABLES]
         self._points = getattr(known_variable, options.points.upper()) if options.points else None
         player = Role("player", self._space(), action_space(self._heads.sizes))
         self.roles: tuple[Role, ...] = (player,)
@@ -104,6 +107,7 @@ class DoomGame:
         self._tic = self._ask(lambda engine: engine.get_episode_time())
         self._armed = self._ask(self._holds_weapon)
         self._measured = self._measure()
+        self._held.drop()
         return [SeatTurn(0, self._see(), None, (0.0,) * len(self.reward_terms), tics=0)]
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
@@ -194,18 +198,24 @@ class DoomGame:
         return {"screen": screen, "variables": scaled(state.game_variables, self._scales)}
 
     def _measure(self) -> list[float]:
-        return [
-            self._ask(lambda engine, variable=variable: engine.get_game_variable(variable))
-            for variable, _, _ in self._terms
-        ]
+        return self._values([variable for variable, _, _ in self._terms])
+
+    def _values(self, variables: Sequence[Any]) -> list[float]:
+        return self._ask(
+            lambda engine: [engine.get_game_variable(variable) for variable in variables]
+        )
 
     def _shaping(self) -> list[float]:
         before, self._measured = self._measured, self._measure()
         changes = [after - earlier for after, earlier in zip(self._measured, before, strict=True)]
-        return [
+        worth = [
             change * gain if change > 0 else -change * loss
             for change, (_, gain, loss) in zip(changes, self._terms, strict=True)
         ]
+        if not self._held.paid:
+            return worth
+        holding = self._held.worth(*self._values(self._hand))
+        return [own + held for own, held in zip(worth, holding, strict=True)]
 
     def _ask(self, question: Callable[..., T]) -> T:
         """Ask the engine.

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn, ranking_from_scores
+from pbt.envs.doom.bot_curriculum import FIRST_LEVEL, drawn_skills, level_after
 from pbt.envs.doom.buttons import heads_of, turn_values
 from pbt.envs.doom.game import action_space, swept
 from pbt.envs.doom.machine import machine_problems
@@ -50,6 +51,9 @@ class DoomMatch:
         self._link: MatchLink | None = None
         self._begun = False
         self._measured: list[list[float]] = []
+        # Of the curriculum: the level of the next game and of this one, None outside a training.
+        self._next_level: float | None = None
+        self._level: float | None = None
         heads = heads_of(options.button_names, turn_values(options.turns, options.turn_limit))
         self._pressed = lru_cache(_REMEMBERED_ACTIONS)(heads.pressed)
         self._counted = MatchRewards(options)
@@ -108,11 +112,13 @@ class DoomMatch:
                 raise
         self._begun = False
         beginning = WatchedTime()
+        self._choose_bots(seed, beginning)
         self._ask(b"N", self._options.warmup_tics, beginning)
         self._memory.pressed[:] = 0.0
         self._wait_for_everybody(beginning)
         self._first_tic, self._tics = self._now(), 0
-        self._frags_before = self._column("FRAGCOUNT")
+        self._frags_before, self._scores_before = self._column("FRAGCOUNT"), self._scores()[0]
+        self._counted.begin()
         return self._turns([[0.0] * len(self.reward_terms)] * self._options.players, 0, over=False)
 
     def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:
@@ -158,6 +164,21 @@ class DoomMatch:
             after - before
             for after, before in zip(self._column("FRAGCOUNT"), self._frags_before, strict=True)
         )
+
+    def train_at(self, level: float) -> None:
+        """See `contract.Curricular`."""
+        if self._options.bot_curriculum:
+            self._next_level = level or FIRST_LEVEL
+
+    def next_level(self) -> float:
+        """See `contract.Curricular`."""
+        if self._level is None:
+            return 0.0
+        pairs = zip(self._scores()[0], self._scores_before, strict=True)
+        others = [after - before for after, before in pairs]
+        # By the engine's number, the player's own frags stand among those of all.
+        own = others.pop(int(self._column("PLAYER_NUMBER")[0]))
+        return level_after(self._level, own, others)
 
     def engine_tics(self) -> tuple[int, ...]:
         """The tic of the game, warm-up included, that each seat's engine says it has come to."""
@@ -241,8 +262,19 @@ class DoomMatch:
             self._ask(b"P", tics := min(_WARMUP_TICS, longest - waited), beginning)
             waited += tics
 
+    def _choose_bots(self, seed: int, beginning: WatchedTime) -> None:
+        """Give bots the skills of a game of the curriculum, if the next one is."""
+        self._level, self._next_level = self._next_level, None
+        if self._level is not None:
+            for skill in drawn_skills(seed, self._level, self._options.bots):
+                self._ask(b"B", skill, beginning)
+
+    def _scores(self) -> list[list[int]]:
+        """By seat, the frags of all players and bots as its engine counts them."""
+        return [[int(row[column]) for column in self._counted.scores] for row in self._measured]
+
     def _check_scores(self) -> None:
-        scores = [[int(row[column]) for column in self._counted.scores] for row in self._measured]
+        scores = self._scores()
         if any(row != scores[0] for row in scores):
             self._lost(f"their engines count different frags, {scores}")
 

@@ -61,12 +61,16 @@ class MatchOptions(SceneOptions):
     bots              opponents that come with the engine and take no seat
     bot_skill         0 to 100, for aiming, reacting and the rest; None: bots with names and
                       characters of their own
+    bot_curriculum    in games of a training, bots follow the table's results (`bot_curriculum.py`)
+                      instead of `bot_skill`, which other games take; for one player
     max_tics          length of a game, at 35 tics a second; its end is a termination
     buttons           "full", "battle", "arena", or names of ViZDoom's buttons; each group of
                       buttons that exclude each other is a head
     reward            the game's own: "frags", or "lead": one's frags less the mean of the others'
                       (with two players the sum is zero)
     respawn_delay_s   the dead wait this many seconds
+    spawn_protection  players and bots cannot be hurt for two seconds after they appear
+    hud               the bar with health, ammunition and weapons is drawn on the screen
     warmup_tics       without action before a game begins: players may appear on one spot, and one
                       of them dies of it
     lock_step         "helper": a library in the engines keeps players in step. "barrier": the
@@ -84,10 +88,13 @@ class MatchOptions(SceneOptions):
     players: int = 2
     bots: int = 0
     bot_skill: int | None = None
+    bot_curriculum: bool = False
     max_tics: int = 2100
     buttons: str | tuple[str, ...] = "full"
     reward: str = "frags"
     respawn_delay_s: int = 0
+    spawn_protection: bool = False
+    hud: bool = False
     warmup_tics: int = 10
     lock_step: str = "auto"
     deadline_s: float = 3.0
@@ -180,6 +187,16 @@ def _player_problems(options: MatchOptions) -> list[str]:
         )
     if options.bot_skill is not None and options.bot_skill > 100:
         problems.append(f"bot_skill = {options.bot_skill}: must be at most 100")
+    if options.bot_curriculum and options.players != 1:
+        problems.append(
+            f"bot_curriculum = true: bots follow the results of one player, and players = "
+            f"{options.players}; say players = 1, or leave it out"
+        )
+    if options.bot_curriculum and options.bot_skill is None:
+        problems.append(
+            "bot_curriculum = true: games that are no training need a skill, too; say "
+            "bot_skill = 100"
+        )
     return problems
 
 

@@ -7,6 +7,7 @@ first one says that this process is there.
 
 S  start the engines, with a seed of `number`; comes once, first
 N  new game, without action up to tic `number`
+B  a bot of the next game has the skill `number`; once for each bot, before N
 P  `number` tics with the buttons that stand in the shared memory
 
 Whatever goes wrong is answered by "!" and a text, and ends the process and its engines.
@@ -29,6 +30,7 @@ from typing import Any, NoReturn
 
 from pbt.envs.doom.engine import cpu_clock, engine_pid, launch, load_vizdoom
 from pbt.envs.doom.launcher import ENGINE_LOG
+from pbt.envs.doom.match_bots import MatchBots
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions
 from pbt.envs.doom.network_ports import Port, take_port, waiting_bytes
@@ -116,9 +118,9 @@ class Engines:
         self._none = [0.0] * len(options.button_names)
         self._games = [self._described() for _ in range(options.players)]
         self._crew = SeatThreads(options.players, fail)
-        self._port, self._bots = take_port(), _bots_file(options)
+        self._port, self.bots = take_port(), MatchBots(options)
         for seat, game in enumerate(self._games):
-            game.add_game_args(_arguments(options, seat, self._port, self._bots))
+            game.add_game_args(_arguments(options, seat, self._port, self.bots.file))
 
     def start(self, seed: int, folder: Path, preload: Path | None) -> None:
         """Start all engines and let them meet.
@@ -144,9 +146,8 @@ class Engines:
 
     def new_game(self, warmup_tics: int) -> None:
         self._crew.together(lambda seat: self._games[seat].new_episode())
-        for command in ("removebots", *["addbot"] * self._options.bots):
-            if self._options.bots:
-                self._games[0].send_game_command(command)
+        for command in self.bots.commands():
+            self._games[0].send_game_command(command)
         self._play(
             max(1, warmup_tics - self._games[0].get_episode_time()),
             [self._none] * self._options.players,
@@ -222,7 +223,7 @@ class Engines:
         game.set_episode_start_time(1)
         game.set_available_buttons([getattr(vizdoom.Button, name) for name in options.button_names])
         game.set_available_game_variables(self._variables)
-        game.set_render_hud(False)
+        game.set_render_hud(options.hud)
         return game
 
 
@@ -235,31 +236,11 @@ def _arguments(options: MatchOptions, seat: int, port: Port, bots: int | None) -
     if seat > 0:
         return f"-join 127.0.0.1:{port.number} {own}"
     path = "" if bots is None else f" +viz_bots_path /proc/{os.getpid()}/fd/{bots}"
+    protection = " +sv_respawnprotect 1" if options.spawn_protection else ""
     return (
-        f"-host {options.players} -port {port.number} {_HOST} +viz_respawn_delay "
+        f"-host {options.players} -port {port.number} {_HOST}{protection} +viz_respawn_delay "
         f"{options.respawn_delay_s} {own}{path}"
     )
-
-
-def _bots_file(options: MatchOptions) -> int | None:
-    """A descriptor of an unnamed file that describes bots of the skill asked for.
-
-    Engines read it through /proc.
-    """
-    if options.bot_skill is None or not options.bots:
-        return None
-    skill = " ".join(
-        f"{quality} {options.bot_skill}" for quality in ("aiming", "perfection", "reaction", "isp")
-    )
-    descriptor = os.memfd_create("bots.cfg")
-    os.write(
-        descriptor,
-        "".join(
-            f'{{ name Bot{number} {skill} color "40 cf 00" skin base }}\n'
-            for number in range(1, options.bots + 1)
-        ).encode(),
-    )
-    return descriptor
 
 
 def _wait_for_words(log: Path, words: str) -> None:
@@ -322,6 +303,7 @@ def main(plan: dict[str, Any]) -> None:
         folder, preload = Path(plan["folder"]), Path(plan["preload"]) if plan["preload"] else None
         commands = {
             b"S": lambda seed: engines.start(seed, folder, preload),
+            b"B": engines.bots.add,
             b"N": engines.new_game,
             b"P": engines.play,
         }

@@ -1,11 +1,13 @@
 """The rewards of a match: what a step was worth to each seat.
 
-They are a function of the variables before and after the step.
+They are a function of the variables before and after the step, and of the steps for which a weapon
+has been held.
 """
 
 from collections.abc import Sequence
 from math import inf
 
+from pbt.envs.doom.held_weapon import HELD_VARIABLES, HeldWeapon
 from pbt.envs.doom.match_options import MatchOptions
 
 # The dead lose these and the reborn get them, which is no merit of theirs.
@@ -37,6 +39,9 @@ class MatchRewards:
 
     def __init__(self, options: MatchOptions) -> None:
         variables = [term.variable for term in options.terms]
+        self._weapons = [HeldWeapon(options.terms) for _ in range(options.players)]
+        self._holding = self._weapons[0].paid
+        variables += HELD_VARIABLES if self._holding else ()
         self.names = tuple(dict.fromkeys((*options.seen, *_OWN, *options.score_names, *variables)))
         self.column = {name: column for column, name in enumerate(self.names)}
         self.scores = self.columns(options.score_names)
@@ -52,6 +57,11 @@ class MatchRewards:
         ]
         self._frags, self._dead, self._deaths = self.columns(("FRAGCOUNT", "DEAD", "DEATHCOUNT"))
         self._lead, self._others = options.reward == "lead", options.players + options.bots - 1
+
+    def begin(self) -> None:
+        """A game begins: no player has held a weapon."""
+        for weapon in self._weapons:
+            weapon.drop()
 
     def columns(self, names: Sequence[str]) -> list[int]:
         return [self.column[name] for name in names]
@@ -69,10 +79,28 @@ class MatchRewards:
         all_frags = (
             sum(now[0][column] - before[0][column] for column in self.scores) if self._lead else 0.0
         )
-        return [
+        rewards = [
             self._of_seat(after, earlier, all_frags)
             for after, earlier in zip(now, before, strict=True)
         ]
+        if self._holding:
+            self._pay_holding(rewards, now, before)
+        return rewards
+
+    def _pay_holding(
+        self,
+        rewards: list[list[float]],
+        now: Sequence[Sequence[float]],
+        before: Sequence[Sequence[float]],
+    ) -> None:
+        """Add what the weapons in the players' hands are worth. See `rewards`."""
+        slot, ammunition = self.columns(HELD_VARIABLES)
+        for weapon, worth, after, earlier in zip(self._weapons, rewards, now, before, strict=True):
+            if after[self._dead] or after[self._deaths] > earlier[self._deaths]:
+                weapon.drop()
+                continue
+            for place, value in enumerate(weapon.worth(after[slot], after[ammunition]), start=1):
+                worth[place] += value
 
     def _of_seat(
         self, now: Sequence[float], before: Sequence[float], all_frags: float

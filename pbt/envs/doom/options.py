@@ -11,6 +11,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
+from pbt.envs.doom.terms import RewardTerm, read_terms
 from pbt.errors import EnvOptionsError
 from pbt.user_folders import expanded
 
@@ -18,21 +19,6 @@ ACTIONS = ("heads", "single")
 TIMEOUTS = ("truncated", "terminated")
 TICS_PER_S = 35.0
 OWN_RESIZE = "env.options.height = {height} and env.options.width = {width}"
-
-
-class RewardTerm(NamedTuple):
-    """A shaping term.
-
-    name      of the term
-    variable  the game variable
-    gain      reward for every unit by which the variable grew since the last step
-    loss      reward for every unit by which it fell
-    """
-
-    name: str
-    variable: str
-    gain: float
-    loss: float
 
 
 @dataclass(frozen=True)
@@ -50,7 +36,8 @@ class SceneOptions:
     turn_limit  the largest of them, in degrees (or map units) per tic
     variables   game variables that are seen beside the screen; None: the usual ones
     terms       shaping: name -> { variable = "HEALTH", gain = 1.0, loss = 0.0 }, weighted by
-                learning.shaping
+                learning.shaping; with `apart = true` two terms, NAME_gain and NAME_loss; or
+                name -> { held = [...] }, for holding a loaded weapon
     """
 
     scenario: str = "basic"
@@ -133,7 +120,7 @@ def parsed(kind: type[O], given: Mapping[str, Any]) -> O:
             if not all(isinstance(word, str) for word in value):
                 problems.append(f'{name} = {value!r}: must be a list of texts, such as ["HEALTH"]')
     if isinstance(terms := options.get("terms", {}), dict):
-        options["terms"], bad = _terms(terms)
+        options["terms"], bad = read_terms(terms)
         problems += bad
     if problems:
         raise EnvOptionsError(problems)
@@ -176,6 +163,7 @@ _KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     int: ((int,), "a whole number"),
     int | None: ((int, NoneType), "a whole number"),
     float: ((int, float), "a number"),
+    bool: ((bool,), "true or false"),
     str: ((str,), "a text"),
     str | None: ((str, NoneType), "a text"),
     tuple[str, ...] | None: ((list, tuple, NoneType), "a list"),
@@ -183,40 +171,6 @@ _KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     tuple[RewardTerm, ...]: ((dict,), "a table"),
 }
 """By a field's type: what a value may be, and how that is called."""
-
-
-def _terms(given: Mapping[str, Any]) -> tuple[tuple[RewardTerm, ...], list[str]]:
-    terms, problems = [], []
-    for name, values in given.items():
-        example = f'write {name} = {{ variable = "HEALTH", gain = 1.0, loss = 0.0 }}'
-        if not isinstance(values, Mapping) or not isinstance(values.get("variable"), str):
-            problems.append(
-                f"terms.{name} = {values!r}: must be a table with a variable; {example}"
-            )
-        elif unknown := sorted(set(values) - {"variable", "gain", "loss"}):
-            problems.append(f"terms.{name}.{unknown[0]}: unknown key; {example}")
-        elif not all(_is_number(values.get(key, 0.0)) for key in ("gain", "loss")):
-            problems.append(f"terms.{name}: gain and loss must be finite numbers; {example}")
-        elif not any(values.get(key) for key in ("gain", "loss")):
-            problems.append(f"terms.{name}: is always 0 without gain or loss; {example}")
-        elif name == "reward":
-            problems.append(
-                "terms.reward: that is the game's own reward; call the term something else"
-            )
-        else:
-            terms.append(
-                RewardTerm(
-                    name,
-                    values["variable"].upper(),
-                    float(values.get("gain", 0.0)),
-                    float(values.get("loss", 0.0)),
-                )
-            )
-    return tuple(terms), problems
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def choice_problems(choices: Mapping[str, tuple[str, Iterable[str]]]) -> list[str]:

@@ -50,6 +50,34 @@ def test_a_file_that_names_the_paper_has_its_population_and_values(name: str) ->
     assert (options.frame_skip, options.max_tics, options.buttons) == (2, 4 * 60 * 35, "full")
 
 
+@pytest.mark.parametrize("name", AFTER_THE_PAPER)
+def test_a_file_that_names_the_paper_has_the_rules_and_rewards_of_its_code(name: str) -> None:
+    options = match_options(name)
+    assert (options.spawn_protection, options.hud) == (True, True)
+    terms = {term.name: term for term in options.terms}
+    assert {"health_gain", "health_loss", "armor_gain", "armor_loss"} <= terms.keys()
+    assert terms["weapon"].held == (2e-4, 2e-4, 1e-3, 1e-3, 1e-3, 2e-3, 2e-3)
+    against_bots = options.reward == "frags"
+    assert options.bot_curriculum == against_bots
+    assert options.bot_skill == (100 if against_bots else None)
+
+
+@pytest.mark.parametrize("name", MATCHES)
+def test_a_suicide_costs_what_the_file_says(name: str) -> None:
+    options = match_options(name)
+    counted = MatchRewards(options)
+    before = [[0.0] * len(counted.names) for _ in range(options.players)]
+    now = [list(row) for row in before]
+    for row in now:
+        row[counted.column["PLAYER1_FRAGCOUNT"]] = -1.0
+    for variable, value in {"FRAGCOUNT": -1.0, "DEATHCOUNT": 1.0, "DEAD": 1.0}.items():
+        now[0][counted.column[variable]] = value
+    rewards = counted.rewards(now, before)
+    suicide = {"doom_deathmatch_bots": -2.25, "doom_duel_bots": -1.75}
+    assert sum(rewards[0]) == suicide.get(name, -1.0)
+    assert all(sum(seat) == 1.0 for seat in rewards[1:])
+
+
 @pytest.mark.parametrize("name", DUELS)
 def test_rows_of_a_duel_have_an_age_at_which_they_are_dropped(name: str) -> None:
     assert CONFIGS[name].learning.max_lag == 20

@@ -16,7 +16,7 @@ from pbt.inference.remote import server_of_member
 from pbt.runtime.blueprint import Blueprint, blueprint_of, equal_shares, usual_slots
 from pbt.runtime.control import FROM_MAIN, Assignment
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans, resolve
-from pbt.runtime.shared import SharedMemory
+from pbt.runtime.shared import AttachedMemory, SharedMemory
 from pbt.transport.wire import Wire
 
 
@@ -139,6 +139,28 @@ def test_the_memory_for_rollouts_that_will_be_used_is_there_from_the_start() -> 
     usual = len(shared.shares) * usual_slots(512, len(facts.members), 64, len(shared.shares))
     there = os.fstat(slab.region.fd).st_blocks * 512 / slab.nbytes
     assert usual / slab.slots < 0.8 and usual / slab.slots <= there < 0.9
+
+
+def test_what_a_worker_notes_of_its_tables_is_there_for_the_next_one() -> None:
+    """The levels of curricula stand beside the counts, and neither runs into the other."""
+    resolved = resolve(config(5, placement="inline", workers=1), 2, False)
+    facts = blueprint_of(resolved, registry.spec("tictactoe"))
+    plans = process_plans(resolved, [member.name for member in facts.members])
+    shared = SharedMemory(facts, plans)
+    shared.renew_plane()
+
+    def attached() -> AttachedMemory:
+        handles, _ = shared.handles(plans[0])
+        regions = handles["regions"].items()
+        handles["regions"] = {name: [os.dup(fd), size] for name, (fd, size) in regions}
+        return AttachedMemory(facts, handles)
+
+    first = attached()
+    assert first.levels.tolist() == [0.0] * 5
+    first.levels[:], first.counts[:] = range(10, 15), range(5)
+    second = attached()
+    assert second.levels.tolist() == list(range(10, 15))
+    assert second.counts.tolist() == shared.counts.tolist() == list(range(5))
 
 
 def test_roles_and_domains_for_people() -> None:

@@ -17,8 +17,8 @@ from pbt.envs.contract import Preparing, SeatTurn
 from pbt.envs.doom.match import SPEC, DoomMatch, make
 from pbt.envs.doom.match_options import MatchOptions
 from pbt.envs.doom.match_rewards import MatchRewards
-from pbt.envs.doom.options import RewardTerm
 from pbt.envs.doom.scene import known
+from pbt.envs.doom.terms import RewardTerm
 from pbt.envs.testing.check import check_game
 from pbt.errors import EnvCrash
 from pbt.native import doom_preload
