@@ -61,8 +61,9 @@ class ModelConfig(Section):
                             through convolutions, else tanh, whose values for numbers that were
                             seldom seen stay near those for numbers that were. It is written into
                             the stored config when a population starts
-    core                    "gru" adds memory over time
-    gru_size                size of that memory
+    core                    "gru" or "lstm" adds memory over time
+    gru_size                outputs of a GRU, which are its memory
+    lstm_size               outputs of an LSTM, which remembers twice as many numbers
     normalize_observations  subtract the running mean and divide by the running deviation, of every
                             number and every pixel by itself
     policy_gain             scale of the policy head's first weights. A small one makes all actions
@@ -76,10 +77,21 @@ class ModelConfig(Section):
     channels_last_input: bool = True
     hidden: Annotated[tuple[Width, ...], Field(max_length=LAYERS)] = (256, 256)
     activation: Literal["auto", "relu", "elu", "tanh"] = "auto"
-    core: Literal["none", "gru"] = "none"
+    core: Literal["none", "gru", "lstm"] = "none"
     gru_size: Width = 128
+    lstm_size: Width = 128
     normalize_observations: bool = False
     policy_gain: Annotated[float, Field(gt=0.0, le=1000.0)] = 0.01
+
+    @property
+    def memory_size(self) -> int:
+        """The outputs of the core, 0 without memory."""
+        return {"none": 0, "gru": self.gru_size, "lstm": self.lstm_size}[self.core]
+
+    @property
+    def state_size(self) -> int:
+        """The numbers that a seat keeps from one step to the next, 0 without memory."""
+        return 2 * self.memory_size if self.core == "lstm" else self.memory_size
 
 
 class SamplingConfig(Section):

@@ -37,6 +37,7 @@ HELD_BEFORE = (
     ("learning", "rmsprop_eps", 1e-5),
     ("learning", "rmsprop_eps_inside", False),
     ("runtime", "sync", "async"),
+    ("model", "lstm_size", 128),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")

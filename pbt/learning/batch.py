@@ -31,7 +31,7 @@ class Batch:
     log_prob       [T, B] float32, joint over heads, of the policy that acted
     value          [T, B] float32, of the policy that acted
     version        [T, B] int32, learner version that acted
-    initial_state  [B, H] float32, the recurrent state before row 0
+    initial_state  [B, S] float32, the recurrent state before row 0
     """
 
     observations: dict[str, Tensor]

@@ -21,6 +21,8 @@ _FIRST = ((168, 8, 8), (60, 8, 4), (0, 4, 2))
 _SECOND = ConvLayer(channels=64, kernel=4, stride=2)
 _THIRD = ConvLayer(channels=64, kernel=3)
 _FURTHER = ConvLayer(channels=64, kernel=3, stride=2)
+# Gates of each core, as `pbt.models.cores.CORES` has them.
+_GATES = {"none": 0, "gru": 3, "lstm": 4}
 # Larger images are trained on much faster when `env.resize` makes them smaller.
 _LARGE = 128 * 128
 
@@ -141,7 +143,7 @@ def _first_width(config: ModelConfig, layout: RoleLayout) -> int:
     """Outputs of the first layer behind the encoders."""
     if config.hidden:
         return config.hidden[0]
-    return 3 * config.gru_size if config.core == "gru" else layout.mask_size + 1
+    return _GATES[config.core] * config.memory_size or layout.mask_size + 1
 
 
 def _leaf_features(leaf: Leaf, config: ModelConfig) -> int:

@@ -152,9 +152,8 @@ def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
 
 def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     """Return one slab layout per role."""
-    state_size = config.model.gru_size if config.model.core == "gru" else 0
     return tuple(
-        role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size)
+        role_layout(role, game.reward_terms, config.sampling.rollout_steps, config.model.state_size)
         for role in game.roles
     )
 
