@@ -57,6 +57,9 @@ class ModelConfig(Section):
                             height, width]. With "images" it matters only where a shape can be read
                             both ways
     hidden                  widths of the hidden layers, first to last
+    measurement_hidden      widths of the layers for measurements: all that is seen beside an image.
+                            Their outputs join those of `hidden`, in front of the memory. Empty:
+                            measurements join the image's features, in front of `hidden`
     activation              the function behind every layer. "auto": relu where a game's images go
                             through convolutions, else tanh, whose values for numbers that were
                             seldom seen stay near those for numbers that were. It is written into
@@ -76,6 +79,7 @@ class ModelConfig(Section):
     conv: Annotated[tuple[ConvLayer, ...], Field(max_length=LAYERS)] | Literal["auto"] = "auto"
     channels_last_input: bool = True
     hidden: Annotated[tuple[Width, ...], Field(max_length=LAYERS)] = (256, 256)
+    measurement_hidden: Annotated[tuple[Width, ...], Field(max_length=LAYERS)] = ()
     activation: Literal["auto", "relu", "elu", "tanh"] = "auto"
     core: Literal["none", "gru", "lstm"] = "none"
     gru_size: Width = 128

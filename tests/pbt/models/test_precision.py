@@ -24,6 +24,7 @@ CONFIGS = {
     for core in MEMORIES
 }
 CONFIG = CONFIGS["gru"]
+CONFIGS["full"] = CONFIGS["lstm"].model_copy(update={"measurement_hidden": (16, 16)})
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 F32, BF16 = torch.float32, torch.bfloat16
 
@@ -92,7 +93,7 @@ def test_channels_may_come_first() -> None:
 # --- acting and training --------------------------------------------------------------------------
 
 
-@pytest.fixture(params=MEMORIES)
+@pytest.fixture(params=[*CONFIGS])
 def config(request: pytest.FixtureRequest) -> ModelConfig:
     return CONFIGS[request.param]
 
@@ -222,7 +223,9 @@ def test_what_never_changes_keeps_its_packed_weights_alone_and_acts_alike_to_the
     products = {
         name
         for name, weight in plain.named_parameters()
-        if can_pack(weight) and name.startswith(("hidden", "core")) and "weight" in name
+        if can_pack(weight)
+        and name.startswith(("hidden", "measurements", "core"))
+        and "weight" in name
     }
     assert gone == products, "on a CPU without bfloat16 nothing was laid out anew"
 
