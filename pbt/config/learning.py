@@ -167,6 +167,9 @@ class LearningConfig(Section):
     ppo_clip              clip the policy ratio
     ratio_clip            r: the policy ratio is clipped to [1/r, r]
     value_coef            weight of the value loss
+    value_clip            a value that has moved further than this from what it was when acting is
+                          not moved further, in the unit of the value head: that of the rewards,
+                          or, with normalize_returns, of their size; None: no limit
     entropy_coef          weight of the entropy bonus; PBT mutates it
     max_grad_norm         a longer gradient is shortened to this norm
     reward_scale          all rewards are multiplied by this
@@ -203,6 +206,7 @@ class LearningConfig(Section):
     ppo_clip: bool = True
     ratio_clip: Annotated[float, Field(gt=1.0, le=1e6)] = 1.2
     value_coef: Coefficient = 0.5
+    value_clip: Ratio | None = None
     entropy_coef: Coefficient = 0.001
     max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 0.5
     reward_scale: RewardScale = 1.0

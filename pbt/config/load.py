@@ -37,6 +37,7 @@ HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("learning", "rmsprop_eps", 1e-5),
     ("learning", "rmsprop_eps_inside", False),
     ("runtime", "sync", "async"),
+    ("learning", "value_clip", None),
     ("model", "lstm_size", 128),
     ("model", "measurement_hidden", []),
 )

@@ -20,10 +20,10 @@ from pbt.learning.batch import Batch, minibatches, observed_places, zeroed_obser
 from pbt.learning.divergence import advice
 from pbt.learning.optimizer import FlatParameters, Rates, new_optimizer
 from pbt.learning.reducer import Reducer, SingleReducer
-from pbt.learning.return_scale import ReturnScale
+from pbt.learning.return_scale import ReturnScale, acted_values
 from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, target_sums, update_stats
 from pbt.learning.vtrace import Targets, gae, vtrace
-from pbt.learning.weight_copy import RETURNS, copy_weights
+from pbt.learning.weight_copy import copy_weights
 from pbt.models.distributions import joint_entropy, joint_log_prob, log_probabilities
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX, check_shapes
@@ -71,7 +71,9 @@ class Learner:
         self._optimizer = new_optimizer(config, self.parameters.vector)
         # What the latest step of this update was taken with.
         self._last_step: Rates | None = None
-        self._returns = ReturnScale(self.device) if config.normalize_returns else None
+        clips = config.value_clip is not None
+        scale = ReturnScale(self.device, keeps_heads=clips)
+        self._returns = scale if config.normalize_returns else None
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
         self._entropy_coef = 0.0
@@ -131,7 +133,7 @@ class Learner:
         self._last_step, self._batch = None, batch
         if self._returns is not None:
             steps = self._rewards(batch), self._discounts(batch), batch.valid
-            self._returns.begin(*steps, self.config.gae_lambda, reducer)
+            self._returns.begin(*steps, self.config.gae_lambda, reducer, self.version)
         for part in self._parts(batch):
             gradient_and_weight, step_sums = self._gradients(part, reducer)
             total = reducer.sum(gradient_and_weight)
@@ -207,7 +209,10 @@ class Learner:
             policy = losses.ppo_clip_loss(log_rhos, advantages, valid, config.ratio_clip)
         else:
             policy = losses.policy_gradient_loss(log_prob, advantages, valid)
-        value = losses.value_loss(values[:rows], targets.vs, valid)
+        squares = value = losses.value_loss(values[:rows], targets.vs, valid)
+        if config.value_clip is not None:
+            steps = values[:rows], targets.vs, acted_values(batch, self._returns), valid
+            value = losses.clipped_value_loss(*steps, config.value_clip)
         entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
         self._entropy_coef = self.annealed(self.hyperparams.entropy_coef)
         loss = policy + config.value_coef * value - self._entropy_coef * entropy
@@ -216,7 +221,7 @@ class Learner:
         if not math.isfinite(float(loss.detach())):
             gradient_and_weight[:-1] = math.nan
         sums = StepSums.of(
-            policy, value, entropy, log_rhos, targets.vs, values[:rows], valid, config.ratio_clip
+            policy, squares, entropy, log_rhos, targets.vs, values[:rows], valid, config.ratio_clip
         )
         return gradient_and_weight, sums
 
@@ -229,18 +234,11 @@ class Learner:
         config, rows = self.config, batch.valid.shape[0]
         rewards = torch.where(batch.valid, self._rewards(batch), values[:rows])
         discounts = self._discounts(batch)
+        steps = discounts, rewards, values[:rows], values[rows]
         if config.vtrace:
-            clips = {"rho_clip": config.vtrace_rho, "c_clip": config.vtrace_c}
-            return vtrace(
-                log_rhos,
-                discounts,
-                rewards,
-                values[:rows],
-                values[rows],
-                lam=config.gae_lambda,
-                **clips,
-            )
-        return gae(discounts, rewards, values[:rows], values[rows], lam=config.gae_lambda)
+            rho, c = config.vtrace_rho, config.vtrace_c
+            return vtrace(log_rhos, *steps, lam=config.gae_lambda, rho_clip=rho, c_clip=c)
+        return gae(*steps, lam=config.gae_lambda)
 
     def _rewards(self, batch: Batch) -> Tensor:
         """The weighted rewards in the unit of the value head, [T, B]; 0 where not valid."""
@@ -332,13 +330,15 @@ class Learner:
         return {
             **model,
             **{optimizer.PREFIX + name: tensor for name, tensor in optimizer.tensors().items()},
-            **({} if self._returns is None else {RETURNS: self._returns.sums}),
+            **({} if self._returns is None else self._returns.tensors()),
             _CLOCKS: clocks,
         }
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Continue from a `state`. Raises SnapshotError, which names what does not fit."""
         self.copy_from(state)
+        if self._returns is not None:
+            self._returns.load(state, own=True)
         self.version, self.frames, self.skipped, self._skips_in_a_row = (
             int(n) for n in state[_CLOCKS]
         )

@@ -21,7 +21,7 @@ class UpdateStats:
     frames              tics of the valid steps of the batch, counted once for all epochs
     rows                number of valid steps of the batch, counted once for all epochs
     policy_loss         mean
-    value_loss          mean
+    value_loss          mean squared error of the values, whether or not the loss is clipped
     entropy             mean, in nats
     value               mean value estimate
     kl                  mean estimate of KL(mu || pi), in nats
@@ -104,7 +104,7 @@ class StepSums:
         """The sums of one gradient computation.
 
         policy      scalar, the sum of the policy loss
-        value       scalar, the sum of the value loss
+        value       scalar, the sum of the squared errors of the values
         entropy     scalar, the sum of the entropies
         log_rhos    [T, B], 0 where not valid
         vs          [T, B], value targets
@@ -156,7 +156,6 @@ def update_stats(
     ) = facts.tolist()
     steps = max(count, 1.0)
     target_variance = target_squares / steps - (target / steps) ** 2
-    # The value loss is the sum of squared errors.
     error_variance = value / steps - (error / steps) ** 2
     explained = 1.0 - error_variance / max(target_variance, 1e-12)
     return UpdateStats(

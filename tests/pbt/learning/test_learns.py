@@ -157,7 +157,13 @@ def config(**options: Any) -> LearningConfig:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"ppo_clip": False}, {"vtrace": False}, {"vtrace": False, "ppo_clip": False, "epochs": 1}],
+    [
+        {},
+        {"value_clip": 0.2},
+        {"ppo_clip": False},
+        {"vtrace": False},
+        {"vtrace": False, "ppo_clip": False, "epochs": 1},
+    ],
     ids=str,
 )
 def test_a_bandit_with_masked_heads_is_learned_in_every_variant(options: dict[str, Any]) -> None:

@@ -208,6 +208,7 @@ def shards_of(batch: Batch, cuts: list[int]) -> list[Batch]:
         {"normalize_advantages": False},
         {"normalize_returns": True},
         {"core": "lstm"},
+        {"normalize_returns": True, "value_clip": 0.2},
     ],
     ids=str,
 )
