@@ -48,11 +48,7 @@ class SeatModel(PolicyModel):
 
 def memory_size(player: ResolvedPlayer) -> int:
     """The width of a player's recurrent state, 0 without memory."""
-    return (
-        player.config.model.gru_size
-        if player.config is not None and player.config.model.core == "gru"
-        else 0
-    )
+    return 0 if player.config is None else player.config.model.state_size
 
 
 def playing_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:

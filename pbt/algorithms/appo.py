@@ -47,12 +47,15 @@ class Appo:
             policy = losses.ppo_clip_loss(log_rhos, advantages, valid, config.ratio_clip)
         else:
             policy = losses.policy_gradient_loss(log_prob, advantages, valid)
-        value = losses.value_loss(values[:rows], targets.vs, valid)
+        errors = value = losses.value_loss(values[:rows], targets.vs, valid)
+        if config.value_clip is not None:
+            steps = values[:rows], targets.vs, inputs.acted_values(), valid
+            value = losses.clipped_value_loss(*steps, config.value_clip)
         entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
         total = policy + config.value_coef * value - inputs.values["entropy_coef"] * entropy
         with torch.no_grad():
             spread = self._spread(log_rhos, targets.vs, values[:rows], valid)
-        parts = (policy, value, entropy, *spread)
+        parts = (policy, errors, entropy, *spread)
         return Loss(total, targets.vs, log_prob.detach(), dict(zip(self.sums, parts, strict=True)))
 
     def recomputed(self, model: PolicyModel, batch: Batch) -> Tensor:
@@ -118,7 +121,7 @@ class Appo:
         """Means over the valid steps.
 
         policy_loss         mean
-        value_loss          mean
+        value_loss          mean squared error of the values, whether or not the loss is clipped
         entropy             mean, in nats
         value               mean value estimate
         kl                  mean estimate of KL(mu || pi), in nats
@@ -128,7 +131,6 @@ class Appo:
         steps = max(sums["steps"], 1.0)
         mean = {name: total / steps for name, total in sums.items()}
         variance = mean["target_squares"] - mean["target"] ** 2
-        # The value loss is the sum of squared errors.
         left = mean["value_error"] - mean["error"] ** 2
         explained = 1.0 - left / max(variance, 1e-12)
         return {

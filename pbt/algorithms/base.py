@@ -4,7 +4,7 @@
 an algorithm declares; none of them names a column or a number of one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -39,6 +39,8 @@ class LossInputs:
     discounts  [T, B] float32; 0 where nothing follows, and where not valid
     values     hyperparameters by name, flat and annealed
     reducer    adds over the shards what must be known of all of them
+    unit       gives (values that older versions predicted, [T, B]; these versions, [T, B]) in the
+               unit of the present value head; None: all are in that unit
     """
 
     batch: Batch
@@ -46,6 +48,12 @@ class LossInputs:
     discounts: Tensor
     values: Mapping[str, float]
     reducer: Reducer
+    unit: Callable[[Tensor, Tensor], Tensor] | None = None
+
+    def acted_values(self) -> Tensor:
+        """What the policies that acted predicted, in the unit of the value head, [T, B]."""
+        values = self.batch.acted["value"]
+        return values if self.unit is None else self.unit(values, self.batch.version)
 
 
 class Loss(NamedTuple):

@@ -29,7 +29,7 @@ class Batch:
     tics           [T, B] int32, engine ticks that the step took
     actions        [T, B, heads] int64
     version        [T, B] int32, learner version that acted
-    initial_state  [B, H] float32, the recurrent state before row 0
+    initial_state  [B, S] float32, the recurrent state before row 0
     acted          what acting wrote for the algorithm, by column: [T, B, *shape]
     """
 

@@ -45,6 +45,27 @@ def value_loss(values: Tensor, targets: Tensor, valid: Tensor) -> Tensor:
     return torch.where(valid, targets - values, 0.0).square().sum()
 
 
+def clipped_value_loss(
+    values: Tensor, targets: Tensor, acted: Tensor, valid: Tensor, clip: float
+) -> Tensor:
+    """`value_loss` that gives no reward for moving far; returns the sum.
+
+        max((V - target)^2, (V' - target)^2)  with V' = acted + clamp(V - acted, -clip, clip)
+
+    As in the code of PPO (openai/baselines, ppo2) and Sample Factory. A value that has moved by
+    more than `clip` towards its target has no gradient.
+
+    values   [T, B], with gradient
+    targets  [T, B]
+    acted    [T, B], what the policy that acted predicted, in the unit of `values`
+    valid    [T, B] bool
+    """
+    fixed = torch.where(valid, acted, 0.0)
+    near = fixed + (torch.where(valid, values, 0.0) - fixed).clamp(-clip, clip)
+    errors = torch.where(valid, targets - values, 0.0).square()
+    return torch.maximum(errors, torch.where(valid, targets - near, 0.0).square()).sum()
+
+
 def entropy_sum(entropies: Tensor, valid: Tensor) -> Tensor:
     """The sum of the entropies, [T, B] in nats."""
     return torch.where(valid, entropies, 0.0).sum()

@@ -59,12 +59,16 @@ class ModelConfig(Section):
                             height, width]. With "images" it matters only where a shape can be read
                             both ways
     hidden                  widths of the hidden layers, first to last
+    measurement_hidden      widths of the layers for measurements: all that is seen beside an image.
+                            Their outputs join those of `hidden`, in front of the memory. Empty:
+                            measurements join the image's features, in front of `hidden`
     activation              the function behind every layer. "auto": relu where a game's images go
                             through convolutions, else tanh, whose values for numbers that were
                             seldom seen stay near those for numbers that were. It is written into
                             the stored config when a population starts
-    core                    "gru" adds memory over time
-    gru_size                size of that memory
+    core                    "gru" or "lstm" adds memory over time
+    gru_size                outputs of a GRU, which are its memory
+    lstm_size               outputs of an LSTM, which remembers twice as many numbers
     normalize_observations  subtract the running mean and divide by the running deviation, of every
                             number and every pixel by itself
     policy_gain             scale of the policy head's first weights. A small one makes all actions
@@ -77,11 +81,23 @@ class ModelConfig(Section):
     conv: Annotated[tuple[ConvLayer, ...], Field(max_length=LAYERS)] | Literal["auto"] = "auto"
     channels_last_input: bool = True
     hidden: Annotated[tuple[Width, ...], Field(max_length=LAYERS)] = (256, 256)
+    measurement_hidden: Annotated[tuple[Width, ...], Field(max_length=LAYERS)] = ()
     activation: Literal["auto", "relu", "elu", "tanh"] = "auto"
-    core: Literal["none", "gru"] = "none"
+    core: Literal["none", "gru", "lstm"] = "none"
     gru_size: Width = 128
+    lstm_size: Width = 128
     normalize_observations: bool = False
     policy_gain: Annotated[float, Field(gt=0.0, le=1000.0)] = 0.01
+
+    @property
+    def memory_size(self) -> int:
+        """The outputs of the core, 0 without memory."""
+        return {"none": 0, "gru": self.gru_size, "lstm": self.lstm_size}[self.core]
+
+    @property
+    def state_size(self) -> int:
+        """The numbers that a seat keeps from one step to the next, 0 without memory."""
+        return 2 * self.memory_size if self.core == "lstm" else self.memory_size
 
 
 class SamplingConfig(Section):
@@ -154,6 +170,9 @@ class LearningConfig(Section):
     ppo_clip              clip the policy ratio
     ratio_clip            r: the policy ratio is clipped to [1/r, r]
     value_coef            weight of the value loss
+    value_clip            a value that has moved further than this from what it was when acting is
+                          not moved further, in the unit of the value head: that of the rewards,
+                          or, with normalize_returns, of their size; None: no limit
     max_grad_norm         a longer gradient is shortened to this norm
     reward_scale          all rewards are multiplied by this
     anneal_to             learning rate and entropy coefficient shrink linearly, from full at frame
@@ -198,6 +217,7 @@ class LearningConfig(Section):
     ppo_clip: bool = True
     ratio_clip: Annotated[float, Field(gt=1.0, le=1e6)] = 1.2
     value_coef: Coefficient = 0.5
+    value_clip: Ratio | None = None
     max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 0.5
     reward_scale: RewardScale = 1.0
     anneal_to: Probability = 1.0

@@ -26,7 +26,7 @@ Table = dict[str, Any]
 SUFFIX = ".toml"
 # (section, key, value) of each rule that became a choice, and of each key that came later: without
 # it a stored config would not be known as one that names every value of its time.
-HELD_BEFORE = (
+HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("pbt", "opponents", "all"),
     ("pbt", "spread_start", 1.0),
     ("pbt", "copy_ratio", 0.0),
@@ -37,6 +37,9 @@ HELD_BEFORE = (
     ("learning", "rmsprop_eps", 1e-5),
     ("learning", "rmsprop_eps_inside", False),
     ("runtime", "sync", "async"),
+    ("learning", "value_clip", None),
+    ("model", "lstm_size", 128),
+    ("model", "measurement_hidden", []),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")

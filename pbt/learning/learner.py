@@ -23,7 +23,7 @@ from pbt.learning.optimizer import FlatParameters, new_optimizer
 from pbt.learning.reducer import SingleReducer
 from pbt.learning.return_scale import ReturnScale
 from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, update_stats
-from pbt.learning.weight_copy import RETURNS, copy_weights
+from pbt.learning.weight_copy import copy_weights
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX, check_shapes
 from pbt.seeding import Key, generator
@@ -73,7 +73,8 @@ class Learner:
         self._last_step: dict[str, float] = {}
         self.algorithm = new_algorithm(config)
         self._sums = StepSums(self.algorithm.sums)
-        self._returns = ReturnScale(self.device) if config.normalize_returns else None
+        scale = ReturnScale(self.device, keeps_heads=config.value_clip is not None)
+        self._returns = scale if config.normalize_returns else None
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
         self._batch: Batch | None = None  # trained on at the moment, for messages
@@ -138,7 +139,7 @@ class Learner:
         self._last_step, self._batch = {}, batch
         if self._returns is not None:
             steps = self._rewards(batch), self._discounts(batch), batch.valid
-            self._returns.begin(*steps, self.config.gae_lambda, reducer)
+            self._returns.begin(*steps, self.config.gae_lambda, reducer, self.version)
         for part in self._parts(batch):
             gradient_and_weight, step_sums = self._gradients(part, reducer)
             total = reducer.sum(gradient_and_weight)
@@ -209,8 +210,10 @@ class Learner:
 
     def loss_inputs(self, batch: Batch, reducer: Reducer) -> LossInputs:
         """What the algorithm's loss is computed from, with the values in force."""
-        values = self._annealed_values()
-        return LossInputs(batch, self._rewards(batch), self._discounts(batch), values, reducer)
+        values, scale = self._annealed_values(), self._returns
+        unit = None if scale is None else scale.in_present_unit
+        steps = self._rewards(batch), self._discounts(batch)
+        return LossInputs(batch, *steps, values, reducer, unit)
 
     def _rewards(self, batch: Batch) -> Tensor:
         """The weighted rewards in the unit of the value head, [T, B]; 0 where not valid."""
@@ -283,13 +286,15 @@ class Learner:
         return {
             **model,
             **{optimizer.PREFIX + name: tensor for name, tensor in optimizer.tensors().items()},
-            **({} if self._returns is None else {RETURNS: self._returns.sums}),
+            **({} if self._returns is None else self._returns.tensors()),
             _CLOCKS: clocks,
         }
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Continue from a `state`. Raises SnapshotError, which names what does not fit."""
         self.copy_from(state)
+        if self._returns is not None:
+            self._returns.load(state, own=True)
         self.version, self.frames, self.skipped, self._skips_in_a_row = (
             int(n) for n in state[_CLOCKS]
         )

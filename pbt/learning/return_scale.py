@@ -6,6 +6,7 @@ both share is the value's alone.
 """
 
 import math
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -15,6 +16,13 @@ from pbt.algorithms.losses import moment_sums
 from pbt.algorithms.vtrace import gae
 from pbt.models.policy_model import PolicyModel
 
+# The names of the tensors in a learner's state.
+RETURNS, HEADS = "returns.sums", "returns.heads"
+# Of this many newest versions it is known how their heads stand. Rows that are older count as acted
+# by the oldest of them, since many updates change the scale little: rows of a duel were seen to be
+# 29 versions old.
+_KEPT_VERSIONS = 64
+
 
 class ReturnScale:
     """The root mean square of all value targets so far, in the unit of the weighted rewards.
@@ -23,12 +31,18 @@ class ReturnScale:
     that what it predicts stays the same in rewards (van Hasselt et al. 2016, "Learning values
     across many orders of magnitude", with a mean of 0).
 
-    sums  [2] float64: number of targets, and sum of their squares; part of the learner's state
+    sums   [2] float64: number of targets, and sum of their squares
+    heads  [versions, 2] float64: the newest versions, ascending, and the product of all changes of
+           the value head until each; the last is the present one. Kept where values are clipped
+    What is kept is part of the learner's state.
     """
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(self, device: torch.device, *, keeps_heads: bool = False) -> None:
         self.sums = torch.zeros(2, dtype=torch.float64, device=device)
+        self.heads = torch.zeros(_KEPT_VERSIONS, 2, dtype=torch.float64, device=device)
+        self._keeps_heads = keeps_heads
         self.scale = 1.0
+        self._forget_heads()
 
     @property
     def known(self) -> bool:
@@ -36,7 +50,13 @@ class ReturnScale:
         return bool(self.sums[1] > 0.0)
 
     def begin(
-        self, rewards: Tensor, discounts: Tensor, valid: Tensor, lam: float, reducer: Reducer
+        self,
+        rewards: Tensor,
+        discounts: Tensor,
+        valid: Tensor,
+        lam: float,
+        reducer: Reducer,
+        version: int = 0,
     ) -> None:
         """Set the scale by a batch that is to be trained on, unless it is known.
 
@@ -46,7 +66,10 @@ class ReturnScale:
         rewards    [T, B], weighted, 0 where not valid
         discounts  [T, B], 0 where not valid or terminated
         valid      [T, B] bool
+        version    of the weights before the update
         """
+        if self._keeps_heads and int(self.heads[-1, 0]) != version:
+            self._push(version, 1.0)
         if self.known:
             return
         nothing = torch.zeros_like(rewards)
@@ -65,14 +88,43 @@ class ReturnScale:
             return
         before, sums = self.scale, self.sums.tolist()
         self._set(sums[0] + count, sums[1] + squares * before**2)
+        if self._keeps_heads:
+            self._push(int(self.heads[-1, 0]) + 1, before / self.scale)
         with torch.no_grad():
             model.heads.weight[-1] *= before / self.scale
             model.heads.bias[-1] *= before / self.scale
 
-    def load(self, sums: Tensor) -> None:
-        """Go on from the `sums` of a learner's state."""
-        self.sums.copy_(sums)
+    def in_present_unit(self, values: Tensor, versions: Tensor) -> Tensor:
+        """What older versions predicted, as the present head says the same.
+
+        values    [T, B], in the unit of the version's own head
+        versions  [T, B] int, that acted
+        """
+        known, changes = self.heads[:, 0].contiguous(), self.heads[-1, 1] / self.heads[:, 1]
+        places = torch.searchsorted(known, versions.to(known.dtype), right=True) - 1
+        return values * changes[places.clamp(min=0)].to(values.dtype)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What belongs to the learner's state."""
+        return {RETURNS: self.sums} | ({HEADS: self.heads} if self._keeps_heads else {})
+
+    def load(self, state: Mapping[str, Tensor], *, own: bool) -> None:
+        """Go on from a learner's state.
+
+        own  it is of the same member, whose versions count on
+        """
+        self.sums.copy_(state[RETURNS])
+        self._forget_heads()
+        if own and self._keeps_heads:
+            self.heads.copy_(state[HEADS])
         self._measure()
+
+    def _forget_heads(self) -> None:
+        self.heads[:, 0], self.heads[:, 1] = -1.0, 1.0
+
+    def _push(self, version: int, change: float) -> None:
+        newest = self.heads.new_tensor([[version, float(self.heads[-1, 1]) * change]])
+        self.heads.copy_(torch.cat([self.heads[1:], newest]))
 
     def _set(self, count: float, squares: float) -> None:
         self.sums.copy_(torch.tensor((count, squares), dtype=torch.float64))

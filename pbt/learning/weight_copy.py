@@ -13,9 +13,6 @@ from pbt.learning.return_scale import ReturnScale
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX
 
-# The name of the sums of the returns' scale in a learner's state.
-RETURNS = "returns.sums"
-
 
 def copy_weights(
     model: PolicyModel,
@@ -33,7 +30,7 @@ def copy_weights(
     model.load_state_dict(_part(state, MODEL_PREFIX))
     optimizer.load_state(_part(state, optimizer.PREFIX))
     if returns is not None:
-        returns.load(state[RETURNS])
+        returns.load(state, own=False)
 
 
 def _part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

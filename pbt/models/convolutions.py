@@ -21,6 +21,8 @@ _FIRST = ((168, 8, 8), (60, 8, 4), (0, 4, 2))
 _SECOND = ConvLayer(channels=64, kernel=4, stride=2)
 _THIRD = ConvLayer(channels=64, kernel=3)
 _FURTHER = ConvLayer(channels=64, kernel=3, stride=2)
+# Gates of each core, as `pbt.models.cores.CORES` has them.
+_GATES = {"none": 0, "gru": 3, "lstm": 4}
 # Larger images are trained on much faster when `env.resize` makes them smaller.
 _LARGE = 128 * 128
 
@@ -32,6 +34,15 @@ def convolved(leaf: Leaf, config: ModelConfig) -> ImageShape | None:
     if config.encoder == "images" or config.conv == "auto":
         return image_of(leaf, channels_last=config.channels_last_input)
     return shaped(leaf.shape, 2 if config.channels_last_input else 0) if _rank(leaf) == 3 else None
+
+
+def measured_apart(leaves: Sequence[Leaf], config: ModelConfig) -> tuple[Leaf, ...]:
+    """The measurements of a role that go through `config.measurement_hidden`.
+
+    These are all leaves beside an image; none where there is no image, or nothing beside one.
+    """
+    beside = tuple(leaf for leaf in leaves if convolved(leaf, config) is None)
+    return beside if config.measurement_hidden and len(beside) < len(leaves) else ()
 
 
 def _rank(leaf: Leaf) -> int:
@@ -72,10 +83,19 @@ def decided(config: ModelConfig, layouts: Sequence[RoleLayout]) -> ModelConfig:
     """The config with "auto" decided by the images of the game: convolutions and activation.
 
     layouts  of all roles
-    Raises: ConfigError when convolutions are wanted and there is no image.
+    Raises: ConfigError when layers are wanted for images, or for what stands beside them, and
+    there is none.
     """
     leaves = [leaf for layout in layouts for leaf in layout.leaves]
     config = _with_layers(config, leaves)
+    apart = (measured_apart(layout.leaves, config) for layout in layouts)
+    if config.measurement_hidden and not any(apart):
+        shapes = ", ".join(f"{leaf.name} {leaf.shape}" for leaf in leaves)
+        problem = (
+            f"model.measurement_hidden = {list(config.measurement_hidden)}: the observation has "
+            f"{shapes}; expected numbers beside an image; use hidden alone"
+        )
+        raise ConfigError("model", [problem])
     return config.model_copy(update={"activation": activation_of(config, leaves)})
 
 
@@ -112,17 +132,17 @@ def model_problems(config: ModelConfig, layouts: Sequence[RoleLayout]) -> list[s
     problems: list[str] = []
     for layout in layouts:
         try:
-            inputs = sum(_leaf_features(leaf, config) for leaf in layout.leaves)
+            sizes = _first_layers(config, layout)
         except ConfigError as error:
             problems += error.problems
             continue
-        width = _first_width(config, layout)
-        if inputs * width > MOST_FIRST_WEIGHTS:
-            problems.append(
-                f"model: the first layer would have {inputs * width:,} weights ({inputs:,} inputs "
-                f"x {width:,}); expected at most {MOST_FIRST_WEIGHTS:,}; "
-                f"{_advice(config, layout.leaves)}"
-            )
+        problems += [
+            f"model: the first layer would have {inputs * width:,} weights ({inputs:,} inputs "
+            f"x {width:,}); expected at most {MOST_FIRST_WEIGHTS:,}; "
+            f"{_advice(config, layout.leaves)}"
+            for inputs, width in sizes
+            if inputs * width > MOST_FIRST_WEIGHTS
+        ]
     return list(dict.fromkeys(problems))
 
 
@@ -137,11 +157,20 @@ def _advice(config: ModelConfig, leaves: Sequence[Leaf]) -> str:
     return f"set env.resize = [84, 84] or env.grey = true, {layers}"
 
 
-def _first_width(config: ModelConfig, layout: RoleLayout) -> int:
-    """Outputs of the first layer behind the encoders."""
-    if config.hidden:
-        return config.hidden[0]
-    return 3 * config.gru_size if config.core == "gru" else layout.mask_size + 1
+def _first_layers(config: ModelConfig, layout: RoleLayout) -> list[tuple[int, int]]:
+    """(inputs, outputs) of each first layer behind the encoders.
+
+    Raises: ConfigError as `_leaf_features`.
+    """
+    apart = measured_apart(layout.leaves, config)
+    inputs = sum(_leaf_features(leaf, config) for leaf in layout.leaves if leaf not in apart)
+    layers: list[tuple[int, int]] = []
+    if apart:
+        own = sum(_leaf_features(leaf, config) for leaf in apart)
+        layers.append((own, config.measurement_hidden[0]))
+        inputs += 0 if config.hidden else config.measurement_hidden[-1]
+    behind = _GATES[config.core] * config.memory_size or layout.mask_size + 1
+    return [(inputs, config.hidden[0] if config.hidden else behind), *layers]
 
 
 def _leaf_features(leaf: Leaf, config: ModelConfig) -> int:

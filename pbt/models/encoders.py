@@ -1,8 +1,8 @@
 """Encoders: they turn the leaves of an observation into one feature vector.
 
 Every leaf is made a vector: one-hot for indices, convolutions for images (`convolutions.py` says
-for which), else flattened. The vectors are concatenated, so low-dimensional inputs join before the
-hidden layers and the core.
+for which), else flattened. The vectors are concatenated, those of measurements by themselves where
+they have layers of their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,14 @@ from pbt.envs.images import ImageShape
 from pbt.envs.spaces import Leaf
 from pbt.errors import ConfigError
 from pbt.models.activations import ACTIVATIONS
-from pbt.models.convolutions import activation_of, check_fit, convolved, layers_for, no_image
+from pbt.models.convolutions import (
+    activation_of,
+    check_fit,
+    convolved,
+    layers_for,
+    measured_apart,
+    no_image,
+)
 from pbt.models.normalizer import RunningMoments
 from pbt.models.pixels import Normal, block_side, prepare, weight_in_blocks
 
@@ -237,7 +244,11 @@ def blank(kind: type[LayerT], *sizes: int) -> LayerT:
 
 
 class ObservationEncoder(nn.Module):
-    """All leaves of a role, concatenated in the order of the layout."""
+    """All leaves of a role, concatenated in the order of the layout.
+
+    features           of the leaves that go to the hidden layers
+    measured_features  of those that have layers of their own, 0 where none have
+    """
 
     def __init__(
         self, leaves: Sequence[Leaf], config: ModelConfig, dtype: torch.dtype = torch.float32
@@ -249,14 +260,23 @@ class ObservationEncoder(nn.Module):
         parts = [_encoder(leaf, config, dtype) for leaf in leaves]
         self.parts = nn.ModuleList(parts)
         self._pairs = tuple((leaf.name, part) for leaf, part in zip(leaves, parts, strict=True))
-        self.features = sum(part.features for part in parts)
+        apart = {leaf.name for leaf in measured_apart(leaves, config)}
+        self._joined = tuple(pair for pair in self._pairs if pair[0] not in apart)
+        self._apart = tuple(pair for pair in self._pairs if pair[0] in apart)
+        self.features = sum(part.features for _, part in self._joined)
+        self.measured_features = sum(part.features for _, part in self._apart)
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
         """The features, [N, features] in the dtype given.
 
         observations  leaf name -> [N, *shape]
         """
-        features = [part(observations[name]).to(self._dtype) for name, part in self._pairs]
+        features = [part(observations[name]).to(self._dtype) for name, part in self._joined]
+        return features[0] if len(features) == 1 else torch.cat(features, 1)
+
+    def measured(self, observations: Mapping[str, Tensor]) -> Tensor:
+        """As `forward`, for the leaves with layers of their own: [N, measured_features]."""
+        features = [part(observations[name]).to(self._dtype) for name, part in self._apart]
         return features[0] if len(features) == 1 else torch.cat(features, 1)
 
     def normalizers(self) -> list[tuple[str, FlatEncoder | ConvEncoder, RunningMoments]]:

@@ -1,11 +1,11 @@
 """One policy's network: encoders -> hidden layers -> optional recurrent core -> heads.
 
+Measurements may go through hidden layers of their own, which join the others in front of the core.
 The heads are those of the actions and the value. `act` and `unroll` are one computation in one
 precision: acting step by step and unrolling the same rows give equal log-probabilities.
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -15,11 +15,12 @@ from torch.nn.functional import linear
 from pbt.config.learning import ModelConfig
 from pbt.models.activations import ACTIVATIONS
 from pbt.models.convolutions import activation_of
+from pbt.models.cores import new_core
+from pbt.models.dense import DenseLayers
 from pbt.models.distributions import greedy as most_likely
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
-from pbt.models.gru import MaskedGru
-from pbt.models.packing import PackedLinear, can_pack, release
+from pbt.models.recurrent import RecurrentCore
 from pbt.transport.slab import RoleLayout
 
 
@@ -29,7 +30,7 @@ class ActOutput(NamedTuple):
     actions   [N, heads] int64
     log_prob  [N] float32, joint over heads
     value     [N] float32
-    state     [N, H] float32, after this step
+    state     [N, S] float32, after this step
     """
 
     actions: Tensor
@@ -61,12 +62,15 @@ class PolicyModel(nn.Module):
         self._policy_gain = config.policy_gain
         self.encoder = ObservationEncoder(layout.leaves, config, dtype)
         widths = (self.encoder.features, *config.hidden)
-        self._dense = tuple(blank(nn.Linear, a, b) for a, b in pairwise(widths))
-        self.hidden = nn.ModuleList(self._dense)
-        self._packed: tuple[PackedLinear, ...] | None = None
-        self.core = MaskedGru(widths[-1], config.gru_size, dtype) if config.core == "gru" else None
-        self.state_size = config.gru_size if config.core == "gru" else 0
-        self.heads = blank(nn.Linear, self.state_size or widths[-1], layout.mask_size + 1)
+        self.hidden = DenseLayers(widths, self._activation, dtype)
+        own = self.encoder.measured_features
+        own_widths = (own, *config.measurement_hidden) if own else (0,)
+        self._measures = own > 0
+        self.measurements = DenseLayers(own_widths, self._activation, dtype)
+        joined = widths[-1] + own_widths[-1]
+        self.core = new_core(config, joined, dtype)
+        self.state_size = 0 if self.core is None else self.core.state_size
+        self.heads = blank(nn.Linear, config.memory_size or joined, layout.mask_size + 1)
 
     def act(
         self,
@@ -82,13 +86,14 @@ class PolicyModel(nn.Module):
         observations   leaf name -> [N, *shape]
         mask           [N, A] bool
         episode_start  [N] bool; clears the state first
-        state          [N, H] float32
+        state          [N, S] float32, the memory of `core`
         uniforms       [N, heads] float64 in [0, 1), the only randomness
         greedy         take the most likely action instead
         """
         features = self._features(observations)
         if self.core is not None:
-            features = state = self.core.step(features, episode_start, state)
+            state = self.core.step(features, episode_start, state)
+            features = self.core.output(state)
         out = linear(features, self.heads.weight, self.heads.bias)
         heads = self.head_sizes
         log_probs = log_probabilities(masked_logits(out[:, :-1], mask, heads), heads)
@@ -107,7 +112,7 @@ class PolicyModel(nn.Module):
         observations   leaf name -> [T+1, B, *shape]
         mask           [T+1, B, A] bool
         episode_start  [T+1, B] bool
-        initial_state  [B, H] before row 0
+        initial_state  [B, S] before row 0
         """
         rows, slots = episode_start.shape
         features = self._features({name: leaf.flatten(0, 1) for name, leaf in observations.items()})
@@ -119,14 +124,10 @@ class PolicyModel(nn.Module):
         return masked_logits(out[..., :-1], mask, self.head_sizes), out[..., -1]
 
     def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
-        features: Tensor = self.encoder(observations)
-        for layer in self._packed or self._dense:
-            if isinstance(layer, PackedLinear):
-                features = layer(features)
-            else:
-                weight, bias = layer.weight.to(self.dtype), layer.bias.to(self.dtype)
-                features = linear(features, weight, bias)
-            features = self._activation(features)
+        features = self.hidden.through(self.encoder(observations))
+        if self._measures:
+            own = self.measurements.through(self.encoder.measured(observations))
+            features = torch.cat([features, own], 1)
         return features if self.core is not None else features.float()
 
     def fix_dtype(self) -> None:
@@ -138,6 +139,7 @@ class PolicyModel(nn.Module):
             if isinstance(part, ConvEncoder):
                 part.fix_dtype()
         self.hidden.to(self.dtype)
+        self.measurements.to(self.dtype)
         if self.core is not None:
             self.core.to(self.dtype)
 
@@ -150,12 +152,8 @@ class PolicyModel(nn.Module):
         for part in self.encoder.parts:
             if isinstance(part, ConvEncoder):
                 part.pack()
-        packed = [
-            PackedLinear(layer.weight, layer.bias)
-            for layer in self._dense
-            if can_pack(layer.weight)
-        ]
-        self._packed = tuple(packed) or None
+        self.hidden.pack()
+        self.measurements.pack()
         if self.core is not None:
             self.core.pack()
 
@@ -164,21 +162,20 @@ class PolicyModel(nn.Module):
 
         From then on only `act` works.
         """
-        if self._packed is not None:
-            for layer in self._dense:
-                release(layer.weight)
+        self.hidden.keep_packed()
+        self.measurements.keep_packed()
         if self.core is not None:
             self.core.keep_packed()
 
     def initialize(self, seed: int) -> None:
-        """Set orthogonal weights and zero biases that depend on nothing but the seed.
+        """Set orthogonal weights and biases that depend on nothing but the seed.
 
         The global random state is not touched.
         """
         generator = torch.Generator().manual_seed(seed)
         gain = nn.init.calculate_gain("tanh" if self._activation is torch.tanh_ else "relu")
         for module in self.modules():
-            if isinstance(module, MaskedGru):
+            if isinstance(module, RecurrentCore):
                 module.initialize(generator)
             elif isinstance(module, nn.Linear | nn.Conv2d) and module is not self.heads:
                 nn.init.orthogonal_(module.weight, gain, generator)

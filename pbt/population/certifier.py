@@ -14,7 +14,7 @@ from torch import Tensor
 from pbt.errors import SnapshotError
 from pbt.learning.attesting import Attestation
 from pbt.learning.optimizer import OPTIMIZER_PREFIXES
-from pbt.learning.weight_copy import RETURNS
+from pbt.learning.return_scale import RETURNS
 from pbt.models.digests import ActingForms, digest, scripted_digest
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.certificates import OpenCertificate, sample_problem, values_problem

@@ -153,8 +153,7 @@ def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
 
 def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     """Return one slab layout per role."""
-    state_size = config.model.gru_size if config.model.core == "gru" else 0
-    acted = new_algorithm(config.learning).columns
+    state_size, acted = config.model.state_size, new_algorithm(config.learning).columns
     return tuple(
         role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size, acted)
         for role in game.roles

@@ -5,6 +5,7 @@ from typing import Any
 
 from arena.training.train import start_training
 from pbt.config.load import config_from_table
+from tests.pbt.models.memories import memory
 
 CONNECT_FOUR: dict[str, Any] = {
     "env": {"name": "connect_four"},
@@ -28,8 +29,8 @@ TWO_ROLES = {
 }
 
 
-def with_memory(size: int) -> dict[str, Any]:
-    return {**UNRATED, "model": {"hidden": [16], "core": "gru", "gru_size": size}}
+def with_memory(size: int, core: str = "gru") -> dict[str, Any]:
+    return {**UNRATED, "model": {"hidden": [16], **memory(core, size)}}
 
 
 def train(data: Path, name: str, table: dict[str, Any]) -> None:

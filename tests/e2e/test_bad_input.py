@@ -83,8 +83,8 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
         (("learning.learning_rate = nan: must be a number from 0 to 1"),),
     ),
     "bad choice": (
-        GAME + '[model]\ncore = "lstm"\n',
-        ('model.core = "lstm": must be one of "none", "gru"',),
+        GAME + '[model]\ncore = "rnn"\n',
+        ('model.core = "rnn": must be one of "none", "gru", "lstm"',),
     ),
     "contradiction": (
         GAME + "[sampling]\nrollout_steps = 7\n",

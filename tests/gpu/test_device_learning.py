@@ -11,30 +11,32 @@ from pbt.transport.memory import Region
 from pbt.transport.staging import CPU
 from tests.pbt.inference.acting import SLOTS, T, lag_of_trained_rows, serve
 from tests.pbt.learning.conftest import Bench
+from tests.pbt.models.memories import MEMORIES, memory
 
 pytestmark = pytest.mark.gpu
 
 
-def bench() -> Bench:
+def bench(core: str = "gru") -> Bench:
     """A learner with memory, two heads, normalised inputs and minibatches: all an update does."""
     return Bench(
         config=LearningConfig(
             learning_rate=1e-3, epochs=2, minibatches=2, normalize_advantages=True
         ),
-        model_config=ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True),
+        model_config=ModelConfig(hidden=(16,), normalize_observations=True, **memory(core, 8)),
     )
 
 
-def learner_on(device: torch.device) -> Learner:
-    made = bench()
+def learner_on(device: torch.device, core: str = "gru") -> Learner:
+    made = bench(core)
     return Learner(
         made.model().to(device), made.config, made.hyperparams(), made.terms, key=(1, "m0")
     )
 
 
-def test_updates_are_those_of_the_cpu(cuda: torch.device) -> None:
-    made, actor = bench(), bench().model(5)
-    there, here = learner_on(cuda), learner_on(CPU)
+@pytest.mark.parametrize("core", MEMORIES)
+def test_updates_are_those_of_the_cpu(cuda: torch.device, core: str) -> None:
+    made, actor = bench(core), bench(core).model(5)
+    there, here = learner_on(cuda, core), learner_on(CPU, core)
     for seed in range(4):
         batch = made.batch(actor, seed=seed)
         found, expected = vars(there.update(batch.to(cuda))), vars(here.update(batch))
@@ -88,13 +90,13 @@ def test_a_shard_on_the_device_reduces(cuda: torch.device) -> None:
     )
 
 
-@pytest.mark.parametrize("gru_size", [0, 8])
+@pytest.mark.parametrize("core", ["none", *MEMORIES])
 @pytest.mark.parametrize("greedy", [False, True])
 def test_a_server_on_the_device_chooses_as_on_the_cpu(
-    cuda: torch.device, gru_size: int, greedy: bool
+    cuda: torch.device, core: str, greedy: bool
 ) -> None:
-    there, server = serve(gru_size, greedy, cuda, images=False)
-    here, _ = serve(gru_size, greedy, CPU, images=False)
+    there, server = serve(core, greedy, cuda, images=False)
+    here, _ = serve(core, greedy, CPU, images=False)
     assert (server.rows_served, server.forwards) == (13, 3)
     for name, column in here.items():
         np.testing.assert_allclose(there[name], column, rtol=1e-3, atol=1e-3, err_msg=name)
@@ -102,7 +104,7 @@ def test_a_server_on_the_device_chooses_as_on_the_cpu(
 
 def test_images_through_convolutions_are_acted_on(cuda: torch.device) -> None:
     """Convolutions may run in a lower precision on the device: close, not equal."""
-    there, here = (serve(8, True, device)[0] for device in (cuda, CPU))
+    there, here = (serve("gru", True, device)[0] for device in (cuda, CPU))
     acted = there["policy"] == 1
     assert (
         acted.sum() == 13
@@ -112,7 +114,8 @@ def test_images_through_convolutions_are_acted_on(cuda: torch.device) -> None:
     np.testing.assert_allclose(there["live_state"], here["live_state"], atol=5e-2)
 
 
-def test_what_acted_is_what_is_trained(cuda: torch.device) -> None:
-    stats = lag_of_trained_rows(cuda)
+@pytest.mark.parametrize("core", MEMORIES)
+def test_what_acted_is_what_is_trained(cuda: torch.device, core: str) -> None:
+    stats = lag_of_trained_rows(core, cuda)
     assert stats.rows == SLOTS * T and abs(stats.means["kl"]) < 1e-6
     assert stats.means["clip_fraction"] == 0.0

@@ -198,11 +198,13 @@ def test_networks_that_are_bombs(away: Path, capsys: Output) -> None:
         ({"hidden": [10**9, 10**9]}, "or equal to 65536"),
         ({"hidden": [16] * 2000}, "at most 100"),
         ({"core": "gru", "gru_size": 2**62}, "or equal to 65536"),
+        ({"core": "lstm", "lstm_size": 2**62}, "or equal to 65536"),
     ]
     for changes, said in bombs:
         change_card(away, model=model(away, **changes))
         assert said in refused(away, capsys)
-    change_card(away, model=model(away, hidden=[65536] * 100, core="none", gru_size=128))
+    sizes = {"gru_size": 128, "lstm_size": 128}
+    change_card(away, model=model(away, hidden=[65536] * 100, core="none", **sizes))
     assert "tensors that do not fit its card" in refused(away, capsys), (
         "16 TB of weights, of which none was made"
     )

@@ -20,6 +20,7 @@ from pbt.errors import EnvError, EnvNameError, PlayerError, SnapshotError
 from pbt.records import PlayerRef
 from pbt.sampling.table import unpack_actions
 from tests.arena.tiny_populations import CONNECT_FOUR, TWO_ROLES, UNRATED, train, with_memory
+from tests.pbt.models.memories import MEMORIES
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train(folder, "demo", CONNECT_FOUR)
     train(folder, "unrated", UNRATED)
     train(folder, "roles", TWO_ROLES)
-    train(folder, "memory", with_memory(8))
     return folder
 
 
@@ -285,12 +285,14 @@ def replayed(actions: bytes, plies: int, seat: int) -> Iterator[tuple[dict[str, 
         env.step(column)
 
 
-def test_a_loaded_player_with_memory_acts_as_it_does_in_a_match(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("core", MEMORIES)
+def test_a_loaded_player_with_memory_acts_as_it_does_in_a_match(data: Path, core: str) -> None:
     """The opponent's wider memory in the same slab does not change its actions either."""
-    train(data, "wider", with_memory(24))
-    env, (a, b) = resolve_players(["memory/m0", "wider/m1"], data)
+    train(data, core, with_memory(8, core))
+    train(data, f"{core}_wider", with_memory(24))
+    env, (a, b) = resolve_players([f"{core}/m0", f"{core}_wider/m1"], data)
     result = play_match(a, b, games=10, greedy=True, env=env)
-    player = load_player("memory/m0", data)
+    player = load_player(f"{core}/m0", data)
     compared = 0
     for index, record in enumerate(result.records):
         player.reset()

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pbt.algorithms.losses import (
+    clipped_value_loss,
     entropy_sum,
     moment_sums,
     moments,
@@ -55,6 +56,46 @@ def test_equal_loops_over_the_steps(dtype: torch.dtype, tolerance: float) -> Non
         )
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-4)])
+def test_the_clipped_value_loss_equals_a_loop_over_the_steps(
+    dtype: torch.dtype, tolerance: float
+) -> None:
+    further = nearer = 0
+    for seed in range(300):
+        values, targets, valid = case(seed, dtype)
+        rng = np.random.default_rng(1000 + seed)
+        acted = values + torch.from_numpy(rng.normal(0, 0.3, values.shape)).to(dtype)
+        clip, expected = float(rng.uniform(0.02, 0.4)), 0.0
+        for t in range(values.shape[0]):
+            for k in range(values.shape[1]):
+                if not valid[t, k]:
+                    continue
+                value, target, old = (float(x[t, k]) for x in (values, targets, acted))
+                near = old + min(max(value - old, -clip), clip)
+                expected += max((value - target) ** 2, (near - target) ** 2)
+                further += (near - target) ** 2 > (value - target) ** 2
+                nearer += (near - target) ** 2 < (value - target) ** 2
+        poison = torch.where(valid, 0.0, torch.nan).to(dtype)
+        found = clipped_value_loss(values + poison, targets + poison, acted + poison, valid, clip)
+        assert float(found) == pytest.approx(expected, abs=tolerance)
+    assert further > 100 and nearer > 100, "the loop met both sides of the clip"
+
+
+@pytest.mark.parametrize(
+    ("value", "target", "slope"),
+    [(1.1, 2.0, -1.8), (1.3, 2.0, 0.0), (1.3, 0.0, 2.6), (0.7, 0.0, 0.0), (0.7, 2.0, -2.6)],
+)
+def test_a_value_stops_at_the_clip_only_on_its_way_to_the_target(
+    value: float, target: float, slope: float
+) -> None:
+    """It was 1 when acting, and may move by 0.2."""
+    moved = torch.tensor([[value]], dtype=torch.float64, requires_grad=True)
+    target_, acted = (torch.tensor([[x]], dtype=torch.float64) for x in (target, 1.0))
+    clipped_value_loss(moved, target_, acted, torch.tensor([[True]]), 0.2).backward()
+    assert moved.grad is not None
+    assert float(moved.grad) == pytest.approx(slope)
+
+
 @pytest.mark.parametrize(
     ("ratio", "advantage", "slope"),
     [(1.3, 1.0, 0.0), (1.3, -1.0, 1.3), (0.7, 1.0, -0.7), (0.7, -1.0, 0.0), (1.05, 2.0, -2.1)],
@@ -78,6 +119,7 @@ def test_trap_nan_poison_reaches_neither_loss_nor_gradient() -> None:
         lambda x: ppo_clip_loss(x, poisoned, valid, 1.2),
         lambda x: policy_gradient_loss(x, poisoned, valid),
         lambda x: value_loss(x, poisoned, valid),
+        lambda x: clipped_value_loss(x, poisoned, poisoned, valid, 0.2),
         lambda x: entropy_sum(x, valid),
     ):
         x = poisoned.clone().requires_grad_()

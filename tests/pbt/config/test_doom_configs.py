@@ -46,7 +46,12 @@ def test_a_file_that_names_the_paper_has_its_population_and_values(name: str) ->
     assert (learning.gamma, learning.max_grad_norm, learning.ratio_clip) == (0.995, 4.0, 1.1)
     assert (learning.vtrace_rho, learning.vtrace_c, learning.gae_lambda) == (1.0, 1.0, 1.0)
     assert (learning.entropy_coef, learning.value_coef) == (0.003, 0.5)
+    # In rewards, as in the code.
+    assert (learning.value_clip, learning.normalize_returns) == (0.2, False)
     assert config.sampling.rollout_steps == 32
+    model = config.model
+    assert (model.hidden, model.measurement_hidden) == ((512,), (128, 128))
+    assert (model.core, model.state_size) == ("gru", 512)
     assert (options.frame_skip, options.max_tics, options.buttons) == (2, 4 * 60 * 35, "full")
 
 

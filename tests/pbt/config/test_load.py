@@ -112,7 +112,7 @@ MALFORMED = {
     ),
     "unknown choice": (
         f'{ENV}[model]\ncore = "gri"',
-        ['model.core = "gri": must be one of "none", "gru"'],
+        ['model.core = "gri": must be one of "none", "gru", "lstm"'],
         ['did you mean "gru"?'],
     ),
     "value inside a list": (

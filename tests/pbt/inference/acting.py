@@ -19,6 +19,7 @@ from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.messages import ActionRequest
 from pbt.transport.slab import RoleLayout, Slab, role_layout
 from tests.pbt.learning.one_pass import hyperparams_of
+from tests.pbt.models.memories import memory
 
 T, SLOTS = 3, 16
 ROLE = Role(
@@ -34,9 +35,8 @@ ROLE = Role(
 ACTED = ("actions", "log_prob", "value", "version", "policy", "live_state")
 
 
-def config(gru_size: int, *, images: bool = True) -> ModelConfig:
+def config(core: str, *, images: bool = True) -> ModelConfig:
     """images: through convolutions, which a device may compute in a lower precision; else flat."""
-    memory: dict[str, Any] = {"core": "gru", "gru_size": gru_size} if gru_size else {}
     conv = [{"channels": 4, "kernel": 4, "stride": 2}] if images else []
     return ModelConfig.model_validate(
         {
@@ -44,7 +44,7 @@ def config(gru_size: int, *, images: bool = True) -> ModelConfig:
             "normalize_observations": True,
             "conv": conv,
             "channels_last_input": True,
-            **memory,
+            **memory(core, 8),
         }
     )
 
@@ -83,14 +83,13 @@ def request_for(slots: list[int], row: int, greedy: bool) -> ActionRequest:
 
 
 def serve(
-    gru_size: int, greedy: bool, device: torch.device, *, images: bool = True
+    core: str, greedy: bool, device: torch.device, *, images: bool = True
 ) -> tuple[dict[str, NDArray[Any]], PolicyServer]:
     """Three requests of different sizes over one slab; the columns a server writes, afterwards."""
-    slab = waiting_slab(gru_size)
+    model_config = config(core, images=images)
+    slab = waiting_slab(model_config.state_size)
     server = PolicyServer([slab], 2, device)
-    server.attach(
-        1, NetworkPolicy(sharp_model(slab.layout, config(gru_size, images=images), seed=3), "m0")
-    )
+    server.attach(1, NetworkPolicy(sharp_model(slab.layout, model_config, seed=3), "m0"))
     for slots, row in (([3, 1, 7], 0), ([1, 3], 1), ([0, 2, 4, 5, 7, 9, 11, 15], 2)):
         request = request_for(slots, row, greedy)
         ready = server.serve(request)
@@ -98,10 +97,11 @@ def serve(
     return {name: slab.column[name] for name in ACTED}, server
 
 
-def lag_of_trained_rows(device: torch.device) -> UpdateStats:
+def lag_of_trained_rows(core: str, device: torch.device) -> UpdateStats:
     """Statistics of an update on slots that were acted by the same weights on the device."""
-    slab = waiting_slab(8)
-    model = sharp_model(slab.layout, config(8, images=False), seed=3)
+    model_config = config(core, images=False)
+    slab = waiting_slab(model_config.state_size)
+    model = sharp_model(slab.layout, model_config, seed=3)
     server = PolicyServer([slab], 2, device)
     server.attach(1, NetworkPolicy(copy.deepcopy(model), "m0"))
     for row in range(T):

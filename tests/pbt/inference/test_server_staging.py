@@ -27,16 +27,17 @@ from tests.pbt.inference.acting import (
     sharp_model,
     waiting_slab,
 )
+from tests.pbt.models.memories import MEMORIES
 
 
-@pytest.mark.parametrize("gru_size", [0, 8])
+@pytest.mark.parametrize("core", ["none", *MEMORIES])
 @pytest.mark.parametrize("greedy", [False, True])
 def test_a_staged_server_writes_the_same_bits(
-    monkeypatch: pytest.MonkeyPatch, gru_size: int, greedy: bool
+    monkeypatch: pytest.MonkeyPatch, core: str, greedy: bool
 ) -> None:
-    plain, server = serve(gru_size, greedy, CPU)
+    plain, server = serve(core, greedy, CPU)
     monkeypatch.setattr(policy_server, "staging_for", Staging)
-    staged, staged_server = serve(gru_size, greedy, CPU)
+    staged, staged_server = serve(core, greedy, CPU)
     for name, column in plain.items():
         np.testing.assert_array_equal(staged[name], column, err_msg=name)
     assert (plain["policy"] == 1).sum() == 13, "rows that did not wait are not written to"
@@ -47,19 +48,22 @@ def test_a_staged_server_writes_the_same_bits(
     )
 
 
+@pytest.mark.parametrize("core", MEMORIES)
 @pytest.mark.parametrize("staged", [False, True])
-def test_what_acted_is_what_is_trained(monkeypatch: pytest.MonkeyPatch, staged: bool) -> None:
+def test_what_acted_is_what_is_trained(
+    monkeypatch: pytest.MonkeyPatch, staged: bool, core: str
+) -> None:
     if staged:
         monkeypatch.setattr(policy_server, "staging_for", Staging)
         monkeypatch.setattr(gathering, "staging_for", Staging)
-    stats = lag_of_trained_rows(CPU)
+    stats = lag_of_trained_rows(core, CPU)
     assert stats.rows == SLOTS * T and abs(stats.means["kl"]) < 1e-6
     assert stats.means["clip_fraction"] == 0.0
 
 
 def test_a_network_that_computes_no_numbers_is_named() -> None:
     slab = waiting_slab(0)
-    model = sharp_model(slab.layout, config(0), seed=3)
+    model = sharp_model(slab.layout, config("none"), seed=3)
     with torch.no_grad():
         model.heads.weight.fill_(3e38)
     server = PolicyServer([slab], 2)
@@ -70,7 +74,7 @@ def test_a_network_that_computes_no_numbers_is_named() -> None:
 
 def test_a_live_policy_takes_its_part_of_what_the_learner_published() -> None:
     layout = role_layout(ROLE, ("reward",), 3, 0, Appo.columns)
-    trained, model = (build_model(layout, config(0), seed) for seed in (1, 2))
+    trained, model = (build_model(layout, config("none"), seed) for seed in (1, 2))
     state = {"model." + name: tensor for name, tensor in trained.state_dict().items()}
     published = PublishedWeights(
         {**state, "adam.exp_avg": torch.zeros(7), "clocks": torch.zeros(4, dtype=torch.int64)}

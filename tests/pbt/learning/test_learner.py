@@ -22,6 +22,7 @@ from tests.pbt.learning.one_pass import (
     targets_on_policy,
     with_log_probs_less,
 )
+from tests.pbt.models.memories import MEMORIES, memory
 
 Make = Callable[..., Any]
 Weights = Callable[[Learner], Tensor]
@@ -64,8 +65,9 @@ def test_clocks_and_lag(make_bench: Make, epochs: int) -> None:
     assert learner.frames == 2 * batch.frames
 
 
-def test_saved_loaded_continued_is_bit_identical(make_bench: Make) -> None:
-    model_config = ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True)
+@pytest.mark.parametrize("core", MEMORIES)
+def test_saved_loaded_continued_is_bit_identical(make_bench: Make, core: str) -> None:
+    model_config = ModelConfig(hidden=(16,), normalize_observations=True, **memory(core, 8))
     bench = make_bench(
         config=one_pass(learning_rate=1e-2, epochs=2, minibatches=2),
         model_config=model_config,

@@ -16,6 +16,7 @@ from pbt.learning.learner import Learner
 from pbt.models.policy_model import build_model
 from pbt.transport.slab import role_layout
 from tests.pbt.learning.one_pass import hyperparams_of, one_pass
+from tests.pbt.models.memories import memory
 
 SLOTS, STEPS, DELAY = 64, 8, 3
 
@@ -154,7 +155,13 @@ def config(**options: Any) -> LearningConfig:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"ppo_clip": False}, {"vtrace": False}, {"vtrace": False, "ppo_clip": False, "epochs": 1}],
+    [
+        {},
+        {"value_clip": 0.2},
+        {"ppo_clip": False},
+        {"vtrace": False},
+        {"vtrace": False, "ppo_clip": False, "epochs": 1},
+    ],
     ids=str,
 )
 def test_a_bandit_with_masked_heads_is_learned_in_every_variant(options: dict[str, Any]) -> None:
@@ -163,15 +170,19 @@ def test_a_bandit_with_masked_heads_is_learned_in_every_variant(options: dict[st
 
 @pytest.mark.parametrize(
     ("core", "learned"),
-    [("gru", lambda score: score > 0.95), ("none", lambda score: 0.4 < score < 0.6)],
-    ids=["gru", "none"],
+    [
+        ("gru", lambda score: score > 0.95),
+        ("lstm", lambda score: score > 0.95),
+        ("none", lambda score: 0.4 < score < 0.6),
+    ],
+    ids=["gru", "lstm", "none"],
 )
 def test_a_cue_is_remembered_with_a_recurrent_core_and_not_without(
-    core: Any, learned: Callable[[float], bool]
+    core: str, learned: Callable[[float], bool]
 ) -> None:
     score = train(
         Recall,
-        ModelConfig(hidden=(16,), core=core, gru_size=16, activation="tanh"),
+        ModelConfig(hidden=(16,), activation="tanh", **memory(core, 16)),
         config(gamma=0.9),
         updates=120,
     )

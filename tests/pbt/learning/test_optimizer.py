@@ -19,6 +19,7 @@ from pbt.learning.optimizer import (
     new_optimizer,
 )
 from tests.pbt.learning.one_pass import one_pass
+from tests.pbt.models.memories import MEMORIES, memory
 
 Make = Callable[..., Any]
 Weights = Callable[[Learner], Tensor]
@@ -117,12 +118,12 @@ def test_the_model_sees_another_vector_within_and_its_own_afterwards() -> None:
     assert not model(seen).any(), "views of its vector again"
 
 
-@pytest.mark.parametrize("core", ["none", "gru"])
+@pytest.mark.parametrize("core", ["none", *MEMORIES])
 def test_a_gradient_at_other_parameters_is_that_of_a_learner_that_has_them(
     make_bench: Make, weights_of: Weights, core: str
 ) -> None:
     bench = make_bench()
-    bench.model_config = bench.model_config.model_copy(update={"core": core})
+    bench.model_config = bench.model_config.model_copy(update=memory(core, 8))
     mine, other = bench.learner(seed=0), bench.learner(seed=1)
     batch, before = bench.batch(other.model), weights_of(mine)
     expected, weight = other.gradients(batch)

@@ -87,7 +87,7 @@ def test_predictions_stay_the_same_in_rewards_when_the_scale_changes(make_bench:
     model, batch = bench.model(5), bench.batch(bench.model(5))
     learner = Learner(model, CONFIG, bench.hyperparams(), bench.terms, key=(1, "m0"))
     scale = ReturnScale(torch.device("cpu"))
-    scale.load(torch.tensor([100.0, 400.0], dtype=torch.float64))
+    scale.load({"returns.sums": torch.tensor([100.0, 400.0], dtype=torch.float64)}, own=True)
     before = values(learner, batch) * scale.scale
     assert scale.scale == 2.0
     # 300 targets of 3 in the present unit, which are 6 in rewards.
@@ -125,12 +125,16 @@ def test_a_learner_that_does_not_normalise_keeps_no_scale(make_bench: Make) -> N
     assert not any(name.startswith("returns") for name in state)
 
 
-def test_saved_loaded_continued_is_bit_identical(make_bench: Make) -> None:
-    bench = make_bench(config=CONFIG, model_config=MODEL)
-    one, two = trained(make_bench, CONFIG, 50.0, 3), bench.learner(seed=9)
+@pytest.mark.parametrize("value_clip", [None, 0.1])
+def test_saved_loaded_continued_is_bit_identical(
+    make_bench: Make, value_clip: float | None
+) -> None:
+    config = replace_config(CONFIG, value_clip=value_clip)
+    bench = make_bench(config=config, model_config=MODEL)
+    one, two = trained(make_bench, config, 50.0, 3), bench.learner(seed=9)
     two.load_state(load(to_bytes(one.state())))
     for seed in range(3, 6):
-        batch = paying(bench.batch(bench.model(5), seed=seed), 70.0)
+        batch = paying(bench.batch(bench.model(5), seed=seed, version=seed - 2), 70.0)
         assert asdict(one.update(batch)) == asdict(two.update(batch))
     mine, theirs = one.state(), two.state()
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)

@@ -22,6 +22,7 @@ from tests.pbt.learning.one_pass import (
     with_log_probs_less,
 )
 from tests.pbt.learning.thread_group import ThreadGroup
+from tests.pbt.models.memories import MEMORIES, memory
 
 Make = Callable[..., Any]
 
@@ -111,14 +112,14 @@ def test_trap_no_gradient_through_a_final_observation(make_bench: Make) -> None:
 
 
 @pytest.mark.parametrize("heads", [(4,), (3, 2), (2, 3, 4)])
-@pytest.mark.parametrize("core", ["none", "gru"])
+@pytest.mark.parametrize("core", ["none", *MEMORIES])
 def test_trap_at_lag_zero_the_ratio_is_one(
-    make_bench: Make, heads: tuple[int, ...], core: Any
+    make_bench: Make, heads: tuple[int, ...], core: str
 ) -> None:
     """Acting and training use the same mask, state, episode starts and precision: kl is zero."""
     bench = make_bench(
         heads=heads,
-        model_config=ModelConfig(hidden=(16,), core=core, gru_size=8),
+        model_config=ModelConfig(hidden=(16,), **memory(core, 8)),
         config=one_pass(learning_rate=0.0),
     )
     learner = bench.learner()
@@ -128,10 +129,16 @@ def test_trap_at_lag_zero_the_ratio_is_one(
         assert stats.means["clip_fraction"] == 0
 
 
+@pytest.mark.parametrize("core", MEMORIES)
 @pytest.mark.parametrize("lost", ["mask", "episode_start", "initial_state"])
-def test_trap_the_act_time_mask_and_state_are_used_again(make_bench: Make, lost: str) -> None:
+def test_trap_the_act_time_mask_and_state_are_used_again(
+    make_bench: Make, lost: str, core: str
+) -> None:
     """The counterpart of the ratio test: without one of the stored columns the ratio is not one."""
-    bench = make_bench(config=one_pass(learning_rate=0.0))
+    bench = make_bench(
+        model_config=ModelConfig(hidden=(16,), **memory(core, 8)),
+        config=one_pass(learning_rate=0.0),
+    )
     learner = bench.learner()
     batch = bench.batch(learner.model, slots=16)
     blank = {
@@ -197,6 +204,8 @@ def shards_of(batch: Batch, cuts: list[int]) -> list[Batch]:
         {"max_grad_norm": 1e-3},
         {"normalize_advantages": False},
         {"normalize_returns": True},
+        {"core": "lstm"},
+        {"normalize_returns": True, "value_clip": 0.2},
     ],
     ids=str,
 )
@@ -210,9 +219,12 @@ def test_trap_shards_through_the_reducer_equal_one_learner(
 
     Advantages are normalised and norms clipped after the sum over the shards.
     """
-    model_config = ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True)
+    core = options.get("core", "gru")
     bench = make_bench(
-        config=one_pass(learning_rate=1e-3, epochs=2, **options), model_config=model_config
+        config=one_pass(
+            learning_rate=1e-3, epochs=2, **{k: v for k, v in options.items() if k != "core"}
+        ),
+        model_config=ModelConfig(hidden=(16,), normalize_observations=True, **memory(core, 8)),
     )
     behaviour = bench.model(seed=7)
     batch = bench.batch(behaviour, slots=16)

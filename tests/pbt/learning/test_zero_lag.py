@@ -15,6 +15,7 @@ from pbt.config.schema import RunConfig
 from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import SlotFull
+from tests.pbt.models.memories import memory
 from tests.pbt.runtime.checking import CheckedEngine
 
 CONFIG: dict[str, Any] = {
@@ -22,7 +23,7 @@ CONFIG: dict[str, Any] = {
     "stop_at_frames": 500,
     "population": {"members": 3},
     "sampling": {"environments": 8, "rollout_steps": 5, "opening_plies": 2},
-    "model": {"core": "gru", "gru_size": 8, "hidden": [16]},
+    "model": {**memory("gru", 8), "hidden": [16]},
     # A scale of returns would change the value head.
     "learning": {
         "batch_steps": 40,
@@ -97,6 +98,11 @@ class ZeroLag(CheckedEngine):
             },
         ),
         ("hide_and_seek", ["begins behind row 0"], {"stop_at_frames": 250}),
+        (
+            "tictactoe",
+            ["begins behind row 0", "goes on in a new slot"],
+            {"model": {**memory("lstm", 8), "hidden": [16]}},
+        ),
     ],
 )
 def test_behaviour_and_training_log_probabilities_are_equal_at_learning_rate_zero(

@@ -176,6 +176,11 @@ def test_convolutions_that_are_asked_for_need_an_image(encoder: Any) -> None:
             "(100,000 inputs x 1,536)",
         ),
         (
+            spaces.Box(-1, 1, (100_000,)),
+            {"hidden": [], "core": "lstm", "lstm_size": 512},
+            "(100,000 inputs x 2,048)",
+        ),
+        (
             of_bytes(3, 84, 84),
             {"conv": [{"channels": 8, "kernel": 8, "stride": 4}]},
             "its channels seem to lie first: set channels_last_input = false",

@@ -14,6 +14,7 @@ from pbt.errors import ConfigError
 from pbt.models.encoders import integer_scale
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.slab import RoleLayout, role_layout
+from tests.pbt.models.memories import memory
 
 BOARD = spaces.Box(0, 1, (6, 7, 2), np.int8)
 MIXED = spaces.Dict(
@@ -49,17 +50,27 @@ CASES = {
     "board, gru, tanh": (
         BOARD,
         spaces.Discrete(7),
-        ModelConfig(hidden=(32,), core="gru", gru_size=16, activation="tanh"),
+        ModelConfig(hidden=(32,), activation="tanh", **memory("gru", 16)),
     ),
     "board, conv": (
         BOARD,
         spaces.Discrete(7),
         ModelConfig(hidden=(32,), conv=(ConvLayer(channels=8, kernel=3, padding=1),)),
     ),
+    "board, lstm, no hidden layer": (
+        BOARD,
+        spaces.Discrete(7),
+        ModelConfig(hidden=(), **memory("lstm", 16)),
+    ),
     "mixed, conv, gru, heads": (
         MIXED,
         spaces.MultiDiscrete([3, 2, 4]),
-        ModelConfig(hidden=(32,), conv=CONV, core="gru", gru_size=16),
+        ModelConfig(hidden=(32,), conv=CONV, **memory("gru", 16)),
+    ),
+    "mixed, conv, lstm, heads": (
+        MIXED,
+        spaces.MultiDiscrete([3, 2, 4]),
+        ModelConfig(hidden=(32,), conv=CONV, **memory("lstm", 16)),
     ),
     "mixed, flat, normalised": (
         MIXED,
@@ -105,10 +116,9 @@ def test_shapes_dtypes_and_a_nearly_uniform_start(case: tuple[RoleLayout, ModelC
     assert (out.actions.shape, out.actions.dtype) == ((5, heads), torch.int64)
     assert (out.log_prob.shape, out.log_prob.dtype) == ((5,), torch.float32)
     assert (out.value.shape, out.value.dtype) == ((5,), torch.float32)
-    assert (out.state.shape, out.state.dtype) == (
-        (5, config.gru_size if config.core == "gru" else 0),
-        torch.float32,
-    )
+    kept = {"none": 0, "gru": 16, "lstm": 32}[config.core]
+    assert (out.state.shape, out.state.dtype) == ((5, kept), torch.float32)
+    assert kept == model.state_size == config.state_size
     uniform = -float(np.log(space_layout.head_sizes).sum())
     assert (out.log_prob - uniform).abs().max() < 0.3
 

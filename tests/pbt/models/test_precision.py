@@ -15,10 +15,16 @@ from pbt.models.packing import can_pack
 from pbt.models.policy_model import ActOutput, PolicyModel, build_model
 from pbt.models.precision import choose_dtype
 from pbt.transport.slab import RoleLayout, role_layout
+from tests.pbt.models.memories import MEMORIES, memory
 
 ROWS, SLOTS = 12, 4
 CONV = (ConvLayer(channels=8, kernel=8, stride=4), ConvLayer(channels=16, kernel=3, stride=2))
-CONFIG = ModelConfig(conv=CONV, hidden=(64,), activation="elu", core="gru", gru_size=64)
+CONFIGS = {
+    core: ModelConfig(conv=CONV, hidden=(64,), activation="elu", **memory(core, 64))
+    for core in MEMORIES
+}
+CONFIG = CONFIGS["gru"]
+CONFIGS["full"] = CONFIGS["lstm"].model_copy(update={"measurement_hidden": (16, 16)})
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 F32, BF16 = torch.float32, torch.bfloat16
 
@@ -87,18 +93,23 @@ def test_channels_may_come_first() -> None:
 # --- acting and training --------------------------------------------------------------------------
 
 
-def decided(dtype: torch.dtype) -> PolicyModel:
+@pytest.fixture(params=[*CONFIGS])
+def config(request: pytest.FixtureRequest) -> ModelConfig:
+    return CONFIGS[request.param]
+
+
+def decided(config: ModelConfig, dtype: torch.dtype) -> PolicyModel:
     """A model that prefers some actions.
 
     A fresh one finds all actions almost equally likely, which hides every difference.
     """
-    model = build_model(SCREEN, CONFIG, 1, dtype)
+    model = build_model(SCREEN, config, 1, dtype)
     with torch.no_grad():
         model.heads.weight[:-1] *= 200.0
     return model
 
 
-def rows() -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
+def rows(model: PolicyModel) -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
     """(observations, mask, episode_start, state) of ROWS rows of SLOTS slots.
 
     An episode begins in the middle of one slot.
@@ -113,13 +124,13 @@ def rows() -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
         leaves,
         torch.ones(ROWS, SLOTS, SCREEN.mask_size, dtype=torch.bool),
         starts,
-        torch.randn(SLOTS, 64, generator=rng),
+        torch.randn(SLOTS, model.state_size, generator=rng),
     )
 
 
 def acted(model: PolicyModel) -> list[ActOutput]:
     """Step by step, each step given the memory of the one before."""
-    leaves, mask, starts, state = rows()
+    leaves, mask, starts, state = rows(model)
     uniforms = torch.rand(
         ROWS, SLOTS, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64
     )
@@ -141,7 +152,7 @@ def acted(model: PolicyModel) -> list[ActOutput]:
 
 def unrolled(model: PolicyModel, actions: Tensor) -> tuple[Tensor, Tensor]:
     """(log-probabilities of the actions, values), both [ROWS, SLOTS]."""
-    logits, values = model.unroll(*rows())
+    logits, values = model.unroll(*rows(model))
     flat = joint_log_prob(
         log_probabilities(logits.flatten(0, 1), SCREEN.head_sizes),
         actions.flatten(0, 1),
@@ -152,12 +163,14 @@ def unrolled(model: PolicyModel, actions: Tensor) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(F32, 1e-5), (BF16, 2e-2)])
 def test_what_acts_with_fixed_weights_is_what_is_trained(
-    dtype: torch.dtype, tolerance: float
+    config: ModelConfig, dtype: torch.dtype, tolerance: float
 ) -> None:
-    acting = decided(dtype)
+    acting = decided(config, dtype)
     acting.fix_dtype()
     steps = acted(acting)
-    log_probs, values = unrolled(decided(dtype), torch.stack([step.actions for step in steps]))
+    log_probs, values = unrolled(
+        decided(config, dtype), torch.stack([step.actions for step in steps])
+    )
     acted_log_probs = torch.stack([step.log_prob for step in steps])
     assert acted_log_probs.std() > 0.1, "a policy with opinions"
     ratios = (log_probs - acted_log_probs).exp()
@@ -167,16 +180,16 @@ def test_what_acts_with_fixed_weights_is_what_is_trained(
     ).abs().max() < tolerance * values.abs().max()
 
 
-def test_weights_that_were_fixed_act_alike_to_the_bit() -> None:
-    fixed = decided(BF16)
+def test_weights_that_were_fixed_act_alike_to_the_bit(config: ModelConfig) -> None:
+    fixed = decided(config, BF16)
     fixed.fix_dtype()
     assert {weight.dtype for weight in fixed.parameters()} == {F32, BF16}
-    for one, other in zip(acted(decided(BF16)), acted(fixed), strict=True):
+    for one, other in zip(acted(decided(config, BF16)), acted(fixed), strict=True):
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def test_packed_weights_act_alike_to_the_bit_until_they_change() -> None:
-    packed, plain = decided(BF16), decided(BF16)
+def test_packed_weights_act_alike_to_the_bit_until_they_change(config: ModelConfig) -> None:
+    packed, plain = decided(config, BF16), decided(config, BF16)
     for model in (packed, plain):
         model.fix_dtype()
     packed.pack()
@@ -196,8 +209,10 @@ def test_packed_weights_act_alike_to_the_bit_until_they_change() -> None:
             assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def test_what_never_changes_keeps_its_packed_weights_alone_and_acts_alike_to_the_bit() -> None:
-    lean, plain = decided(BF16), decided(BF16)
+def test_what_never_changes_keeps_its_packed_weights_alone_and_acts_alike_to_the_bit(
+    config: ModelConfig,
+) -> None:
+    lean, plain = decided(config, BF16), decided(config, BF16)
     for model in (lean, plain):
         model.fix_dtype()
         model.pack()
@@ -208,17 +223,19 @@ def test_what_never_changes_keeps_its_packed_weights_alone_and_acts_alike_to_the
     products = {
         name
         for name, weight in plain.named_parameters()
-        if can_pack(weight) and name.startswith(("hidden", "core")) and "weight" in name
+        if can_pack(weight)
+        and name.startswith(("hidden", "measurements", "core"))
+        and "weight" in name
     }
     assert gone == products, "on a CPU without bfloat16 nothing was laid out anew"
 
 
-def test_gradients_in_bfloat16_point_where_those_in_float32_do() -> None:
-    actions = torch.stack([step.actions for step in acted(decided(F32))])
+def test_gradients_in_bfloat16_point_where_those_in_float32_do(config: ModelConfig) -> None:
+    actions = torch.stack([step.actions for step in acted(decided(config, F32))])
     advantages = torch.randn(ROWS, SLOTS, generator=torch.Generator().manual_seed(4))
 
     def gradient(dtype: torch.dtype) -> dict[str, Tensor]:
-        model = decided(dtype)
+        model = decided(config, dtype)
         log_probs, values = unrolled(model, actions)
         (-(advantages * log_probs).mean() + 0.5 * (values - advantages).square().mean()).backward()
         return {
@@ -228,7 +245,7 @@ def test_gradients_in_bfloat16_point_where_those_in_float32_do() -> None:
         }
 
     exact, narrow = gradient(F32), gradient(BF16)
-    assert exact.keys() == narrow.keys() == dict(decided(F32).named_parameters()).keys()
+    assert exact.keys() == narrow.keys() == dict(decided(config, F32).named_parameters()).keys()
     assert {weight.dtype for weight in narrow.values()} == {F32}
     assert cosine_similarity(torch.cat([*exact.values()]), torch.cat([*narrow.values()]), 0) > 0.99
     for name, weight in exact.items():

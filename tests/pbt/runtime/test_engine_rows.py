@@ -16,6 +16,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import SlotFull
+from tests.pbt.models.memories import memory
 from tests.pbt.runtime.checking import CheckedEngine
 
 TINY: dict[str, Any] = {
@@ -23,7 +24,7 @@ TINY: dict[str, Any] = {
     "stop_at_frames": 800,
     "population": {"members": 3},
     "sampling": {"environments": 12, "rollout_steps": 4, "opening_plies": 3},
-    "model": {"core": "gru", "gru_size": 8, "hidden": [8]},
+    "model": {**memory("gru", 8), "hidden": [8]},
     "learning": {"batch_steps": 32, "epochs": 2, "minibatches": 2},
     "pbt": {
         "period_frames": 100,
@@ -45,6 +46,7 @@ def config(game: str, **changes: Any) -> RunConfig:
 @pytest.mark.parametrize(("game", "changes"), [
     ("tictactoe", {}),
     ("rock_paper_scissors", {}),
+    ("tictactoe", {"model": {**memory("lstm", 8), "hidden": [8]}}),
     pytest.param("hide_and_seek", {"stop_at_frames": 400}, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_every_row_the_engine_trains_on_is_its_members_own_and_of_its_present_generation(

@@ -24,10 +24,10 @@ from pbt.runtime.serial import SerialEngine
 from pbt.transport.messages import SlotFull
 from pbt.transport.slab import Slab
 from tests.pbt.envs.image_games import FILE
+from tests.pbt.models.memories import memory
 
 COMMON: dict[str, Any] = {
     "population": {"members": 3},
-    "model": {"core": "gru", "gru_size": 8, "hidden": [8]},
     "learning": {"batch_steps": 32, "epochs": 2, "minibatches": 2},
     "matchmaking": {"past_share": 0.3, "past_window": 4},
     "evaluation": {"share": 0.2, "final_games": 4},
@@ -41,12 +41,14 @@ def tiny(
     period: int,
     past_mode: str = "uniform",
     seed: int = 1,
+    core: str = "gru",
     **sampling: int,
 ) -> RunConfig:
     matchmaking = {**COMMON["matchmaking"], "past_mode": past_mode}
     own = {
         "seed": seed,
         "env": {"name": game},
+        "model": {**memory(core, 8), "hidden": [8]},
         "stop_at_frames": frames,
         "sampling": {"rollout_steps": 4, **sampling},
         "matchmaking": matchmaking,
@@ -60,7 +62,9 @@ def tiny(
 
 CONFIGS = {
     "connect_four": tiny("connect_four", 600, 150, "pfsp_hard", environments=8),
-    "rock_paper_scissors": tiny("rock_paper_scissors", 300, 100, environments=8, opening_plies=2),
+    "rock_paper_scissors": tiny(
+        "rock_paper_scissors", 300, 100, core="lstm", environments=8, opening_plies=2
+    ),
     "hide_and_seek": tiny("hide_and_seek", 200, 60, "elo_gaussian", environments=8),
     "squares": tiny("squares", 120, 60, seed=7, environments=4),
 }

@@ -157,7 +157,7 @@ def _acted_otherwise(
         acted = act(self, observations, mask, episode_start, state, uniforms, greedy)
         features = self._features(observations)
         if self.core is not None:
-            features = self.core.step(features, episode_start, state)
+            features = self.core.output(self.core.step(features, episode_start, state))
         out = linear(features, self.heads.weight, self.heads.bias)[:, :-1]
         log_probs = log_probs_of(out, mask, self.head_sizes)
         return acted._replace(log_prob=joint_log_prob(log_probs, acted.actions, self.head_sizes))
