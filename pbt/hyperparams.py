@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 from pbt.config.learning import HYPERPARAMS
 from pbt.config.mutable import SHAPING, SHAPING_PREFIX, HyperparamSpec
@@ -32,6 +32,10 @@ class Hyperparams:
         """
         terms = {SHAPING_PREFIX + term: weight for term, weight in sorted(self.shaping.items())}
         return {**self.values, **terms}
+
+    def in_section(self) -> dict[str, Any]:
+        """The keys of a section that overrides those of [learning]."""
+        return {**self.values, SHAPING.name: dict(self.shaping)}
 
     @classmethod
     def from_flat(cls, values: Mapping[str, float]) -> Self:

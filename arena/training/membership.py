@@ -101,7 +101,7 @@ def settled(before: RunConfig, after: RunConfig, checkpoint: Checkpoint) -> RunC
     for name, entry in newcomers(before, after).items():
         if entry.weights.startswith("m"):
             donor = members_of(checkpoint)[_donor(entry, name, checkpoint)]
-            members[name] = MemberOverride(**vars(donor.typed_hyperparams))
+            members[name] = MemberOverride(**donor.typed_hyperparams.in_section())
     return after.model_copy(update={"members": members})
 
 

@@ -26,9 +26,8 @@ def schedule_config(
     name = f"m{role_names.index(roles[lineage.steps[-1].member])}"
     by_frames = {step.frames: step.hyperparams for step in lineage.steps}
     schedule = tuple(
-        ScheduleStep(at_frames=frames, **one.values, shaping=one.shaping)
+        ScheduleStep(at_frames=frames, **Hyperparams.from_flat(values).in_section())
         for frames, values in sorted(by_frames.items())
-        for one in (Hyperparams.from_flat(values),)
     )
     stop = config.stop_at_frames if config.learning.anneal_to < 1 else max(1, lineage.frames)
     twin = "its last snapshot"

@@ -11,6 +11,7 @@ from pbt.transport.memory import Region
 from pbt.transport.staging import CPU
 from tests.pbt.inference.acting import SLOTS, T, lag_of_trained_rows, serve
 from tests.pbt.learning.conftest import Bench
+from tests.pbt.learning.one_pass import numbers_of
 from tests.pbt.models.memories import MEMORIES, memory
 
 pytestmark = pytest.mark.gpu
@@ -39,7 +40,7 @@ def test_updates_are_those_of_the_cpu(cuda: torch.device, core: str) -> None:
     there, here = learner_on(cuda, core), learner_on(CPU, core)
     for seed in range(4):
         batch = made.batch(actor, seed=seed)
-        found, expected = vars(there.update(batch.to(cuda))), vars(here.update(batch))
+        found, expected = numbers_of(there.update(batch.to(cuda))), numbers_of(here.update(batch))
         assert found == pytest.approx(expected, rel=1e-3, abs=1e-4)
     state, reference = there.state(), here.state()
     assert state.keys() == reference.keys()
@@ -85,9 +86,8 @@ def test_a_shard_on_the_device_reduces(cuda: torch.device) -> None:
         Region.create("reducer", reducer_bytes(1, parameters)), 0, 1, parameters, timeout_s=30.0
     )
     batch = made.batch(made.model(5)).to(cuda)
-    assert vars(there.update(batch, reducer)) == pytest.approx(
-        vars(here.update(batch)), rel=1e-4, abs=1e-5
-    )
+    expected = pytest.approx(numbers_of(here.update(batch)), rel=1e-4, abs=1e-5)
+    assert numbers_of(there.update(batch, reducer)) == expected
 
 
 @pytest.mark.parametrize("core", ["none", *MEMORIES])

@@ -13,6 +13,7 @@ from pbt.config.learning import LearningConfig
 from pbt.hyperparams import Hyperparams
 from pbt.learning.learner import Learner
 from pbt.learning.reducer import SingleReducer
+from pbt.learning.statistics import UpdateStats
 
 
 def one_pass(**changes: Any) -> LearningConfig:
@@ -30,6 +31,12 @@ def hyperparams_of(
     """Hyperparameters, with weights of reward terms."""
     values = {"learning_rate": learning_rate, "entropy_coef": entropy_coef}
     return Hyperparams({**values, "adam_beta1": adam_beta1}, shaping)
+
+
+def numbers_of(stats: UpdateStats) -> dict[str, float]:
+    """All numbers of an update by name, those that its algorithm tells among them."""
+    own = {name: value for name, value in vars(stats).items() if name != "means"}
+    return {**own, **stats.means}
 
 
 def with_log_probs_less(batch: Batch, difference: float) -> Batch:
