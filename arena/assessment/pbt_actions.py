@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from arena.assessment.answer import PbtAction
-from arena.league.round_words import round_text
+from arena.league.round_words import verdict_for_people
 from arena.league.rows import to_directive
 from pbt.records import Directive
 
@@ -64,7 +64,7 @@ def _action(row: Any) -> PbtAction:
     return PbtAction(
         row.member,
         action_text(to_directive(row.directive)),
-        round_text(row.verdict),
+        verdict_for_people(row.verdict),
         row.frames,
         row.created_at,
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from arena.cli.display import short
 from arena.league.database import League
-from arena.league.round_words import round_text
+from arena.league.round_words import verdict_for_people
 from arena.league.stored_history import list_rounds
 from arena.words import number_of
 from pbt.config.population import PbtConfig
@@ -57,7 +57,7 @@ def _copy(one: RoundRecord) -> list[str]:
 
 def _why(one: RoundRecord) -> str:
     """The reason in the verdict: the part between the place and the mutation."""
-    _, _, reason = round_text(one.verdict).partition(": copies ")
+    _, _, reason = verdict_for_people(one.verdict).partition(": copies ")
     return reason.partition("; ")[0]
 
 
@@ -68,7 +68,9 @@ def _changes(before: Mapping[str, float], after: Mapping[str, float]) -> str:
 
 def _nearest(rounds: Sequence[RoundRecord]) -> str:
     """Why the last round in which a member might have copied did not."""
-    refused = [round_text(one.verdict) for one in rounds if ": does not copy " in one.verdict]
+    refused = [
+        verdict_for_people(one.verdict) for one in rounds if ": does not copy " in one.verdict
+    ]
     if not refused:
         return "no member was ranked low enough"
     _, _, reason = refused[-1].partition(": does not copy ")

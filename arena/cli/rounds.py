@@ -17,7 +17,7 @@ from arena.cli.output import (
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.frames import frames_text
-from arena.league.round_words import round_text
+from arena.league.round_words import verdict_for_people
 from arena.league.stored_history import (
     StoredCertificate,
     StoredRound,
@@ -59,7 +59,7 @@ def list_stored(name: NameArgument, data: DataOption = None, as_json: JsonOption
                 frames_text(r.record.frames),
                 action(r),
                 wiring_word(one),
-                round_text(r.record.verdict),
+                verdict_for_people(r.record.verdict),
             )
             for r, one in zip(rounds, found, strict=True)
         ]

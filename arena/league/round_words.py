@@ -3,7 +3,7 @@
 _RETURN = ", return "
 
 
-def round_text(verdict: str) -> str:
+def verdict_for_people(verdict: str) -> str:
     """The verdict of a round for people: where returns count, a member meets partners.
 
     The stored words name opponents everywhere, since a round is replayed to the same words.

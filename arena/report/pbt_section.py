@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from arena.assessment.words import count_text
 from arena.league.frames import frames_text
 from arena.league.lineage import Lineage, LineageStep
-from arena.league.round_words import round_text
+from arena.league.round_words import verdict_for_people
 from arena.report.chart import ChartLine, ChartPoint, LineChart, drawn
 from arena.report.html import Markup, folded, long_table, table, tag
 from arena.report.lanes import MemberCopy, copies_of, lanes
@@ -67,7 +67,7 @@ def _copies(copies: Sequence[MemberCopy]) -> Markup:
             one.member,
             frames_text(one.frames),
             f"{one.donor}@{frames_text(one.donor_frames)}",
-            round_text(one.verdict),
+            verdict_for_people(one.verdict),
             ", ".join(f"{name} {a:.3g} → {b:.3g}" for name, (a, b) in one.changed.items()) or "-",
         )
         for one in newest

@@ -1,12 +1,13 @@
 """The table of hyperparameters: the values that PBT may change of a member while it trains.
 
-A key of [learning] becomes one of them by a mark at its field. Overrides, schedules, bounds, edits,
+A key of [learning] becomes one of them by a mark at its field. Overrides, schedules, bounds,
 mutations, lineages and certificates loop over the table; none of them names a hyperparameter.
 """
 
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from inspect import cleandoc
 from typing import Annotated, Any, Optional, TypeVar, cast
 
 from pydantic import create_model
@@ -81,10 +82,14 @@ def marked(section: type[Section]) -> tuple[HyperparamSpec, ...]:
     return tuple(rows)
 
 
+def _width(names: Iterable[str]) -> int:
+    return max(map(len, names))
+
+
 def with_values(rows: Iterable[HyperparamSpec]) -> Callable[[type[S]], type[S]]:
     """Return a decorator that gives a section every value of the table, in front of `shaping`.
 
-    A value that is not named is None.
+    A value that is not named is None. Of the section it keeps the fields alone, no validators.
     """
 
     def decorated(section: type[S]) -> type[S]:
@@ -94,8 +99,8 @@ def with_values(rows: Iterable[HyperparamSpec]) -> Callable[[type[S]], type[S]]:
             if name == SHAPING.name:
                 fields |= values
             fields[name] = (field.annotation, field)
-        lines = "".join(f"    {name}  as in [learning]\n" for name in values)
-        text = (section.__doc__ or "").replace("    shaping ", f"{lines}    shaping ", 1)
+        lines = "".join(f"{name:<{_width(fields)}}  as in [learning]\n" for name in values)
+        text = cleandoc(section.__doc__ or "").replace("\nshaping ", f"\n{lines}shaping ", 1)
         made = create_model(section.__name__, __base__=Section, __doc__=text, **fields)
         made.__module__ = section.__module__
         return cast(type[S], made)
@@ -111,9 +116,9 @@ def with_bounds(rows: Iterable[HyperparamSpec]) -> Callable[[type[S]], type[S]]:
             row.bounds_key: (tuple[row.mark.within, row.mark.within], row.mark.bounds)  # type: ignore[name-defined]
             for row in rows
         }
-        says = "smallest and largest size that the start or a mutation may draw"
-        lines = "".join(f"    {key}  {says}\n" for key in bounds)
-        text = f"{(section.__doc__ or '').rstrip()}\n{lines}    "
+        says = "smallest and largest size that the start or a mutation may draw; both equal: fixed"
+        lines = "".join(f"{key:<{_width(bounds)}}  {says}\n" for key in bounds)
+        text = f"{cleandoc(section.__doc__ or '')}\n\n{lines}"
         made = create_model(section.__name__, __base__=section, __doc__=text, **bounds)
         made.__module__ = section.__module__
         return made

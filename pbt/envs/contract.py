@@ -214,8 +214,14 @@ class Counting(Protocol):
 class Curricular(Protocol):
     """A game that gets harder or easier for a table of a training, by how its games went there.
 
-    Elsewhere, in matches and evaluation games, it is as hard as its options say.
+    Elsewhere, in matches and evaluation games, it is as hard as its options say. All members play
+    at all tables of a training, so that they meet the same levels.
+
+    follows_results  its options ask for that
     """
+
+    @property
+    def follows_results(self) -> bool: ...
 
     def train_at(self, level: float) -> None:
         """Make the game that the next `reset` begins one of a training. Its seed and the level
@@ -225,10 +231,7 @@ class Curricular(Protocol):
         """
 
     def next_level(self) -> float:
-        """The level of the table's next game of the training, after one that is over.
-
-        0 where the options ask for no curriculum.
-        """
+        """The level of the table's next game of the training, after one that is over."""
 
 
 @runtime_checkable

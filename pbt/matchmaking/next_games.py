@@ -40,6 +40,7 @@ class GameFacts:
     random_openings  whether evaluation games begin with random moves
     scripted         names of the game's scripted players
     self_play        whether evaluation games also show how a player does with copies of itself
+    shared_tables    whether all members play at all tables, also where a game has one seat
     """
 
     seat_roles: tuple[str, ...]
@@ -47,6 +48,7 @@ class GameFacts:
     random_openings: bool
     scripted: tuple[str, ...]
     self_play: bool = False
+    shared_tables: bool = False
 
 
 class TrainingGame(NamedTuple):
@@ -78,7 +80,8 @@ class NextGames:
         self._training: TrainingSeats | None = None
         self._share = 1.0
         if roster.learning:
-            self._training = TrainingSeats(seats, roster, config.matchmaking, tables)
+            dealt = 0 if facts.shared_tables else tables
+            self._training = TrainingSeats(seats, roster, config.matchmaking, dealt)
             frozen = any(entry.role in seats for entry in roster.snapshots)
             self._share = roster.evaluation_share if frozen else 0.0
 
@@ -143,7 +146,7 @@ class TrainingSeats:
     def __init__(
         self, seat_roles: Sequence[str], roster: Roster, config: MatchmakingConfig, tables: int
     ) -> None:
-        """tables: of the whole run.
+        """tables: of the whole run, to be dealt out to members; 0: all are shared.
 
         Raises: EngineError when no member learns, or a role has neither members nor snapshots.
         """
@@ -195,7 +198,7 @@ class TrainingSeats:
 
         In games with one seat players do not meet. There every member owns equally many
         neighbouring tables, so that few processes act for it, in large batches. Tables that are
-        left over, and those of members that do not learn, have no owner.
+        left over, those of members that do not learn, and shared ones have no owner.
         """
         none = np.full(len(tables), -1, np.int64)
         if len(self._roles) > 1:

@@ -328,6 +328,9 @@ class Controller:
         if set(stored) != set(self.members):
             held, known = sorted(stored), sorted(self.members)
             raise EngineError(f"the checkpoint holds members {held}; the configuration has {known}")
+        for name, member in stored.items():
+            # Hyperparameters that came later have the config's values.
+            member.hyperparams = {**self.members[name].hyperparams, **member.hyperparams}
         self.members = stored
         for member in self.members.values():
             self._resume(member)

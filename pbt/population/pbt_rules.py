@@ -32,9 +32,20 @@ EARLIER_RULES: Mapping[str, float | str] = {
 }
 
 
+def _later_bounds(stored: Mapping[str, object]) -> dict[str, float]:
+    """The bounds of hyperparameters that came after a round was stored: those of their rows."""
+    names = {row.scaled_name: row.mark.bounds for row in _BOUNDED}
+    return {
+        f"{name}_{end}": float(bound)
+        for name, bounds in names.items()
+        if f"{name}_low" not in stored and f"{name}_high" not in stored
+        for end, bound in zip(("low", "high"), bounds, strict=True)
+    }
+
+
 def in_present_words(stored: Mapping[str, object]) -> dict[str, object]:
     """Return stored rules with what earlier versions left out, and in the words of this one."""
-    rules = {**EARLIER_RULES, **stored}
+    rules = {**EARLIER_RULES, **_later_bounds(stored), **stored}
     if rules.get("objective") == "wins":
         rules["objective"] = "win"
     return rules

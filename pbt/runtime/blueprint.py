@@ -11,7 +11,7 @@ import torch
 from pbt.algorithms.registry import new_algorithm
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import everyone, member_number, member_roles
-from pbt.envs.contract import EnvSpec, Game, declared_objective, opens_at_random
+from pbt.envs.contract import Curricular, EnvSpec, Game, declared_objective, opens_at_random
 from pbt.errors import EngineError
 from pbt.matchmaking.next_games import GameFacts
 from pbt.models.convolutions import decided
@@ -134,6 +134,7 @@ def _game_facts(
         opens_at_random(spec, game),
         tuple(spec.scripted),
         objective == "return" and len(roles) == 1 and len(game.seat_roles) > 1,
+        isinstance(game, Curricular) and game.follows_results,
     )
 
 

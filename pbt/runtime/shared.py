@@ -56,6 +56,8 @@ class SharedMemory:
         # Behind the counts stand the tables' levels, which outlive the workers that write them.
         tables = self._region("tables", 16 * blueprint.tables)
         self.counts: NDArray[np.int64] = tables.array(np.int64, blueprint.tables)
+        shape = blueprint.tables
+        self._levels: NDArray[np.float64] = tables.array(np.float64, shape, 8 * shape)
         states = {
             member.name: new_learner(blueprint, member).state() for member in blueprint.members
         }
@@ -137,10 +139,18 @@ class SharedMemory:
         return handles, [region.fd for region in regions.values()] + descriptors
 
     def empty_workers(self) -> list[JsonState]:
-        """Return the state of a worker with empty tables (`save_worker`), for every partition."""
+        """Return the state of a worker with empty tables (`save_worker`), for every partition.
+
+        Only the levels of its tables are left of what was played there.
+        """
         return [
             {
                 "numbers": list(share.tables),
+                "levels": [
+                    [table, level]
+                    for table in share.tables
+                    if (level := float(self._levels[table]))
+                ],
                 "tables": [None] * len(share.tables),
                 "idle": list(share.tables),
                 "waiting": [],

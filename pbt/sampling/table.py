@@ -1,6 +1,7 @@
 """A table of the worker: the game that is played at it, its seats and the moves made so far."""
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbt.envs.contract import Curricular, Game, SeatTurn
+from pbt.errors import EnvError
 from pbt.records import PlayerRef, SeatRecord
 from pbt.seeding import uniform
 from pbt.transport.messages import GameEnd, GamePlan
@@ -132,7 +134,9 @@ class Table:
     def curriculum(self) -> Curricular | None:
         """The game, where it has a curriculum and is one of a training."""
         game = self.game
-        return game if self.plan.kind == "training" and isinstance(game, Curricular) else None
+        if self.plan.kind == "training" and isinstance(game, Curricular) and game.follows_results:
+            return game
+        return None
 
     def begin(self) -> list[SeatTurn]:
         """Start the planned game; one with a curriculum is told its level."""
@@ -141,9 +145,15 @@ class Table:
         return self.game.reset(self.plan.seed)
 
     def note_level(self) -> None:
-        """Note how hard the next game is, after one that is over."""
+        """Note how hard the next game is, after one that is over.
+
+        Raises: EnvError for a level that is no finite number.
+        """
         if (curriculum := self.curriculum) is not None:
-            self.levels[self.index] = curriculum.next_level()
+            level = curriculum.next_level()
+            if not math.isfinite(level):
+                raise EnvError(f"{self.where}: next_level() gave {level}; expected a finite number")
+            self.levels[self.index] = level
 
     def take_actions(self) -> dict[int, tuple[int, ...]]:
         """The actions of a complete move by seat, in ascending order.

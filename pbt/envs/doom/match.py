@@ -165,15 +165,18 @@ class DoomMatch:
             for after, before in zip(self._column("FRAGCOUNT"), self._frags_before, strict=True)
         )
 
+    @property
+    def follows_results(self) -> bool:
+        """See `contract.Curricular`."""
+        return self._options.bot_curriculum
+
     def train_at(self, level: float) -> None:
         """See `contract.Curricular`."""
-        if self._options.bot_curriculum:
-            self._next_level = level or FIRST_LEVEL
+        self._next_level = level or FIRST_LEVEL
 
     def next_level(self) -> float:
         """See `contract.Curricular`."""
-        if self._level is None:
-            return 0.0
+        assert self._level is not None, "a game of a training is over"
         pairs = zip(self._scores()[0], self._scores_before, strict=True)
         others = [after - before for after, before in pairs]
         # By the engine's number, the player's own frags stand among those of all.

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from pbt.checkpoint.resharding import split_worker
 from pbt.envs.contract import Curricular, SeatTurn
+from pbt.errors import EnvError
 from pbt.records import GameKind
 from pbt.sampling.table import NO_PLAN, Table
 from tests.pbt.checkpoint.test_resharding import resume, saved
@@ -26,6 +28,7 @@ class Climbing(MadeUpGame):
     """
 
     heard: Levels = defaultdict(list)
+    follows_results = True
 
     def train_at(self, level: float) -> None:
         self._level = level
@@ -101,6 +104,7 @@ def test_a_checkpoint_from_before_levels_is_taken_over(heard: Levels) -> None:
 def test_only_games_of_a_training_are_told_a_level(kind: GameKind, told: list[float]) -> None:
     class Game:
         levels: list[float] = []
+        follows_results = True
 
         def train_at(self, level: float) -> None:
             self.levels.append(level)
@@ -119,3 +123,15 @@ def test_only_games_of_a_training_are_told_a_level(kind: GameKind, told: list[fl
     table.note_level()
     assert game.levels == told
     assert table.levels.tolist() == [0.0, 4.0 if told else 3.0]
+    game.follows_results = False
+    table.begin()
+    assert game.levels == told
+
+
+def test_a_level_that_is_no_number_is_refused() -> None:
+    game: Any = SimpleNamespace(
+        follows_results=True, train_at=lambda level: None, next_level=lambda: float("nan")
+    )
+    table = Table(0, game, NO_PLAN._replace(kind="training"), levels=np.zeros(1))
+    with pytest.raises(EnvError, match=r"next_level\(\) gave nan; expected a finite number"):
+        table.note_level()

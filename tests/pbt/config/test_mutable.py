@@ -13,6 +13,7 @@ from pbt.config.learning import HYPERPARAMS
 from pbt.config.mutable import HyperparamSpec, Mutable, marked, with_bounds, with_values
 from pbt.config.population import MemberOverride, PbtConfig, ScheduleStep
 from pbt.config.values import OneOrLess, Section
+from pbt.errors import EngineError
 from pbt.population.mutation import mutate
 from pbt.population.pbt_rules import PbtRules
 
@@ -75,7 +76,7 @@ def test_sections_have_every_row() -> None:
         own: int = 1
 
     assert list(Values.model_fields) == ["first", "rate", "distance", "shaping"]
-    assert "rate  as in" in (Values.__doc__ or "")
+    assert "rate      as in" in (Values.__doc__ or "")
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
         Values.model_validate({"rate": -1.0})
     assert Bounds().model_dump() == {
@@ -129,3 +130,13 @@ def test_nothing_else_names_a_hyperparameter() -> None:
         if (names := sorted(set(named(path, HYPERPARAMS))))
     }
     assert set(found) <= ALLOWED, found
+
+
+def test_a_round_from_before_a_hyperparameter_has_the_bounds_of_its_row() -> None:
+    rules = PbtRules.from_config(PbtConfig(), "win")
+    name = next(iter(HYPERPARAMS))
+    row = HYPERPARAMS[name]
+    before = {key: rule for key, rule in rules.to_mapping().items() if not key.startswith(name)}
+    assert PbtRules.from_mapping(before).bounds[row.scaled_name] == row.mark.bounds
+    with pytest.raises(EngineError, match=f"missing .*{name}_high"):
+        PbtRules.from_mapping({**before, f"{name}_low": 0.1})

@@ -173,3 +173,14 @@ def test_a_seat_whose_role_nobody_fills_is_refused() -> None:
     facts = GameFacts(("cat", "mouse"), {"cat": 0, "mouse": 1}, False, ())
     with pytest.raises(EngineError, match='seat 1 cannot be filled: role "mouse"'):
         planned(roster(), facts=facts, counts=1)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_tables_of_games_with_one_seat_are_dealt_out_unless_they_are_shared(shared: bool) -> None:
+    facts = GameFacts(("cat",), {"cat": 0}, False, (), shared_tables=shared)
+    games = planned(Roster(MEMBERS, 8, 0.0), facts=facts, matchmaking={"past_share": 0.0})
+    players = [
+        {game.players[0].name for game in games[table * COUNTS : (table + 1) * COUNTS]}
+        for table in range(TABLES)
+    ]
+    assert {len(names) for names in players} == ({len(MEMBERS)} if shared else {1})

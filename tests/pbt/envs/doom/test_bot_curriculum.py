@@ -100,7 +100,6 @@ def test_games_of_a_training_are_at_the_tables_level_and_others_are_not(
         assert told == [drawn_skills(seed, seen[seed], 1)[0] for seed in range(9)]
         play(game, 9)
         assert len(told) == 9, "a game that is no training takes bot_skill"
-        assert game.next_level() == 0.0
 
 
 def test_equal_seeds_and_levels_are_equal_games_of_fresh_matches(
@@ -118,9 +117,8 @@ def test_equal_seeds_and_levels_are_equal_games_of_fresh_matches(
 
 def test_without_the_option_there_is_no_level(monkeypatch: pytest.MonkeyPatch) -> None:
     with match(monkeypatch, bot_curriculum=False) as (game, told):
-        game.train_at(50.0)
         play(game, 1, frags=1.0)
-        assert (game.next_level(), told) == (0.0, [])
+        assert (game.follows_results, told) == (False, [])
 
 
 @pytest.mark.parametrize(
