@@ -16,6 +16,7 @@ from pbt.envs.registry import absolute_options
 from pbt.errors import ConfigError
 
 Source = str | Path | Mapping[str, Any] | RunConfig
+_OVERRIDES = 'a dictionary of dotted keys, or a list of words such as ["seed=2"]'
 Overrides = Sequence[str] | Mapping[str, Any]
 
 
@@ -58,8 +59,32 @@ def config_of(source: Source, name: str | None, overrides: Sequence[str]) -> tup
     name       None: that of the file
     overrides  as --set takes them
     """
-    if isinstance(source, str | Path):
-        return load_named(source, name, overrides)
+    _check_kinds(source, name)
+    try:
+        if isinstance(source, str | Path):
+            return load_named(source, name, overrides)
+        return _of_tables(source, name, overrides)
+    except ConfigError as error:  # in a script no option was written
+        problems = [problem.removeprefix("--set ") for problem in error.problems]
+        raise ConfigError(error.source, problems) from None
+
+
+def _check_kinds(source: object, name: object) -> None:
+    problems = []
+    if not isinstance(source, str | Path | Mapping | RunConfig):
+        problems.append(
+            f"config: found {source!r}; expected a file or a shipped config's name, its tables as "
+            "a dictionary, or an arena.RunConfig"
+        )
+    if not isinstance(name, str | None):
+        problems.append(f"name: found {name!r}; expected a text")
+    if problems:
+        raise ConfigError("arena.train", problems)
+
+
+def _of_tables(
+    source: Mapping[str, Any] | RunConfig, name: str | None, overrides: Sequence[str]
+) -> tuple[RunConfig, str]:
     if name is None:
         raise ConfigError(
             "arena.train",
@@ -85,8 +110,17 @@ def words_of(overrides: Overrides | None, more: Mapping[str, object] | None = No
     if isinstance(overrides, Mapping):
         words, values = [], {**overrides, **set_later}
     else:
-        words, values = list(overrides or ()), set_later
+        words, values = _checked_words(() if overrides is None else overrides), set_later
     return words + [word for key, value in values.items() for word in _words(key, value)]
+
+
+def _checked_words(overrides: object) -> list[str]:
+    if not isinstance(overrides, Sequence) or isinstance(overrides, str):
+        raise ConfigError("overrides", [f"found {overrides!r}; expected {_OVERRIDES}"])
+    words = [word for word in overrides if isinstance(word, str)]
+    if len(words) < len(overrides):
+        raise ConfigError("overrides", [f"found {list(overrides)}; expected {_OVERRIDES}"])
+    return words
 
 
 def _words(key: str, value: object) -> Iterator[str]:

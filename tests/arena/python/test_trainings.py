@@ -246,8 +246,25 @@ def test_wrong_keys_are_named_and_nothing_is_written(tmp_path: Path) -> None:
         arena.train(CONFIG, "run", data=tmp_path, overrides={"learning.gamma": object()})
     with pytest.raises(ConfigError, match="a config without a file has none"):
         arena.train(CONFIG, data=tmp_path)
-    with pytest.raises(TypeError, match="on_games"):
-        arena.train(CONFIG, "run", data=tmp_path, on_games=print)
+    given: dict[str, Any] = {"on_games": print}
+    with pytest.raises(TypeError, match="arena.train has no keyword 'on_games'.*mean on_game"):
+        arena.train(CONFIG, "run", data=tmp_path, **given)
+    with pytest.raises(TypeError, match="arena.resume has no keyword 'on_games'"):
+        arena.resume("run", data=tmp_path, **given)
+    for name in ("stop", "on_update", "say"):
+        given = {name: 5}
+        with pytest.raises(ConfigError, match=f"arena.train.*\n.*{name}: found 5"):
+            arena.train(CONFIG, "run", data=tmp_path, **given)
+    kinds: list[Any] = [None, [1], 3]
+    for kind in kinds:
+        with pytest.raises(ConfigError, match="expected a file or a shipped config's name"):
+            arena.train(kind, "run", data=tmp_path)
+        with pytest.raises(ConfigError, match=r"overrides|name"):
+            arena.train(CONFIG, "run" if kind else 3, data=tmp_path, overrides=kind)
+    with pytest.raises(ConfigError, match="a list of words such as"):
+        arena.train(CONFIG, "run", data=tmp_path, overrides="seed=2")
+    with pytest.raises(ConfigError, match="\n  seed = -1"):
+        arena.train(CONFIG, "run", data=tmp_path, seed=-1)
     with pytest.raises(PlayerError, match="no population 'run'"):
         arena.resume("run", data=tmp_path)
     assert not list(tmp_path.iterdir())
@@ -315,6 +332,8 @@ def test_a_game_is_a_function_of_a_file(tmp_path: Path, monkeypatch: pytest.Monk
     for refused in (of_a_file.alias, inside, len, 3):
         with pytest.raises(ConfigError, match=r"file|no function"):
             game_name(refused)
+    with pytest.raises(ConfigError, match="  a lambda: is no function at the top"):
+        game_name(lambda: 1)
     monkeypatch.setattr(of_a_file.make, "__module__", "user_env_0")
     with pytest.raises(ConfigError, match="__main__"):
         game_name(of_a_file.make)
