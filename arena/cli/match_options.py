@@ -11,7 +11,7 @@ import typer
 from arena.cli.going_on import GoingOn
 from arena.cli.output import assignments, say
 from arena.matches.game_list import Progress
-from arena.matches.lengths import LONGEST_MOVE_S
+from arena.matches.lengths import LONGEST_MOVE_S, MOST_SEED
 from arena.python.players import NamedPlayers, named_players
 from arena.words import number_of
 from pbt.config.load import options_from
@@ -32,7 +32,7 @@ EnvOption = Annotated[
     ),
 ]
 SeedOption = Annotated[
-    int, typer.Option(min=0, max=2**31 - 1, help="The seed of everything random.")
+    int, typer.Option(min=0, max=MOST_SEED, help="The seed of everything random.")
 ]
 OptionsOption = Annotated[
     list[str] | None,

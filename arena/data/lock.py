@@ -81,7 +81,7 @@ class PopulationLock:
                 raise NoLocksError(self._path.parent, error) from error
             held = f"population {self._name!r} is held by process {holder(self._path) or 'unknown'}"
             raise HeldError(
-                f"{held}; stop it with `arena stop {self._name}`, or train under another --name"
+                f"{held}; stop it with `arena stop {self._name}`, or train under another name"
             ) from error
         try:
             os.ftruncate(descriptor, 0)

@@ -162,11 +162,11 @@ def _refuse_taken(destination: Path, card: SnapshotCard) -> None:
         known = read_card(destination).snapshot_id
     except CardError as error:
         raise TakenNameError(
-            f"{error}; choose another --name, or remove that one: arena delete {name}"
+            f"{error}; choose another name, or remove that one: arena delete {name}"
         ) from error
     if known != card.snapshot_id:
         raise TakenNameError(
-            f"{name} is another snapshot already; choose another --name, or remove that one: "
+            f"{name} is another snapshot already; choose another name, or remove that one: "
             f"arena delete {name}"
         )
 

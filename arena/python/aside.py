@@ -37,8 +37,9 @@ class Aside(Generic[Done]):
     def __init__(self, control: TrainingControl) -> None:
         self._control = control
         self._call: _Call | None = None
-        self._ended = threading.Event()
-        # Set when there is something to look at: a call, or the end.
+        self._caller = threading.current_thread()
+        self._left = self._ended = False
+        # Set when there is something to look at: a call, or the end (which may go without).
         self._wake = threading.Event()
         self._failure: BaseException | None = None
 
@@ -49,7 +50,10 @@ class Aside(Generic[Done]):
             if self._failure is None:
                 call = self._call = _Call(lambda: function(told))
                 self._wake.set()
-                call.over.wait()
+                while not call.over.wait(LOOK_EVERY_S):
+                    if self._left or not self._caller.is_alive():
+                        self._control.stop()  # the caller is gone, and the training saves
+                        break
 
         return called
 
@@ -64,30 +68,43 @@ class Aside(Generic[Done]):
             except BaseException as error:  # noqa: BLE001  raised in the caller's thread
                 errors.append(error)
             finally:
-                self._ended.set()
+                self._ended = True
                 self._wake.set()
 
+        self._caller = threading.current_thread()
         thread = threading.Thread(target=working, name="arena-training", daemon=True)
-        thread.start()
-        interrupts = handled = 0
-        while not self._ended.is_set():
-            try:
-                if handled < interrupts:
-                    handled += 1
-                    self._interrupt(thread, handled)
-                self._answer()
-            except KeyboardInterrupt:
-                interrupts += 1
-        thread.join()
+        try:
+            thread.start()
+            self._attend(thread)
+        finally:
+            self._left = True
         if errors:
             raise errors[0]
         if self._failure is not None:
             raise self._failure
+        if not results:  # the second interrupt came after the work, where nothing keeps it
+            raise KeyboardInterrupt
         return results[0]
 
-    def _answer(self) -> None:
+    def _attend(self, thread: threading.Thread) -> None:
+        """Make the calls of the training's thread and pass on interrupts until it is over.
+
+        The second interrupt may end it anywhere, also before it says so: its life counts.
+        """
+        interrupts = handled = 0
+        while thread.is_alive():
+            try:
+                if handled < interrupts:
+                    handled += 1
+                    self._interrupt(thread, handled)
+                self._answer(thread)
+                thread.join(LOOK_EVERY_S)
+            except KeyboardInterrupt:
+                interrupts += 1
+
+    def _answer(self, thread: threading.Thread) -> None:
         """Make the calls of the training's thread until that ends."""
-        while not self._ended.is_set():
+        while thread.is_alive() and not self._ended:
             call = self._call
             if call is not None and not call.over.is_set():
                 call.begun = True

@@ -9,6 +9,7 @@ from arena.matches.game_list import Progress
 from arena.matches.lengths import EPISODES
 from arena.matches.returns import Returns, evaluate_player
 from arena.players.resolve import ResolvedPlayer
+from arena.python.arguments import check_counts
 from arena.python.own_games import Env
 from arena.python.players import NamedPlayers, named_players
 from arena.python.process import left_as_it_was
@@ -132,6 +133,7 @@ def evaluate_one(
     on_progress: Progress | None,
 ) -> EvaluationResult:
     """One of the named players, in the role and by the objective of the first. Raises: as above."""
+    check_counts("the evaluation", episodes=episodes, seed=seed)
     first = named.players[0]
     with left_as_it_was():
         returns = evaluate_player(

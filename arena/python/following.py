@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict
 
 from arena.league.flat_records import FlatGame, FlatRound
+from arena.python.arguments import check_callable, check_keywords
 from arena.python.aside import Aside
 from arena.python.process import left_as_it_was
 from arena.signals import TrainingControl
@@ -90,6 +91,16 @@ class _AskedControl(TrainingControl):
                 self.failure = error
                 self.stop()
         return super().stop_requested()
+
+
+def follower_of(function: Callable[..., object], following: Following) -> Follower:
+    """The functions that a call of `arena.train` or `arena.resume` was given.
+
+    Raises: TypeError for a keyword that it does not take, ConfigError for one that is no function.
+    """
+    check_keywords(function, following, Following.__annotations__)
+    check_callable(function, following, (TrainingControl,))
+    return Follower(**following)
 
 
 def followed(follower: Follower, work: Callable[[Follower, TrainingControl], Result]) -> Result:

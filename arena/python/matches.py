@@ -16,6 +16,7 @@ from arena.matches.plan import check_meeting
 from arena.matches.play import check_test, play_match
 from arena.matches.report import match_json
 from arena.matches.verdict import verdict
+from arena.python.arguments import check_counts, check_keywords
 from arena.python.own_games import Env
 from arena.python.players import NamedPlayers, named_players
 from arena.python.process import left_as_it_was
@@ -143,6 +144,7 @@ def match(
     Raises: PlayerError for names without a player and players that cannot meet, MatchError for
     settings that make no match, EnvError when the game keeps raising.
     """
+    check_keywords(match, playing, Playing.__annotations__)
     if len(players) < 2:
         raise MatchError(
             f"players named: {len(players)}; expected two or more, such as "
@@ -175,6 +177,8 @@ def play(
     **playing: Unpack[Playing],
 ) -> MatchResult:
     """Play a match of players that can meet. Raises: as `match`."""
+    counts = {name: playing.get(name) for name in ("games", "seed", "concurrency")}
+    check_counts("the match", **counts)
     path = league_path(data_dir(data))
     with left_as_it_was(), open_league(path) if record else nullcontext() as league:
         played = play_match(
@@ -192,9 +196,9 @@ def sprt_of(bounds: Sequence[float]) -> Sprt:
     try:
         elo0, elo1 = bounds
         return Sprt(elo0, elo1)
-    except (ValueError, EngineError) as error:
+    except (TypeError, ValueError, EngineError) as error:
         raise MatchError(
-            f"sprt = {tuple(bounds)}: expected elo0 below elo1, such as (0, 20): {error}"
+            f"sprt = {bounds!r}: expected elo0 below elo1, such as (0, 20): {error}"
         ) from None
 
 

@@ -35,7 +35,8 @@ def game_name(env: Env) -> str:
             '`if __name__ == "__main__":`',
         )
     if not name.isidentifier():  # "<lambda>", or "f.<locals>.make"
-        raise _refused(name, f"is no function at the top of a file; {_TO_A_FILE}")
+        shown = "a lambda" if name.endswith("<lambda>") else name
+        raise _refused(shown, f"is no function at the top of a file; {_TO_A_FILE}")
     file = _file_of(env)
     if file is None or getattr(sys.modules.get(env.__module__), name, None) is not env:
         raise _refused(name, f"stands in no file; {_TO_A_FILE}")

@@ -53,7 +53,7 @@ def named_players(
     if objective is not None and objective not in OBJECTIVES:
         raise ConfigError(
             "the objective",
-            [f"--objective {objective}: expected one of {', '.join(OBJECTIVES)}"],
+            [f"objective {objective}: expected one of {', '.join(OBJECTIVES)}"],
         )
     spec, players = resolve_players(
         names,

@@ -262,9 +262,9 @@ def scopes_of(
     if env is not None:
         if name is not None or everyone:
             raise ConfigError(
-                "--env",
+                "the choice of ratings",
                 [
-                    f"{env} with {name or '--all'}: --env already means every player of the "
+                    f"env {env} with {name or 'all'}: env already means every player of the "
                     "game; choose one"
                 ],
             )
@@ -295,4 +295,4 @@ def _of_game(league: League, env: str) -> list[GameScope]:
     names = sorted({name for name, _ in games})
     near = difflib.get_close_matches(env, names, n=1)
     hint = f"did you mean {near[0]}?" if near else f"played are: {', '.join(names) or 'none'}"
-    raise PlayerError(f"--env {env}: no player of this league has played it; {hint}")
+    raise PlayerError(f"env {env}: no player of this league has played it; {hint}")

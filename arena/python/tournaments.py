@@ -18,6 +18,7 @@ from arena.matches.tournament import (
     plan_tournament,
     play_tournament,
 )
+from arena.python.arguments import check_counts
 from arena.python.matches import MatchResult, match_result
 from arena.python.own_games import Env
 from arena.python.players import NamedPlayers, named_players
@@ -89,6 +90,7 @@ def tournament(
 
 def fixtures_of(named: NamedPlayers, *, rounds: int, seed: int) -> list[Fixture]:
     """The plan of a tournament of the different ones of these players. Raises: PlayerError."""
+    check_counts("the tournament", rounds=rounds, seed=seed)
     return plan_tournament(named.env, different_players(named.players), rounds, seed)
 
 
@@ -106,6 +108,7 @@ def play_fixtures(
 
     on_match  called with each result, those of stored matches included
     """
+    check_counts("the tournament", games=games, concurrency=concurrency)
     with left_as_it_was(), open_league(league_path(data_dir(data))) as league:
         played = play_tournament(
             league,

@@ -5,7 +5,7 @@ from typing import Unpack
 
 from arena.data.paths import check_population_name, data_dir
 from arena.python.configs import Overrides, Source, config_of, words_of
-from arena.python.following import Follower, Following, followed
+from arena.python.following import Following, followed, follower_of
 from arena.python.own_games import Env, game_name
 from arena.python.training_result import TrainingResult, training_result
 from arena.training.train import resume_training, start_training
@@ -39,12 +39,13 @@ def train(
     Raises: ConfigError with every wrong key, PlayerError when the name is taken, EnvError when the
     game fails; if strict FailedMembersError and PbtError, when all is stored.
     """
+    follower = follower_of(train, following)
     given = {} if env is None else {"env.name": game_name(env)}
     words = words_of(overrides, {**given, "seed": seed, "stop_at_frames": frames})
     loaded, chosen = config_of(config, name, words)
     folder = data_dir(data)
     result = followed(
-        Follower(**following),
+        follower,
         lambda own, control: start_training(
             loaded, chosen, folder, own.observe, own.told, control=control, listeners=own.listeners
         ),
@@ -69,10 +70,11 @@ def resume(
     Raises: PlayerError when there is no such population, ConfigError for edits that it cannot take,
     HeldError while another process trains it; and as `train`.
     """
+    follower = follower_of(resume, following)
     words = words_of(overrides, {"stop_at_frames": frames})
     chosen, folder = check_population_name(name), data_dir(data)
     result = followed(
-        Follower(**following),
+        follower,
         lambda own, control: resume_training(
             chosen, folder, words, own.observe, own.told, control=control, listeners=own.listeners
         ),

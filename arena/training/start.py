@@ -253,9 +253,7 @@ def refuse_lost_history(
             f"the checkpoints of {name!r} are gone from {paths.checkpoints}, the league "
             f"holds {summary.games} of its games"
         )
-        raise LostCheckpointError(
-            f"{lost}; put the checkpoints back, or train under another --name"
-        )
+        raise LostCheckpointError(f"{lost}; put the checkpoints back, or train under another name")
 
 
 def strange_head(league: League, name: str, checkpoint: Checkpoint) -> list[str]:

@@ -82,7 +82,7 @@ def start_training(
         if paths.config.exists():
             raise PlayerError(
                 f"population {name!r} exists already in {data}; go on with `arena train --resume "
-                f"{name}`, choose another --name, or remove it with `arena delete {name}`"
+                f"{name}`, choose another name, or remove it with `arena delete {name}`"
             )
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
@@ -100,7 +100,7 @@ def _refuse_orphan(league: League, name: str, data: Path) -> None:
     if any(summary.name == name for summary in list_populations(league)):
         raise PlayerError(
             f"population {name!r} is in the league of {data}, but its files are gone; "
-            f"remove it with `arena delete {name}`, or choose another --name"
+            f"remove it with `arena delete {name}`, or choose another name"
         )
 
 

@@ -146,7 +146,10 @@ def test_in_a_league(line: str, data: Path, capsys: Output) -> None:
         ("train /dev/null", "/dev/null: a device or a pipe; expected a .toml file"),
         ("config show /dev/null", "/dev/null: a device or a pipe; expected a .toml file"),
         ("import /dev", "/dev: not a file; expected the weights"),
-        ("league first --env connect_four", "--env has 1 problem\n  connect_four with first: "),
+        (
+            "league first --env connect_four",
+            "the choice of ratings has 1 problem\n  env connect_four with",
+        ),
     ],
 )
 def test_what_is_there_is_not_called_missing(

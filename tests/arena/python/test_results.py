@@ -107,7 +107,37 @@ def test_wrong_matches_say_why(data: Path) -> None:
         arena.match("demo@best", "random", sprt=(20, 0), data=data)
     with pytest.raises(ConfigError, match="expected one of win"):
         arena.match("demo@best", "random", objective="winning", data=data)
+    given: dict[str, Any] = {"gamess": 3}
+    with pytest.raises(TypeError, match="arena.match has no keyword 'gamess'; did you mean games"):
+        arena.match("demo@best", "random", data=data, **given)
+    given = {"sprt": 5}
+    with pytest.raises(MatchError, match="sprt = 5"):
+        arena.match("demo@best", "random", data=data, **given)
     assert len(arena.league(data).matches()) <= 2, "none of them was stored"
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("games", -5), ("games", 0), ("games", 2.0), ("games", True), ("seed", -1), ("games", 10**7)],
+)
+def test_numbers_have_the_bounds_of_the_command_line(
+    tmp_path: Path, name: str, wrong: object
+) -> None:
+    said = f"{name} = {wrong!r}: must be a whole number from"
+    given: dict[str, Any] = {name: wrong, "env": "connect_four", "data": tmp_path}
+    with pytest.raises(ConfigError, match=said):
+        arena.match("random", "random", record=False, **given)
+    with pytest.raises(ConfigError, match=said):
+        arena.tournament(["random", "oneply"], **given)
+    if name == "games":
+        given["episodes"], said = given.pop("games"), said.replace("games", "episodes")
+    with pytest.raises(ConfigError, match=said):
+        arena.evaluate("random", **given)
+    with pytest.raises(ConfigError, match="concurrency = 0"):
+        arena.match("random", "random", env="connect_four", record=False, concurrency=0)
+    with pytest.raises(ConfigError, match="rounds = 1001"):
+        arena.tournament(["random", "oneply"], env="connect_four", rounds=1001, data=tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_evaluation_has_the_numbers_of_the_command_line(data: Path, capsys: Output) -> None:
