@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from api.http.tokens import COOKIE, Tokens
@@ -34,7 +35,7 @@ README_WIDTH = 1000
 DOCS_IMAGES = Path(__file__).resolve().parent.parent / "docs/images"
 MOST_BYTES = 200_000
 
-WHOLE = """() => document.querySelector("main h1, main label") !== null
+WHOLE = """() => document.querySelector("main h1, main label, main .failed") !== null
     && document.querySelector(".loading") === null
     && document.querySelector(".badge.live") !== null
     && !document.body.textContent.includes("it is being loaded")
@@ -70,9 +71,13 @@ def seated(service: Service, page: Page, population: str) -> str | None:
     page  opens the game's view, which waits for the opponent
     """
     env = service.call("GET", f"/v1/populations/{population}")["spec"]["config"]["env"]["name"]
-    play: Any = service.call(
-        "POST", "/v1/plays", {"opponent": "random", "env": env, "name": "guest"}
-    )
+    try:
+        play: Any = service.call(
+            "POST", "/v1/plays", {"opponent": "random", "env": env, "name": "guest"}
+        )
+    except httpx2.HTTPStatusError:
+        # The service refuses games that a browser cannot play.
+        return None
     page.goto(f"{service.state.url}/app/play/{play['id']}")
     page.locator("button[data-action], main .failed").first.wait_for()
     return (
