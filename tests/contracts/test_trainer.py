@@ -67,6 +67,7 @@ class Trained:
     def spawn(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             self._words,
+            cwd=self.paths.data,  # a trainer leaves a file where it works
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.STDOUT,
