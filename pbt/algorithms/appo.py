@@ -49,7 +49,7 @@ class Appo:
             policy = losses.policy_gradient_loss(log_prob, advantages, valid)
         errors = value = losses.value_loss(values[:rows], targets.vs, valid)
         if config.value_clip is not None:
-            steps = values[:rows], targets.vs, inputs.acted_values(), valid
+            steps = values[:rows], targets.vs, _acted_values(inputs), valid
             value = losses.clipped_value_loss(*steps, config.value_clip)
         entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
         total = policy + config.value_coef * value - inputs.values["entropy_coef"] * entropy
@@ -152,3 +152,9 @@ def _unrolled(model: PolicyModel, batch: Batch) -> tuple[Tensor, Tensor, Tensor]
     log_probs = log_probabilities(logits[: len(batch.valid)], model.head_sizes)
     actions = torch.where(batch.valid.unsqueeze(-1), batch.actions, 0)
     return log_probs, joint_log_prob(log_probs, actions, model.head_sizes), values
+
+
+def _acted_values(inputs: LossInputs) -> Tensor:
+    """What the policies that acted predicted, in the unit of the value head, [T, B]."""
+    values, versions = inputs.batch.acted["value"], inputs.batch.version
+    return values if inputs.unit is None else inputs.unit(values, versions)

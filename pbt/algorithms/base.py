@@ -50,11 +50,6 @@ class LossInputs:
     reducer: Reducer
     unit: Callable[[Tensor, Tensor], Tensor] | None = None
 
-    def acted_values(self) -> Tensor:
-        """What the policies that acted predicted, in the unit of the value head, [T, B]."""
-        values = self.batch.acted["value"]
-        return values if self.unit is None else self.unit(values, self.batch.version)
-
 
 class Loss(NamedTuple):
     """A loss, SUMMED over the valid steps, so that those of shards add up.

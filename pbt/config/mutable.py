@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import cleandoc
+from types import GenericAlias
 from typing import Annotated, Any, Optional, TypeVar, cast
 
 from pydantic import create_model
@@ -113,7 +114,7 @@ def with_bounds(rows: Iterable[HyperparamSpec]) -> Callable[[type[S]], type[S]]:
 
     def decorated(section: type[S]) -> type[S]:
         bounds: dict[str, Any] = {
-            row.bounds_key: (tuple[row.mark.within, row.mark.within], row.mark.bounds)  # type: ignore[name-defined]
+            row.bounds_key: (GenericAlias(tuple, (row.mark.within,) * 2), row.mark.bounds)
             for row in rows
         }
         says = "smallest and largest size that the start or a mutation may draw; both equal: fixed"

@@ -73,7 +73,8 @@ class StepSums:
     def of(self, loss: Loss, valid: Tensor) -> Tensor:
         """The sums of one gradient computation, like `vector`. valid: [T, B] bool."""
         targets = torch.where(valid, loss.targets, 0.0)
-        parts = (valid.sum(), targets.sum(), targets.square().sum(), *loss.sums.values())
+        sums = (loss.sums[name] for name in self.names[3:])
+        parts = (valid.sum(), targets.sum(), targets.square().sum(), *sums)
         return torch.stack([part.detach().to(torch.float64) for part in parts]).cpu()
 
     def named(self, facts: Tensor) -> dict[str, float]:

@@ -50,3 +50,7 @@ def targets_on_policy(learner: Learner, batch: Batch, values: Tensor) -> Tensor:
     algorithm, on_policy = learner.algorithm, torch.zeros_like(values[:-1])
     assert isinstance(algorithm, Appo)
     return algorithm.targets(learner.loss_inputs(batch, SingleReducer()), on_policy, values).vs
+
+
+def equal_states(one: dict[str, Tensor], two: dict[str, Tensor]) -> bool:
+    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
