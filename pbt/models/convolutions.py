@@ -21,8 +21,8 @@ _FIRST = ((168, 8, 8), (60, 8, 4), (0, 4, 2))
 _SECOND = ConvLayer(channels=64, kernel=4, stride=2)
 _THIRD = ConvLayer(channels=64, kernel=3)
 _FURTHER = ConvLayer(channels=64, kernel=3, stride=2)
-# Gates of each core, as `pbt.models.cores.CORES` has them.
-_GATES = {"none": 0, "gru": 3, "lstm": 4}
+# Gates of each core, as `pbt.models.cores.CORES` has them, which import torch.
+GATES = {"none": 0, "gru": 3, "lstm": 4}
 # Larger images are trained on much faster when `env.resize` makes them smaller.
 _LARGE = 128 * 128
 
@@ -169,7 +169,7 @@ def _first_layers(config: ModelConfig, layout: RoleLayout) -> list[tuple[int, in
         own = sum(_leaf_features(leaf, config) for leaf in apart)
         layers.append((own, config.measurement_hidden[0]))
         inputs += 0 if config.hidden else config.measurement_hidden[-1]
-    behind = _GATES[config.core] * config.memory_size or layout.mask_size + 1
+    behind = GATES[config.core] * config.memory_size or layout.mask_size + 1
     return [(inputs, config.hidden[0] if config.hidden else behind), *layers]
 
 

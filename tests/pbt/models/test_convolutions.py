@@ -12,6 +12,7 @@ from pbt.envs.contract import Role
 from pbt.envs.images import ImageShape
 from pbt.errors import ConfigError
 from pbt.models.convolutions import (
+    GATES,
     MOST_FEATURES,
     activation_of,
     decided,
@@ -19,6 +20,7 @@ from pbt.models.convolutions import (
     encoder_words,
     model_problems,
 )
+from pbt.models.cores import CORES
 from pbt.models.encoders import ConvEncoder, FlatEncoder, ObservationEncoder
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.slab import RoleLayout, role_layout
@@ -212,3 +214,7 @@ def test_a_line_says_what_becomes_of_images_and_what_changes_it() -> None:
     small = [layout(of_bytes(84, 84, 3))]
     assert "env.resize" not in encoder_words(decided(ModelConfig(), small), small)
     assert encoder_words(decided(ModelConfig(), [layout(BOARD)]), [layout(BOARD)]) == ""
+
+
+def test_the_gates_of_every_core_are_known_without_it() -> None:
+    assert {"none": 0} | {name: core.GATES for name, core in CORES.items()} == GATES
