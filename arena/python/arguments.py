@@ -50,14 +50,15 @@ def check_keywords(
 def check_callable(
     function: Callable[..., object], given: Mapping[str, object], others: tuple[type, ...] = ()
 ) -> None:
-    """Check that each of these arguments is None, can be called, or is of another class.
+    """Check that each of these arguments is None, a function, or of another class.
 
     Raises: ConfigError with every one that is not.
     """
     problems = [
         f"{name}: found {one!r}; expected a function"
         for name, one in given.items()
-        if not (one is None or callable(one) or isinstance(one, others))
+        if not (one is None or isinstance(one, others))
+        and (isinstance(one, type) or not callable(one))
     ]
     if problems:
         raise ConfigError(f"arena.{function.__name__}", problems)

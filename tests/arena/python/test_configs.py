@@ -35,6 +35,9 @@ def test_wrong_keys_are_named_and_nothing_is_written(tmp_path: Path) -> None:
         given = {name: 5}
         with pytest.raises(ConfigError, match=f"arena.train.*\n.*{name}: found 5"):
             arena.train(CONFIG, "run", data=tmp_path, **given)
+    given = {"stop": arena.TrainingControl}
+    with pytest.raises(ConfigError, match="stop: found <class .*expected a function"):
+        arena.train(CONFIG, "run", data=tmp_path, **given)
     kinds: list[Any] = [None, [1], 3]
     for kind in kinds:
         with pytest.raises(ConfigError, match="expected a file or a shipped config's name"):
