@@ -91,7 +91,12 @@ def _of_tables(
             ['name: none, and a config without a file has none; give one, such as name="first"'],
         )
     chosen = check_population_name(name)
-    table = source.model_dump(mode="json") if isinstance(source, RunConfig) else source
+    # Only what the caller named, so that a training still says what it left to the defaults.
+    table = (
+        source.model_dump(mode="json", exclude_unset=True)
+        if isinstance(source, RunConfig)
+        else source
+    )
     where = f"config of {name!r}"
     loaded = config_from_table(table, where, overrides)
     check_start_values(loaded, where)
