@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pbt.checkpoint.resharding import split_worker
+from pbt.envs.actions import GamePacking
 from pbt.envs.contract import Curricular, SeatTurn
 from pbt.errors import EnvError
 from pbt.records import GameKind
@@ -118,7 +119,9 @@ def test_only_games_of_a_training_are_told_a_level(kind: GameKind, told: list[fl
     game: Any = Game()
     game.levels = []
     assert isinstance(game, Curricular)
-    table = Table(1, game, NO_PLAN._replace(kind=kind), levels=np.array([0.0, 3.0]))
+    table = Table(
+        1, game, GamePacking([]), NO_PLAN._replace(kind=kind), levels=np.array([0.0, 3.0])
+    )
     table.begin()
     table.note_level()
     assert game.levels == told
@@ -132,6 +135,6 @@ def test_a_level_that_is_no_number_is_refused() -> None:
     game: Any = SimpleNamespace(
         follows_results=True, train_at=lambda level: None, next_level=lambda: float("nan")
     )
-    table = Table(0, game, NO_PLAN._replace(kind="training"), levels=np.zeros(1))
+    table = Table(0, game, GamePacking([]), NO_PLAN._replace(kind="training"), levels=np.zeros(1))
     with pytest.raises(EnvError, match=r"next_level\(\) gave nan; expected a finite number"):
         table.note_level()

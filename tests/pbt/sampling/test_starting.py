@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from pbt.envs.actions import GamePacking
 from pbt.errors import EnvError
 from pbt.sampling.starting import start_games
 from pbt.sampling.table import Table
@@ -27,7 +28,8 @@ class Starting(Faulty):
 
 
 def tables(*games: Faulty) -> list[Table]:
-    return [Table(10 + number, game) for number, game in enumerate(games)]
+    packing = GamePacking([])
+    return [Table(10 + number, game, packing) for number, game in enumerate(games)]
 
 
 def unwatched(ask: Callable[[], None], number: int) -> None:
@@ -37,7 +39,8 @@ def unwatched(ask: Callable[[], None], number: int) -> None:
 def test_games_start_beside_each_other() -> None:
     together = threading.Barrier(2)
     games = [Starting(lambda: together.wait(WAIT_S)) for _ in range(6)]
-    start_games([*tables(*games), Table(99, Faulty(lambda game: None))], unwatched)
+    idle = Table(99, Faulty(lambda game: None), GamePacking([]))
+    start_games([*tables(*games), idle], unwatched)
     assert [game.prepared for game in games] == [1] * 6
 
 
