@@ -128,7 +128,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "backup": {"data", "league", "words"},
         "report": {"assessment", "data", "league", "machine", "stats"},
         "players": {"data", "guests", "league"},
-        "training": {"assessment", "data", "league", "machine", "signals", "stats"},
+        "training": {"assessment", "data", "league", "machine", "players", "signals", "stats"},
         "matches": {"data", "guests", "league", "players", "signals", "stats", "words"},
         "verification": {"data", "league", "matches", "players", "words"},
         "python": {
@@ -159,7 +159,16 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "verification",
             "words",
         },
-        "programs": {"cli", "data", "league", "matches", "players", "stats", "verification"},
+        "programs": {
+            "cli",
+            "data",
+            "league",
+            "matches",
+            "players",
+            "stats",
+            "training",
+            "verification",
+        },
         "__main__": {"cli"},
     },
     "api": {

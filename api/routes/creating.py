@@ -1,6 +1,7 @@
 """What every request that makes a population does once its config is there."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -12,6 +13,8 @@ from api.context import Change
 from api.http.problems import Problem
 from api.open_values import ConfigTable
 from api.routes.bodies import Body, population_body
+from arena.data.adopted_weights import adopt_weights
+from arena.data.paths import PopulationPaths
 from arena.league.idempotency import Answer, Keyed
 from arena.league.population_requests import create_supervised
 from arena.league.populations import NewPopulation
@@ -19,6 +22,7 @@ from arena.league.supervised import Supervised, list_supervised
 from arena.machine import versions
 from pbt.config.difference import ValueDifference
 from pbt.config.schema import RunConfig
+from pbt.errors import SnapshotError
 
 CheckOnly = Annotated[bool, Query(description="check everything, but create nothing")]
 
@@ -92,9 +96,11 @@ def created(
             )
         table = found.config.model_dump(mode="json")
         new = NewPopulation(name, found.config.env.name, table, versions(), found.roles)
-        return create_supervised(
+        answer = create_supervised(
             here.league, new, keyed, lambda row: render(row, table), start=start
         )
+        _adopt(here.paths(name), found.config)
+        return answer
 
     if dry_run:
         found = made()
@@ -102,3 +108,11 @@ def created(
         differences = [asdict(one) for one in found.differences]
         return JSONResponse({"id": name, "config": config, "differences": differences})
     return change.once(body.model_dump(mode="json"), act)
+
+
+def _adopt(paths: PopulationPaths, config: RunConfig) -> None:
+    """Copy the weights that members begin with: the population that they are from may be deleted
+    before the first start. Where that fails, the trainer tries again, and says what is wrong.
+    """
+    with suppress(SnapshotError):
+        adopt_weights(paths, [one.weights for one in config.population.began.values()])

@@ -188,7 +188,8 @@ def checked(
     Raises: ConfigError with every problem; Problem when the check itself fails.
 
     new             the config is that of a new population: its networks are decided, and refused
-                    where they are too large
+                    where they are too large; so are weights of others that its members begin with,
+                    and where they do not fit
     sets_objective  the config's objective is new: the game's own stands where it names none, and
                     one that the game does not have is refused
 
@@ -197,13 +198,15 @@ def checked(
     config = (config_from_table if new else config_as_stored)(table, source)
     # The JSON of `arena.programs.config_check.ConfigFindings`.
     what = f"the check of the config against {config.env.name}"
-    report = finding_of(what, here.settings.checker, config.model_dump_json())
+    command = [*here.settings.checker, *([str(here.settings.data)] * new)]
+    report = finding_of(what, command, config.model_dump_json())
     refused = [report["refusal"]] if sets_objective and report["refusal"] else []
     refused += report["too_large"] if new else []
     if problems := report["problems"] or refused:
         raise ConfigError(source, problems)
     if new:
         table = {**config.model_dump(mode="json"), "model": report["model"]}
+        table["population"]["began"] = report.get("began", {})
         config = config_from_table(table, source)
     if sets_objective:
         config = with_objective(config, report["objective"])

@@ -22,6 +22,19 @@ class WeightsBody(BaseModel):
     snapshot: str | None
 
 
+class FirstWeightsBody(BaseModel):
+    """Weights of another population, or an import, that a member of a new population began with.
+
+    player     what they were called then, such as "first/m2@1.2M"
+    snapshot   their id
+    optimizer  the optimiser's moments came along
+    """
+
+    player: str
+    snapshot: str
+    optimizer: bool
+
+
 class LineageStepBody(BaseModel):
     """One step of a lineage.
 
@@ -33,7 +46,9 @@ class LineageStepBody(BaseModel):
     changed        names of those that differ from the step before
     round          number of the PBT round that decided it, null for other steps
     verdict        the round's reasons, empty for other steps
-    donor          the weights that were copied, or that the member began with; else null
+    donor          the weights that were copied, or that the member joined with; else null
+    began          the weights of another population that the member started with; else null. Their
+                   frames are not counted
     """
 
     frames: int
@@ -45,6 +60,7 @@ class LineageStepBody(BaseModel):
     round: int | None
     verdict: str
     donor: WeightsBody | None
+    began: FirstWeightsBody | None
 
 
 class LineageBody(WeightsBody):

@@ -16,7 +16,7 @@ from api.routes.bodies import Member, PopulationName
 from api.routes.edits import config_table
 from api.routes.etags import KNOWN, IfNoneMatch, tagged_by_content
 from api.routes.event_bodies import EventList
-from api.routes.lineage_bodies import LineageBody
+from api.routes.lineage_bodies import FirstWeightsBody, LineageBody
 from api.routes.pages import Cursor, LongLimit, Since, Until, read_cursor, write_cursor
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
@@ -104,11 +104,13 @@ class HyperparamsHistory(BaseModel):
 
     start    values before the first round, by member
     origins  how members that joined later began, by member
+    began    weights of another population that first members began with, by member
     members  values after each round, by member
     """
 
     start: dict[str, dict[str, float]]
     origins: dict[str, OriginBody]
+    began: dict[str, FirstWeightsBody]
     members: dict[str, list[HyperparamsPoint]]
 
 
@@ -179,6 +181,7 @@ def hyperparams_history(league: League, name: str, member: str | None) -> dict[s
         "origins": {
             each: origin_body(origin) for each, origin in histories.origins.items() if each in names
         },
+        "began": {each: asdict(one) for each, one in histories.began.items() if each in names},
         "members": {
             each: [
                 hyperparams_point(decision, histories.snapshots)

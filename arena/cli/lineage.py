@@ -11,7 +11,7 @@ from arena.data.paths import data_dir, league_path
 from arena.league.ancestry import STILL_LEARNING, find_weights, population_config, read_histories
 from arena.league.database import open_league
 from arena.league.frames import frames_text
-from arena.league.lineage import Lineage, LineageStep, Weights, trace
+from arena.league.lineage import FirstWeights, Lineage, LineageStep, Weights, trace
 from arena.league.summaries import list_members
 from arena.training.schedule_config import schedule_config
 from pbt.config.dump import to_toml
@@ -153,7 +153,13 @@ def _words(step: LineageStep) -> str:
         case "schedule":
             return "schedule of the config"
         case _:
-            return "starts"
+            return "starts" if step.began is None else f"starts with {_first(step.began)}"
+
+
+def _first(weights: FirstWeights) -> str:
+    return f"the weights of {weights.player} ({weights.snapshot[:ID_DIGITS]})" + (
+        " and its optimiser" * weights.optimizer
+    )
 
 
 def _donor(weights: Weights) -> str:

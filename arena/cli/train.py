@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -43,11 +43,37 @@ ResumeOption = Annotated[
 ]
 
 
+FromOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from",
+        metavar="PLAYER",
+        help=(
+            "Begin with the weights of a snapshot, such as demo@best or m0=demo/m2@1.2M. Without a "
+            "member: all that play its role. Repeatable."
+        ),
+        show_default=False,
+    ),
+]
+OptimizerOption = Annotated[
+    bool,
+    typer.Option(
+        "--with-optimizer",
+        help=(
+            "With --from: take the optimiser's moments and the scale of returns as well, from a "
+            "snapshot that a round of PBT copied."
+        ),
+    ),
+]
+
+
 def train(
     config: ConfigArgument = None,
     name: NameOption = None,
     resume: ResumeOption = None,
     overrides: SetOption = None,
+    start_from: FromOption = None,
+    with_optimizer: OptimizerOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -56,7 +82,9 @@ def train(
     Ctrl-C saves and stops; Ctrl-C twice stops at once.
     """
     _check_chosen(config, name, resume)
-    trained = _trained(config, name, resume, overrides or (), data_dir(data), quiet=as_json)
+    _check_beginning(resume, start_from or (), with_optimizer=with_optimizer)
+    warm = _Warm(tuple(start_from or ()), with_optimizer)
+    trained = _trained(config, name, resume, overrides or (), data_dir(data), warm, quiet=as_json)
     report(trained, as_json, data)
     trained.refuse_faults()
 
@@ -74,12 +102,37 @@ def _check_chosen(config: str | None, name: str | None, resume: str | None) -> N
         )
 
 
+class _Warm(NamedTuple):
+    """The options that say what weights a new population begins with."""
+
+    players: tuple[str, ...]
+    optimizer: bool
+
+
+def _check_beginning(
+    resume: str | None, start_from: Sequence[str], *, with_optimizer: bool
+) -> None:
+    """Raises: ConfigError for weights to begin with of a population that has begun, or of none."""
+    option = "--from" if start_from else "--with-optimizer" if with_optimizer else ""
+    if option and resume is not None:
+        raise ConfigError(
+            "arena train",
+            [
+                f"{option}: {resume} has begun, and goes on with its own weights; leave {option} "
+                "out, or train a new population"
+            ],
+        )
+    if with_optimizer and not start_from:
+        raise ConfigError("arena train", ["--with-optimizer: found no --from; add whose it is"])
+
+
 def _trained(
     config: str | None,
     name: str | None,
     resume: str | None,
     words: Sequence[str],
     folder: Path,
+    warm: _Warm,
     *,
     quiet: bool,
 ) -> "Result":
@@ -100,7 +153,15 @@ def _trained(
     loaded, chosen = load_named(config or "", name, words)
     with told_when_cut_off(chosen, folder), Display(chosen, quiet=quiet) as display:
         follow["on_progress"] = display
-        return trainings.train(loaded, chosen, data=folder, strict=False, **follow).training
+        return trainings.train(
+            loaded,
+            chosen,
+            data=folder,
+            start_from=warm.players,
+            with_optimizer=warm.optimizer,
+            strict=False,
+            **follow,
+        ).training
 
 
 @contextmanager

@@ -8,7 +8,15 @@ from functools import lru_cache
 
 from arena.data.paths import IMPORTED, POPULATION_NAME
 from arena.league.database import League
-from arena.league.lineage import Edit, Histories, Origin, RoundDecision, Values, Weights
+from arena.league.lineage import (
+    Edit,
+    FirstWeights,
+    Histories,
+    Origin,
+    RoundDecision,
+    Values,
+    Weights,
+)
 from arena.league.populations import stored_config
 from arena.league.snapshot_names import find_snapshot
 from arena.league.stored_history import StoredEvent, list_decisions, list_events
@@ -103,7 +111,11 @@ def read_histories(league: League, population: str) -> Histories:
         began = initial_hyperparams(with_edits(config, earlier), member, terms[member]).flat()
         initial[member] = began | taken_over.get(member, {})
     schedules = {member: _schedule(config, member, terms[member]) for member in members}
-    return Histories(dict(rounds), snapshots, edits, initial, schedules, origins)
+    firsts = {
+        member: FirstWeights(one.player, one.weights, one.optimizer)
+        for member, one in config.population.began.items()
+    }
+    return Histories(dict(rounds), snapshots, edits, initial, schedules, origins, firsts)
 
 
 def _origins(

@@ -92,7 +92,7 @@ class FlatSnapshot:
     generation       how often the member had copied another one
     version          how many updates the weights had taken
     reason           "initial", "schedule", "round", "final" or "manual"
-    parent_id        the snapshot that its member copied last; None before any
+    parent_id        the snapshot that its member copied last or began with; None before any
     size_bytes       of the weight file
     is_anchor        its weights always stay
     weights_removed  it plays no more

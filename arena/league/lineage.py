@@ -77,6 +77,20 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstWeights:
+    """Weights of another population, or an import, that a member of a new population began with.
+
+    player     what they were called then: "first/m2@1.2M"
+    snapshot   their id
+    optimizer  whether the optimiser's moments came along
+    """
+
+    player: str
+    snapshot: str
+    optimizer: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Histories:
     """The history of a population: rounds and snapshots that are not superseded, and edits.
 
@@ -86,6 +100,8 @@ class Histories:
     initial    member -> hyperparameters it began with, flat
     schedules  member -> (frames, hyperparameters) that its config sets later, flat
     origins    member -> how it began, for members that joined later
+    began      member -> the weights that it began with, for first members that had none of their
+               own
     """
 
     rounds: Mapping[str, Sequence[RoundDecision]]
@@ -94,6 +110,7 @@ class Histories:
     initial: Mapping[str, Values]
     schedules: Mapping[str, Sequence[tuple[int, Values]]]
     origins: Mapping[str, Origin] = field(default_factory=dict)
+    began: Mapping[str, FirstWeights] = field(default_factory=dict)
 
     def copies(self, member: str) -> list[RoundDecision]:
         return [
@@ -115,7 +132,9 @@ class LineageStep:
     changed        names of those that differ from the step before
     round          the PBT round that decided it, None for other steps
     verdict        the round's reasons, "" for other steps
-    donor          the weights that were copied, or that the member began with; else None
+    donor          the weights that were copied, or that the member joined with; else None
+    began          the weights of another population that the member started with; else None. Their
+                   frames are not counted
     """
 
     frames: int
@@ -127,6 +146,7 @@ class LineageStep:
     round: int | None = None
     verdict: str = ""
     donor: Weights | None = None
+    began: FirstWeights | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,9 +295,10 @@ class _Stretch:
             _donor(self._histories, decision) if decision is not None and kind == "copy" else None
         )
         donor = _began_with(self._histories, self._member) if kind == "join" else donor
+        began = self._histories.began.get(self._member) if kind == "start" else None
         at = self._length + frames - self.first_frames
         self.steps.append(
             LineageStep(
-                at, self._member, frames, kind, self._values, changed, number, verdict, donor
+                at, self._member, frames, kind, self._values, changed, number, verdict, donor, began
             )
         )

@@ -105,7 +105,7 @@ def resolve_players(
         if is_guest(name)
     }
     trained = {
-        name: _trained_player(name, data_dir(data))
+        name: trained_player(name, data_dir(data))
         for name in dict.fromkeys(names)
         if name not in guests and _names_snapshot(name)
     }
@@ -178,7 +178,8 @@ def _names_snapshot(name: str) -> bool:
     return "/" in name or "@" in name or _ID.fullmatch(name) is not None
 
 
-def _trained_player(name: str, data: Path) -> ResolvedPlayer:
+def trained_player(name: str, data: Path) -> ResolvedPlayer:
+    """The snapshot with this name; its game is not made. Raises: PlayerError."""
     path = league_path(data)
     if not path.exists():
         raise PlayerError(

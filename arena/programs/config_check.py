@@ -1,5 +1,6 @@
-"""Checks a config against its game: `python -P -m arena.programs.config_check`.
+"""Checks a config against its game: `python -P -m arena.programs.config_check [DATA]`.
 
+With a data directory, the weights of others that its members begin with are found and checked, too.
 It reads the config from standard input and writes its findings to standard output, both as JSON.
 It is a process of its own because it runs the game's code, which a service that takes configs from
 others must not do in itself. Only registered games are allowed. The process ends after LIMIT_S,
@@ -9,8 +10,9 @@ even if a game hangs or the service is gone.
 import json
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pbt.config.load import config_from_table
@@ -23,7 +25,7 @@ from pbt.envs.testing.objectives import judge_objective
 from pbt.errors import ConfigError, EnvError, EnvNameError, EnvOptionsError, EnvViewError
 from pbt.models.convolutions import decided, model_problems
 from pbt.objective import ObjectiveKind, chosen_objective
-from pbt.transport.slab import seen_layouts
+from pbt.transport.slab import RoleLayout, seen_layouts
 
 SOURCE = "config"
 LIMIT_S = 60
@@ -39,6 +41,7 @@ class ConfigFindings:
     refusal    why a new population cannot have that objective; None: it can
     model      [model] of a new population with this config, its convolutions decided
     too_large  why a new population cannot have such networks, one line each
+    began      member -> the weights of another one that it begins with, as a config stores them
     """
 
     problems: tuple[str, ...]
@@ -47,13 +50,18 @@ class ConfigFindings:
     refusal: str | None = None
     model: Mapping[str, Any] = field(default_factory=dict)
     too_large: tuple[str, ...] = ()
+    began: Mapping[str, Any] = field(default_factory=dict)
 
 
 def check(
     table: Mapping[str, Any],
     read: Callable[[Mapping[str, Any], str], RunConfig] = config_from_table,
+    data: Path | None = None,
 ) -> ConfigFindings:
-    """Check a config by making its game once. Every error of a config becomes a finding."""
+    """Check a config by making its game once. Every error of a config becomes a finding.
+
+    data: where the weights are that members of a new population begin with; None: not looked for
+    """
     try:
         config = read(table, SOURCE)
         spec = registry.spec(config.env.name, options=config.env.game_options)
@@ -77,14 +85,34 @@ def check(
         judged = judge_objective(spec, game, objective)
         refusal = f'{judged.problem}; make it "{judged.better}"' if judged.problem else None
         layouts = seen_layouts(game)
-        model = decided(config.model, layouts)
-        too_large = tuple(model_problems(model, layouts))
-        table = model.model_dump(mode="json")
-        return ConfigFindings((), roles, objective, refusal, table, too_large)
+        networks = _networks(config, layouts, data)
+        return ConfigFindings((), roles, objective, refusal, *networks)
     except ConfigError as error:
         return ConfigFindings(error.problems)
     finally:
         game.close()
+
+
+def _networks(
+    config: RunConfig, layouts: Sequence[RoleLayout], data: Path | None
+) -> tuple[Mapping[str, Any], tuple[str, ...], Mapping[str, Any]]:
+    """(model, too_large, began) of `ConfigFindings`. Raises: ConfigError where weights do not fit.
+
+    Torch is loaded only where members begin with weights of others.
+    """
+    model = decided(config.model, layouts)
+    table, too_large = model.model_dump(mode="json"), tuple(model_problems(model, layouts))
+    if too_large or data is None or not config.population.began:
+        return table, too_large, {}
+    from arena.training.warm_start import OWN_WEIGHTS, begun_config
+
+    config = config.model_copy(update={"model": model})
+    try:
+        began = begun_config(config, OWN_WEIGHTS, data, layouts, SOURCE).population.began
+    except ConfigError as error:
+        problems = [problem.replace(f"{data}/", "") for problem in error.problems]
+        raise ConfigError(error.source, problems) from error
+    return table, (), {name: one.model_dump(mode="json") for name, one in began.items()}
 
 
 def _check_devices(config: RunConfig) -> None:
@@ -99,7 +127,8 @@ def _check_devices(config: RunConfig) -> None:
 def main() -> None:
     signal.alarm(LIMIT_S)
     # The service holds what is new to the bounds, and this may be the edit of what is stored.
-    findings = check(json.load(sys.stdin), config_as_stored)
+    data = Path(sys.argv[1]) if sys.argv[1:] else None
+    findings = check(json.load(sys.stdin), config_as_stored, data)
     print(json.dumps(asdict(findings)))
 
 

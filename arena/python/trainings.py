@@ -1,14 +1,20 @@
 """`arena.train` and `arena.resume`: a population from its config to its result."""
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 from arena.data.paths import check_population_name, data_dir
 from arena.python.configs import Overrides, Source, config_of, words_of
-from arena.python.following import Following, followed, follower_of
+from arena.python.following import Follower, Following, followed, follower_of
 from arena.python.own_games import Env, game_name
 from arena.python.training_result import TrainingResult, training_result
+from arena.signals import TrainingControl
+from arena.training.result import Result
 from arena.training.train import resume_training, start_training
+from arena.training.warm_start import StartFrom, wanted_weights
+from pbt.errors import ConfigError
 
 
 def train(
@@ -20,37 +26,37 @@ def train(
     seed: int | None = None,
     frames: int | None = None,
     overrides: Overrides | None = None,
+    start_from: str | Sequence[str] | Mapping[str, str] | None = None,
+    with_optimizer: bool = False,
     strict: bool = True,
     **following: Unpack[Following],
 ) -> TrainingResult:
     """Train a new population until every member reached its stop.
 
-    config     a file or the name of a shipped config, its tables as a dictionary, or a RunConfig
-    name       of the population; None: that of the config's file
-    data       the data directory; None: $ARENA_DATA, else ./arena-data
-    env        the game, instead of the config's: a name, or the function of a file that makes it
-    seed       instead of the config's
-    frames     of each member, instead of the config's stop_at_frames
-    overrides  of the config: dotted keys with their values, or words such as "seed=2"
-    strict     raise where members failed, or the parts of the training did not agree
-    following  functions that follow it, as `arena.python.following.Following`
-    A KeyboardInterrupt of the caller ends it with a checkpoint, and the result says `finished` is
-    False; a second one ends it where it is.
-    Raises: ConfigError with every wrong key, PlayerError when the name is taken, EnvError when the
-    game fails; if strict FailedMembersError and PbtError, when all is stored.
+    config          a file, a shipped config's name, its tables as a dictionary, or a RunConfig
+    name            of the population; None: that of the config's file
+    data            the data directory; None: $ARENA_DATA, else ./arena-data
+    env             the game, instead of the config's: a name, or a file's function that makes it
+    seed, frames    instead of the config's seed and stop_at_frames
+    overrides       of the config: dotted keys with their values, or words such as "seed=2"
+    start_from      a snapshot such as "first@best" with whose weights members of its role begin,
+                    several of them, or {"m0": "first/m2@1.2M"}
+    with_optimizer  they take the optimiser's moments and the scale of returns as well
+    strict          raise where members failed, or the parts of the training did not agree
+    following       functions that follow it, as `arena.python.following.Following`
+    A KeyboardInterrupt ends it with a checkpoint, and `finished` of the result is False; a second
+    one ends it where it is. Raises: ConfigError with every wrong key or weights that do not fit,
+    PlayerError when the name is taken, EnvError when the game fails; if strict FailedMembersError
+    and PbtError, when all is stored.
     """
     follower = follower_of(train, following)
     given = {} if env is None else {"env.name": game_name(env)}
     words = words_of(overrides, {**given, "seed": seed, "stop_at_frames": frames})
+    wanted = _wanted(start_from, with_optimizer)
     loaded, chosen = config_of(config, name, words)
     folder = data_dir(data)
-    result = followed(
-        follower,
-        lambda own, control: start_training(
-            loaded, chosen, folder, own.observe, own.told, control=control, listeners=own.listeners
-        ),
-    )
-    return training_result(result, folder, strict=strict)
+    begin = partial(start_training, loaded, chosen, folder, wanted=wanted)
+    return training_result(followed(follower, partial(_run, begin)), folder, strict=strict)
 
 
 def resume(
@@ -73,10 +79,38 @@ def resume(
     follower = follower_of(resume, following)
     words = words_of(overrides, {"stop_at_frames": frames})
     chosen, folder = check_population_name(name), data_dir(data)
-    result = followed(
-        follower,
-        lambda own, control: resume_training(
-            chosen, folder, words, own.observe, own.told, control=control, listeners=own.listeners
-        ),
+    begin = partial(resume_training, chosen, folder, words)
+    return training_result(followed(follower, partial(_run, begin)), folder, strict=strict)
+
+
+def _run(begin: Callable[..., Result], own: Follower, control: TrainingControl) -> Result:
+    return begin(own.observe, own.told, control=control, listeners=own.listeners)
+
+
+def _wanted(given: object, with_optimizer: object) -> StartFrom:
+    """What `start_from` and `with_optimizer` of `train` ask for. Raises: ConfigError."""
+    problems = []
+    if not isinstance(with_optimizer, bool):
+        problems.append(f"with_optimizer: found {with_optimizer!r}; expected True or False")
+    if not _names_players(given):
+        problems.append(
+            f'start_from: found {given!r}; expected a snapshot such as "first@best", a list of '
+            'them, or a dictionary such as {"m0": "first/m2@1.2M"}'
+        )
+    if problems:
+        raise ConfigError("arena.train", problems)
+    moments = bool(with_optimizer)
+    if isinstance(given, Mapping) and given:
+        return StartFrom((), dict(given), moments)
+    words = (
+        [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence) else []
     )
-    return training_result(result, folder, strict=strict)
+    return wanted_weights(words, optimizer=moments)
+
+
+def _names_players(given: object) -> bool:
+    if given is None or isinstance(given, str):
+        return True
+    if isinstance(given, Mapping):
+        return all(isinstance(one, str) for pair in given.items() for one in pair)
+    return isinstance(given, Sequence) and all(isinstance(one, str) for one in given)

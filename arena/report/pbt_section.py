@@ -106,6 +106,8 @@ def _way(best: Lineage, player: str) -> Markup:
 
 def _words(step: LineageStep) -> str:
     donor = "" if step.donor is None else f"{step.donor.member}@{frames_text(step.donor.frames)}"
+    if step.began is not None:
+        return f"starts with the weights of {step.began.player}"
     if step.kind == "copy":
         return f"copies {donor}" + (", mutates" if step.changed else "")
     return KINDS[step.kind] + (f" with the weights of {donor}" if donor else "")

@@ -1,6 +1,7 @@
 """Begins an incarnation: writes its rows into the league and loads the engine's state."""
 
 import os
+from collections.abc import Sequence
 
 from arena.data.metrics import MetricsWriter
 from arena.league.database import League
@@ -16,13 +17,16 @@ from arena.league.superseding import NOTHING_KNOWN, CheckpointRows
 from arena.machine import versions
 from arena.training.sink import TrainingSink
 from arena.training.start import Start
+from arena.training.warm_start import origin_words
 from pbt.config.defaults import defaults_line
 from pbt.config.resume import HYPERPARAMETERS, OBJECTIVE
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_roles
 from pbt.envs.contract import EnvSpec
+from pbt.population.interfaces import SnapshotStore
 from pbt.records import Event
 from pbt.runtime.engine import Engine
+from pbt.runtime.warm_start import begin_with
 from pbt.snapshots import FileSnapshotStore
 
 
@@ -74,17 +78,39 @@ def load_history(sink: TrainingSink, store: FileSnapshotStore, league: League, n
     sink.remember(league, name)
 
 
-def begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSink) -> None:
-    """Begin at the first frame, or go on from a checkpoint and note that in the events."""
+def _begin_first(
+    engine: Engine, start: Start, sink: TrainingSink, store: SnapshotStore, edits: Sequence[str]
+) -> None:
+    """Begin at the first frame. edits: notes on edits since the population was made."""
+    here = engine.controller.members
+    began = {name: one for name, one in start.config.population.began.items() if name in here}
+    for member, one in began.items():
+        begin_with(engine, member, store, one.weights, optimizer=one.optimizer)
+    engine.controller.start()
+    if start.defaults:
+        sink.event(Event("defaults", None, 0, defaults_line(start.defaults)))
+    for member, one in began.items():
+        sink.event(Event("start", member, 0, origin_words(one)))
+    for note in edits:
+        sink.event(Event("edit", None, 0, note))
+    if start.encoder:
+        sink.event(Event("encoder", None, 0, start.encoder))
+
+
+def begin(
+    engine: Engine,
+    start: Start,
+    metrics: MetricsWriter,
+    sink: TrainingSink,
+    store: SnapshotStore,
+) -> None:
+    """Begin at the first frame, or go on from a checkpoint and note that in the events.
+
+    store: of the population's snapshots, with those that members begin with
+    """
     edits = [note for note in start.notes if note.startswith("edited")]
     if start.checkpoint is None:
-        engine.controller.start()
-        if start.defaults:
-            sink.event(Event("defaults", None, 0, defaults_line(start.defaults)))
-        for note in edits:
-            sink.event(Event("edit", None, 0, note))
-        if start.encoder:
-            sink.event(Event("encoder", None, 0, start.encoder))
+        _begin_first(engine, start, sink, store, edits)
         return
     voided = engine.restore(start.checkpoint)
     clocks = engine.clocks()

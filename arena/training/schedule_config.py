@@ -1,6 +1,7 @@
 """Turns a lineage into a config: one member trains with its hyperparameters at the same frames."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from arena.league.frames import frames_text
 from arena.league.lineage import Lineage
@@ -19,6 +20,7 @@ def schedule_config(
 
     label  of the policy, for the description
     roles  member -> role, in the population's order
+    It begins with the weights that the lineage began with, if these were another population's.
     The run stops where the lineage does. With annealed learning it keeps the population's stop,
     since annealing depends on it. The description says which snapshot is the policy's counterpart.
     """
@@ -30,6 +32,7 @@ def schedule_config(
         for frames, values in sorted(by_frames.items())
     )
     stop = config.stop_at_frames if config.learning.anneal_to < 1 else max(1, lineage.frames)
+    members = 1 if len(role_names) == 1 else dict.fromkeys(role_names, 1)
     twin = "its last snapshot"
     if stop != lineage.frames:
         at = frames_text(lineage.frames)
@@ -40,10 +43,18 @@ def schedule_config(
             f"one member without PBT; {twin} is the counterpart"
         ),
         "stop_at_frames": stop,
-        "population": {"members": 1 if len(role_names) == 1 else dict.fromkeys(role_names, 1)},
+        "population": {"members": members, "began": _began(lineage, name)},
         "members": {name: MemberOverride(schedule=schedule).model_dump()},
         "pbt": config.pbt.model_copy(update={"enabled": False}).model_dump(),
     }
     return config_as_stored(
         {**config.model_dump(mode="json"), **changed_values}, f"schedule of {label}"
     )
+
+
+def _began(lineage: Lineage, name: str) -> dict[str, dict[str, Any]]:
+    """The weights of another population that the lineage began with, for the member `name`."""
+    first = lineage.steps[0].began
+    if first is None:
+        return {}
+    return {name: {"weights": first.snapshot, "optimizer": first.optimizer}}

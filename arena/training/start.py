@@ -3,12 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from arena.data.adopted_weights import adopt_weights
 from arena.data.edit_effects import SCORES_END, resumed_effects
-from arena.data.paths import PopulationPaths
+from arena.data.paths import PopulationPaths, data_dir
 from arena.league.chain import chain_of_population, has_head
 from arena.league.database import League
 from arena.league.summaries import list_populations
@@ -16,6 +18,7 @@ from arena.machine import usable_cores
 from arena.training.game_check import CheckedGame, checked_game, judged_objective, number_warnings
 from arena.training.membership import Membership, change_members, settled, standing_at
 from arena.training.moved_files import take_moves
+from arena.training.warm_start import OWN_WEIGHTS, StartFrom, begun_config, warm_words
 from pbt.checkpoint.files import Checkpoint, read_newest
 from pbt.checkpoint.folders import checkpoint_folders
 from pbt.config.defaults import defaults_line, left_to_defaults
@@ -76,8 +79,15 @@ class Start:
         return chosen + ([defaults_line(self.defaults)] if self.defaults else [])
 
 
-def first_start(config: RunConfig, name: str) -> Start:
-    """The start of a new population. Raises: ConfigError when the config does not fit its game."""
+def first_start(
+    config: RunConfig, name: str, data: Path | None = None, wanted: StartFrom = OWN_WEIGHTS
+) -> Start:
+    """The start of a new population.
+
+    data    the data directory; None: $ARENA_DATA, else ./arena-data
+    wanted  weights that its members begin with, besides what the config says
+    Raises: ConfigError when the config, or weights of another one, do not fit its game.
+    """
     read, source = config, f"config of {name!r}"
     config = with_tables(config)
     if takers := _takers(config):
@@ -96,7 +106,8 @@ def first_start(config: RunConfig, name: str) -> Start:
     judged = judged_objective(config, checked)
     if judged.problem:
         raise ConfigError(source, [f'{judged.problem}; make it "{judged.better}"'])
-    notes = []
+    config = begun_config(config, wanted, data_dir(data), checked.layouts, source)
+    notes = warm_words(config)
     if judged.hint and judged.better:
         number = OBJECTIVE_WORDS[judged.better].number
         notes.append(f'{judged.hint}; objective = "{judged.better}" would rank by the {number}')
@@ -121,8 +132,9 @@ def _first_notes(config: RunConfig, checked: CheckedGame) -> list[str]:
     """Notes on a start without a checkpoint, of a population whose files were there already."""
     takers = ", ".join(_takers(config))
     own = f"{takers}: with weights of their own, since no member had any to give yet"
+    warm = warm_words(config)
     warnings = [f"warning: {warning}" for warning in number_warnings(config, checked)]
-    return [own] * bool(takers) + warnings
+    return warm + [own] * bool(takers) + warnings
 
 
 def _bound_notes(name: str, config: RunConfig) -> list[str]:
@@ -162,7 +174,9 @@ def next_start(
             before, resolved(config), checked.spec, checkpoint, FileSnapshotStore(paths.snapshots)
         )
     notes += _bound_notes(name, config)
-    notes += _first_notes(config, checked) if checkpoint is None else []
+    if checkpoint is None:
+        adopt_weights(paths, origin_ids(config))
+        notes += _first_notes(config, checked)
     edited = changes(before, config)
     notes += [_edit_note(key, *values) for key, values in edited.items()]
     encoder = encoder_words(config.model, checked.layouts)
@@ -185,6 +199,11 @@ def _as_trained(stored: RunConfig, checked: CheckedGame) -> RunConfig:
     """A stored config with the objective and the networks that its population has."""
     model = decided(stored.model, checked.layouts)
     return as_it_began(stored, checked.seats).model_copy(update={"model": model})
+
+
+def origin_ids(config: RunConfig) -> list[str]:
+    """The ids of the snapshots that the population began with."""
+    return [one.weights for one in config.population.began.values()]
 
 
 def _takers(config: RunConfig) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from arena.assessment.answer import Assessment
 from arena.assessment.assessor import Assessor
+from arena.data.adopted_weights import adopt_weights
 from arena.data.config_file import write_config
 from arena.data.lock import PopulationLock
 from arena.data.logs import log_to
@@ -34,9 +35,10 @@ from arena.training.moved_files import keep_print
 from arena.training.progress import Progress, ProgressMeter
 from arena.training.result import Result
 from arena.training.sink import TrainingSink
-from arena.training.start import Start, first_start, next_start, resolved
+from arena.training.start import Start, first_start, next_start, origin_ids, resolved
 from arena.training.status_reporter import StatusReporter
 from arena.training.waiting_store import WaitingStore
+from arena.training.warm_start import OWN_WEIGHTS, StartFrom
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError, PbtError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder
@@ -64,6 +66,7 @@ def start_training(
     *,
     control: TrainingControl | None = None,
     listeners: Listeners = NO_LISTENERS,
+    wanted: StartFrom = OWN_WEIGHTS,
 ) -> Result:
     """Train a new population.
 
@@ -71,13 +74,13 @@ def start_training(
     say        called with lines on what is built
     control    may ask it to stop, and is entered while the population trains; None: nothing does
     listeners  called with what happens; an error of theirs ends the training where it is
-    Raises: PlayerError for a taken name, ConfigError for a config that does not fit the game;
-    nothing is written then.
+    wanted     weights that its members begin with, besides what the config says
+    Raises: PlayerError for a taken name, ConfigError for a config or weights that do not fit the
+    game; nothing is written then.
     """
     paths = population_paths(data, name)
-    start = first_start(config, name)
-    for note in start.notes:
-        say(note)
+    start = first_start(config, name, data, wanted)
+    _say_all(start.notes, say)
     with ExitStack() as stack:
         if paths.config.exists():
             raise PlayerError(
@@ -87,12 +90,18 @@ def start_training(
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
         _refuse_orphan(league, name, data)
+        adopt_weights(paths, origin_ids(start.config))
         # The file comes first: a start that is killed before its row is there can then be resumed
         # or deleted by name.
         write_config(paths, start.config)
         own = control or TrainingControl()
         training = _Training(name, paths, league, observe, say, own, listeners)
         return replace(training.train(start), defaults=start.defaults)
+
+
+def _say_all(lines: Sequence[str], say: Say) -> None:
+    for line in lines:
+        say(line)
 
 
 def _refuse_orphan(league: League, name: str, data: Path) -> None:
@@ -253,7 +262,7 @@ class _Training:
             meter = ProgressMeter(engine, sink, self._assessing())
             reporter = StatusReporter(name, paths, engine, sink, telemetry, edits)
             try:
-                begin(engine, start, metrics, sink)
+                begin(engine, start, metrics, sink, store)
                 if start.checkpoint is None or start.edited:
                     # From this checkpoint on the edits are in force.
                     checkpointer.checkpoint()

@@ -27,6 +27,7 @@ from arena.league.schema import EVALUATION, games, incarnations
 from arena.league.stored_history import list_certificates, list_rounds
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.verify import verify_rounds
+from arena.verification.beginnings import beginning_differences
 from arena.verification.files import (
     CheckpointFacts,
     checkpoint_differences,
@@ -46,6 +47,7 @@ from arena.verification.report import (
     text_differences,
 )
 from arena.words import number_of
+from pbt.config.schema import RunConfig
 from pbt.config.stored import config_as_stored
 from pbt.errors import PbtError, PlayerError
 from pbt.records import GameRecord
@@ -193,13 +195,18 @@ class _PopulationCheck:
         self._counts["certificates"] = len(certificates)
 
     def _check_snapshots(self) -> None:
-        counts, differences = snapshot_differences(
+        made, folder = (
             list_snapshots(self._league, self._name, superseded=True),
             self._paths.snapshots,
-            self._observe,
         )
+        counts, differences = snapshot_differences(made, folder, self._observe)
         self._counts |= counts
         self._differences += differences
+        self._differences += beginning_differences(self._config(), made, folder)
+
+    def _config(self) -> RunConfig:
+        table = stored_config(self._league, self._name)
+        return config_as_stored(table, f"stored config of {self._name!r}")
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
@@ -236,8 +243,7 @@ class _PopulationCheck:
         return [] if report.replays is None else [report.replays]
 
     def _play_again(self, share: int | None) -> ReplayReport:
-        table = stored_config(self._league, self._name)
-        config = config_as_stored(table, f"stored config of {self._name!r}")
+        config = self._config()
         self._differences += self._wrong_seeds(config.seed)
         replays, differences = play_games(
             config.env.name,

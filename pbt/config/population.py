@@ -37,17 +37,34 @@ class Joined(Section):
     weights: Annotated[str, Field(pattern=r"^(|m[0-9]{1,4}|[0-9a-f]{64})$")] = ""
 
 
+class Began(Section):
+    """What a member of a new population begins with, in place of its own first weights.
+
+    weights    whose weights: a player such as "first@best" or "first/m2@1.2M", or a snapshot's id,
+               which the stored config has
+    player     the name of that snapshot when the population began; it is found out then
+    optimizer  with the optimiser's moments and the scale of returns, which only the snapshots have
+               that a round of PBT copied
+    """
+
+    weights: Annotated[str, Field(min_length=1, max_length=256)]
+    player: Annotated[str, Field(max_length=256)] = ""
+    optimizer: bool = False
+
+
 class PopulationConfig(Section):
     """The members of the population, which are called m0, m1, ...
 
     members  how many there are per role to begin with: a number, or a table role -> number for
              games whose roles differ
+    began    members that begin with weights of another one, by name
     joined   members that came later, by name. Numbers go on, and none is used twice; no entry is
              taken back
     left     members that learn no more; no entry is taken back
     """
 
     members: Members | dict[str, Members] = 4
+    began: dict[MemberName, Began] = {}
     joined: dict[MemberName, Joined] = {}
     left: tuple[MemberName, ...] = ()
 

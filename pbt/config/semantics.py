@@ -162,6 +162,11 @@ def _membership_problems(config: RunConfig, roles: Sequence[str]) -> list[str]:
         if one.role not in roles
     ]
     problems += [
+        _unknown(f"population.began.{name}", name, "member", first, ", ".join(first))
+        for name in config.population.began
+        if name not in first
+    ]
+    problems += [
         _unknown(f"population.left.{name}", name, "member", members, ", ".join(members))
         for name in left
         if name not in members

@@ -48,17 +48,22 @@ def map_weights(path: Path) -> dict[str, Tensor]:
         ) from error
 
 
+def misfits(expected: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> list[str]:
+    """Every tensor that is missing, unknown or different, in words, in the order of `expected`."""
+    problems = []
+    for name in (*expected, *sorted(found.keys() - expected.keys())):
+        want, got = (_describe(tensors.get(name)) for tensors in (expected, found))
+        if want != got:
+            problems.append(f"{name}: found {got}, expected {want}")
+    return problems
+
+
 def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, Tensor], source: str) -> None:
     """Check that tensors have the expected names, shapes and dtypes.
 
     Raises: SnapshotError that names every tensor that is missing, unknown or different.
     """
-    problems = []
-    for name in sorted({*expected, *found}):
-        want, got = (_describe(tensors.get(name)) for tensors in (expected, found))
-        if want != got:
-            problems.append(f"{name}: found {got}, expected {want}")
-    if problems:
+    if problems := sorted(misfits(expected, found)):
         raise SnapshotError(
             f"{source} does not fit the model: {'; '.join(problems)}; use weights of a run "
             "with the same model and game"

@@ -23,7 +23,7 @@ class Member:
     hyperparams      the values in force, flat
     generation       raised by every copy
     round            rounds decided so far
-    newest_snapshot  id of its newest playable snapshot, or of the one it copied since
+    newest_snapshot  id of its newest playable snapshot, or of the one it copied or began with since
     finished         it reached its stop
     copies           how often it copied another member
     last_event       the newest PBT event in words, for people

@@ -77,7 +77,7 @@ def test_a_clone_has_the_config_and_what_was_changed(demo: Service) -> None:
     config = made["spec"]["config"]
     assert config == foretold["config"] and config["evaluation"]["share"] == 0.5
     # m0 and m2 play, so it has two members that are counted anew.
-    assert config["population"] == {"members": 2, "joined": {}, "left": []}
+    assert config["population"] == {"members": 2, "began": {}, "joined": {}, "left": []}
     assert made["status"]["state"] == "created"
 
 

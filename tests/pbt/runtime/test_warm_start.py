@@ -1,0 +1,67 @@
+"""Members that begin with a snapshot's weights, in every placement."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pbt.errors import SnapshotError
+from pbt.learning.return_scale import RETURNS
+from pbt.models.weights import policy_tensors
+from pbt.runtime.warm_start import begin_with
+from tests.pbt.runtime.placing import Running, placed
+
+GAME, FRAMES = "tictactoe", 300
+LONG = [pytest.param(name, marks=pytest.mark.slow) for name in ("inline", "central", "more_shards")]
+
+
+def stored(folder: Path, *, whole: bool, **changes: Any) -> tuple[str, dict[str, torch.Tensor]]:
+    """A snapshot of a trained m0: (its id, the learner's whole state)."""
+    with Running(placed("serial", GAME, FRAMES, **changes), folder) as run:
+        run.start()
+        run.until(lambda: min(run.engine.clocks().values()) >= FRAMES // 2)
+        state = run.engine.scheduler.pipelines["m0"].handle.state()
+        tensors = state if whole else policy_tensors(state)
+        record = run.engine.controller.members["m0"].freeze(
+            run.store, "manual", tensors, frames=7, version=3
+        )
+    return record.snapshot_id, state
+
+
+@pytest.mark.parametrize("optimizer", [False, True])
+@pytest.mark.parametrize("placement", ["serial", *LONG])
+def test_one_begins_with_weights_and_trains(
+    tmp_path: Path, placement: str, optimizer: bool
+) -> None:
+    origin, given = stored(tmp_path, whole=True)
+    with Running(placed(placement, GAME, FRAMES), tmp_path) as run:
+        own = run.engine.scheduler.pipelines["m1"].handle.state()
+        begin_with(run.engine, "m1", run.store, origin, optimizer=optimizer)
+        run.start()
+        began = run.engine.scheduler.pipelines["m1"].handle.state()
+        for name, tensor in began.items():
+            comes_along = name.startswith("model.") or (optimizer and name != "clocks")
+            assert torch.equal(tensor, (given if comes_along else own)[name]), name
+        assert began["clocks"].tolist() == [0, 0, 0, 0]
+        parents = {record.member: record.parent_id for record in run.sink.snapshots}
+        assert parents == {"m0": None, "m1": origin, "m2": None}
+        run.finish(run.account)
+
+
+def test_the_scale_of_returns_is_measured_anew_where_there_was_none(tmp_path: Path) -> None:
+    origin, _ = stored(tmp_path, whole=True, learning={"normalize_returns": False})
+    with Running(placed("serial", GAME, FRAMES), tmp_path) as run:
+        begin_with(run.engine, "m0", run.store, origin, optimizer=True)
+        assert not run.engine.scheduler.pipelines["m0"].handle.state()[RETURNS].any()
+
+
+def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
+    origin, _ = stored(tmp_path, whole=False)
+    with Running(placed("serial", GAME, FRAMES, model={"hidden": [9]}), tmp_path) as run:
+        before = run.engine.weights_digest()
+        with pytest.raises(SnapshotError, match="does not fit the model"):
+            begin_with(run.engine, "m0", run.store, origin, optimizer=False)
+        with pytest.raises(SnapshotError, match="adam.exp_avg: found nothing"):
+            begin_with(run.engine, "m0", run.store, origin, optimizer=True)
+        assert run.engine.weights_digest() == before
