@@ -1,0 +1,105 @@
+"""The trials of algorithms: when a seed has passed, and that a stopped one goes on where it was."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arena
+import bench.algorithms
+from bench.algorithms import (
+    CONFIRMED,
+    EVALUATED,
+    NAME,
+    TRIALS,
+    RawFile,
+    Trial,
+    one_seed,
+    overrides_of,
+    summary,
+    values_of,
+)
+from pbt.config.load import load_config
+
+# A batch is 80 frames, so the last snapshot is at 1280, which is too late.
+SMALL = Trial("cartpole_a2c", 1e9, 1240, seeds=2, needed=1, every=400, episodes=3)
+
+
+@pytest.mark.parametrize("chosen", TRIALS, ids=" ".join)
+def test_a_trial_is_of_a_shipped_config_of_its_game(chosen: tuple[str, str]) -> None:
+    game, algorithm = chosen
+    trial = TRIALS[chosen]
+    config = load_config(trial.config)
+    assert trial.config == f"{game}_{algorithm}" and config.env.name == game
+    assert config.stop_at_frames == trial.frames
+    assert values_of(trial)["learning"] == config.learning.model_dump(mode="json")
+
+
+def test_a_seed_that_never_reaches_the_mark_tells_every_evaluation(tmp_path: Path) -> None:
+    found = one_seed(SMALL, 1, tmp_path / "data")
+    assert list(found["evaluations"]) == [400, 800, 1200]
+    assert (found["passed"], found["reached"], found["confirmed"]) == (False, None, None)
+    # Another program was stopped between two snapshots, and this one goes on.
+    frames = [0]
+    arena.train(
+        SMALL.config,
+        NAME,
+        data=tmp_path / "more",
+        overrides=overrides_of(SMALL, 1),
+        on_update=lambda update: frames.append(update.frames),
+        stop=lambda: frames[-1] >= 720,
+    )
+    assert one_seed(SMALL, 1, tmp_path / "more") == found
+    other = one_seed(SMALL, 2, tmp_path / "other")
+    assert other["evaluations"] != found["evaluations"]
+
+
+@pytest.mark.parametrize(("fresh", "passed"), [(60.0, True), (49.0, False)])
+def test_the_first_evaluation_at_the_mark_ends_it_and_fresh_episodes_decide(
+    fresh: float, passed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def measured(trial: Trial, snapshot: Any, seed: int, data: Path) -> dict[str, float]:
+        asked.append((snapshot.frames, seed))
+        means = {(400, EVALUATED): 49.9, (800, EVALUATED): 50.0, (800, CONFIRMED): fresh}
+        return {"return": means[asked[-1]]}
+
+    monkeypatch.setattr(bench.algorithms, "mean_return", measured)
+    found = one_seed(SMALL._replace(mark=50.0), 1, tmp_path / "data")
+    assert asked == [(400, EVALUATED), (800, EVALUATED), (800, CONFIRMED)]
+    assert (found["passed"], found["frames"]) == (passed, 800)
+    assert found["confirmed"]["return"] == fresh
+
+
+def passed_at(frames: int) -> dict[str, Any]:
+    return {"passed": True, "frames": frames, "reached": {}, "confirmed": {"return": 480.0}}
+
+
+def test_a_trial_holds_once_all_seeds_ran_and_enough_passed() -> None:
+    failed = {"passed": False, "frames": None, "reached": None}
+    seeds = {"1": passed_at(10), "2": failed}
+    found = summary(SMALL, seeds)
+    assert (found["held"], found["passed"], found["reached"], found["seeds"]) == (True, 1, 1, 2)
+    assert found["frames"] == {"median": 10, "most": 10}
+    assert not summary(SMALL, {"1": passed_at(10)})["held"]
+    assert not summary(SMALL, {"1": failed, "2": failed})["held"]
+
+
+def test_the_file_is_continued_by_the_same_values_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench.algorithms, "TRIALS", {("cartpole", "a2c"): SMALL})
+    path = tmp_path / "raw.json"
+    raw = RawFile(path, "cartpole", "a2c")
+    raw.add(2, passed_at(20))
+    # Another trial of the same file.
+    path.write_text(json.dumps({**json.loads(path.read_text()), "pendulum": {"ppo": {}}}))
+    raw.add(1, passed_at(10))
+    written = json.loads(path.read_text())
+    assert list(written["cartpole"]["a2c"]["seeds"]) == ["1", "2"] and "pendulum" in written
+    changed = SMALL._replace(mark=2.0)
+    monkeypatch.setattr(bench.algorithms, "TRIALS", {("cartpole", "a2c"): changed})
+    with pytest.raises(SystemExit, match="measured with other values"):
+        RawFile(path, "cartpole", "a2c").part()
