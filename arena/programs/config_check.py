@@ -15,7 +15,7 @@ from typing import Any
 
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
-from pbt.config.semantics import check_against_game, member_roles
+from pbt.config.semantics import algorithm_problems, check_against_game, member_roles
 from pbt.config.stored import config_as_stored
 from pbt.envs import registry
 from pbt.envs.contract import declared_objective
@@ -78,7 +78,8 @@ def check(
         refusal = f'{judged.problem}; make it "{judged.better}"' if judged.problem else None
         layouts = seen_layouts(game)
         model = decided(config.model, layouts)
-        too_large = tuple(model_problems(model, layouts))
+        choices = {layout.role.name: layout.one_choice for layout in layouts}
+        too_large = (*model_problems(model, layouts), *algorithm_problems(config, choices))
         table = model.model_dump(mode="json")
         return ConfigFindings((), roles, objective, refusal, table, too_large)
     except ConfigError as error:

@@ -40,6 +40,7 @@ HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("learning", "value_clip", None),
     ("model", "lstm_size", 128),
     ("model", "measurement_hidden", []),
+    ("learning", "algorithm", "appo"),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")

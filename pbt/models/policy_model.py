@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from pbt.config.learning import ModelConfig
+from pbt.models.acting import ActingRule, Sampled
 from pbt.models.activations import ACTIVATIONS
 from pbt.models.convolutions import activation_of
 from pbt.models.cores import new_core
 from pbt.models.dense import DenseLayers
-from pbt.models.distributions import greedy as most_likely
-from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample
+from pbt.models.distributions import masked_logits
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
 from pbt.models.recurrent import RecurrentCore
 from pbt.transport.slab import RoleLayout
@@ -27,16 +27,18 @@ from pbt.transport.slab import RoleLayout
 class ActOutput(NamedTuple):
     """What acting gives for N agents.
 
-    actions   [N, heads] int64
-    log_prob  [N] float32, joint over heads
-    value     [N] float32
-    state     [N, S] float32, after this step
+    actions  [N, heads] int64
+    columns  what the rule keeps of them, by name: [N, ...] float32
+    state    [N, S] float32, after this step
     """
 
     actions: Tensor
-    log_prob: Tensor
-    value: Tensor
+    columns: dict[str, Tensor]
     state: Tensor
+
+    def named(self) -> dict[str, Tensor]:
+        """All of it by name, the columns among the rest."""
+        return {"actions": self.actions, **self.columns, "state": self.state}
 
 
 class PolicyModel(nn.Module):
@@ -48,15 +50,21 @@ class PolicyModel(nn.Module):
     """
 
     def __init__(
-        self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype = torch.float32
+        self,
+        layout: RoleLayout,
+        config: ModelConfig,
+        dtype: torch.dtype = torch.float32,
+        rule: ActingRule | None = None,
     ) -> None:
         """A model whose weights are to be set by `initialize`.
 
         dtype  of the products in front of the heads; weights, memory, heads and everything behind
                them are float32
+        rule   how it acts; None: it draws actions from the policy
         """
         super().__init__()
         self.dtype = dtype
+        self.rule: ActingRule = Sampled() if rule is None else rule
         self.head_sizes = layout.head_sizes
         self._activation = ACTIVATIONS[activation_of(config, layout.leaves)]
         self._policy_gain = config.policy_gain
@@ -87,18 +95,21 @@ class PolicyModel(nn.Module):
         mask           [N, A] bool
         episode_start  [N] bool; clears the state first
         state          [N, S] float32, the memory of `core`
-        uniforms       [N, heads] float64 in [0, 1), the only randomness
-        greedy         take the most likely action instead
+        uniforms       [N, heads + the rule's noise] float64 in [0, 1), the only randomness
+        greedy         take the best action instead
         """
         features = self._features(observations)
         if self.core is not None:
             state = self.core.step(features, episode_start, state)
             features = self.core.output(state)
         out = linear(features, self.heads.weight, self.heads.bias)
-        heads = self.head_sizes
-        log_probs = log_probabilities(masked_logits(out[:, :-1], mask, heads), heads)
-        actions = most_likely(log_probs, heads) if greedy else sample(log_probs, uniforms, heads)
-        return ActOutput(actions, joint_log_prob(log_probs, actions, heads), out[:, -1], state)
+        logits, values = masked_logits(out[:, :-1], mask, self.head_sizes), out[:, -1]
+        chosen = (
+            self.rule.best(logits, values, mask, self.head_sizes)
+            if greedy
+            else self.rule.choose(logits, values, mask, uniforms, self.head_sizes)
+        )
+        return ActOutput(chosen.actions, chosen.columns, state)
 
     def unroll(
         self,
@@ -189,12 +200,16 @@ class PolicyModel(nn.Module):
 
 
 def build_model(
-    layout: RoleLayout, config: ModelConfig, seed: int, dtype: torch.dtype = torch.float32
+    layout: RoleLayout,
+    config: ModelConfig,
+    seed: int,
+    dtype: torch.dtype = torch.float32,
+    rule: ActingRule | None = None,
 ) -> PolicyModel:
     """A fresh model. Its weights are a function of (layout, config, seed).
 
     Raises: ConfigError when the config does not fit the observation.
     """
-    model = PolicyModel(layout, config, dtype)
+    model = PolicyModel(layout, config, dtype, rule)
     model.initialize(seed)
     return model

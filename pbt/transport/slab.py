@@ -60,6 +60,11 @@ class RoleLayout:
     acted: tuple[Column, ...] = ()
 
     @property
+    def one_choice(self) -> bool:
+        """Whether an action is one choice among several."""
+        return len(self.head_sizes) == 1
+
+    @property
     def mask_size(self) -> int:
         return sum(self.head_sizes)
 

@@ -114,13 +114,13 @@ def test_shapes_dtypes_and_a_nearly_uniform_start(case: tuple[RoleLayout, ModelC
             torch.rand(5, heads, dtype=torch.float64),
         )
     assert (out.actions.shape, out.actions.dtype) == ((5, heads), torch.int64)
-    assert (out.log_prob.shape, out.log_prob.dtype) == ((5,), torch.float32)
-    assert (out.value.shape, out.value.dtype) == ((5,), torch.float32)
+    assert (out.columns["log_prob"].shape, out.columns["log_prob"].dtype) == ((5,), torch.float32)
+    assert (out.columns["value"].shape, out.columns["value"].dtype) == ((5,), torch.float32)
     kept = {"none": 0, "gru": 16, "lstm": 32}[config.core]
     assert (out.state.shape, out.state.dtype) == ((5, kept), torch.float32)
     assert kept == model.state_size == config.state_size
     uniform = -float(np.log(space_layout.head_sizes).sum())
-    assert (out.log_prob - uniform).abs().max() < 0.3
+    assert (out.columns["log_prob"] - uniform).abs().max() < 0.3
 
 
 def test_trap_acting_step_by_step_equals_unrolling_the_slot(
@@ -151,9 +151,9 @@ def test_trap_acting_step_by_step_equals_unrolling_the_slot(
                 uniforms,
             )
             state = out.state
-            torch.testing.assert_close(out.value, values[t], atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(out.columns["value"], values[t], atol=1e-5, rtol=1e-5)
             torch.testing.assert_close(
-                out.log_prob,
+                out.columns["log_prob"],
                 naive_log_prob(logits[t], out.actions, space_layout),
                 atol=1e-5,
                 rtol=1e-5,

@@ -160,7 +160,8 @@ def _acted_otherwise(
             features = self.core.output(self.core.step(features, episode_start, state))
         out = linear(features, self.heads.weight, self.heads.bias)[:, :-1]
         log_probs = log_probs_of(out, mask, self.head_sizes)
-        return acted._replace(log_prob=joint_log_prob(log_probs, acted.actions, self.head_sizes))
+        log_prob = joint_log_prob(log_probs, acted.actions, self.head_sizes)
+        return acted._replace(columns={**acted.columns, "log_prob": log_prob})
 
     patch(PolicyModel, "act", acting)
 
