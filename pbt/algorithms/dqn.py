@@ -6,7 +6,7 @@ learning with double Q-learning"). The network has streams of values and of adva
 2016, "Dueling network architectures for deep reinforcement learning").
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch.nn.functional import huber_loss
 from pbt.algorithms.base import Loss, LossInputs, Replay
 from pbt.algorithms.batch import Batch, zeroed_observations
 from pbt.config.learning import DqnConfig
-from pbt.models.acting import ActingRule, Chosen
+from pbt.models.acting import Acting, ActingRule, Chosen, Outputs
 from pbt.models.policy_model import PolicyModel
 from pbt.transport.slab import F32, Column
 
@@ -62,24 +62,22 @@ class EpsilonGreedy(ActingRule):
         self._spread, self._explores = spread, explores
         self.register_buffer("epsilon", torch.ones(1))
 
-    def choose(
-        self, logits: Tensor, values: Tensor, mask: Tensor, uniforms: Tensor, heads: Sequence[int]
-    ) -> Chosen:
+    def choose(self, model: Acting, outputs: Outputs, uniforms: Tensor) -> Chosen:
         """See ActingRule. One number says whether to explore, and then which action to take."""
-        of_all, own = action_values(logits, values, mask), uniforms[:, 0]
+        of_all, own = action_values(*outputs), uniforms[:, 0]
         epsilon = torch.full_like(own, FROZEN_EPSILON)
         if self._explores:
             epsilon = self.epsilon.double() ** (1.0 + self._spread * uniforms[:, 1])
-        counted = _legal(mask).cumsum(-1)
+        counted = _legal(outputs.mask).cumsum(-1)
         share = (own / epsilon).clamp(max=1.0 - 2.0**-52)
         before = (share * counted[:, -1]).long().unsqueeze(-1)
         explored = (counted <= before).sum(-1, keepdim=True)
         best = of_all.argmax(-1, keepdim=True)
         return _kept(of_all, torch.where((own < epsilon).unsqueeze(-1), explored, best))
 
-    def best(self, logits: Tensor, values: Tensor, mask: Tensor, heads: Sequence[int]) -> Chosen:
+    def best(self, model: Acting, outputs: Outputs) -> Chosen:
         """See ActingRule."""
-        of_all = action_values(logits, values, mask)
+        of_all = action_values(*outputs)
         return _kept(of_all, of_all.argmax(-1, keepdim=True))
 
 

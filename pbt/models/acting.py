@@ -4,13 +4,32 @@ An algorithm names the rule (`pbt.algorithms.registry`). `Sampled` is that of po
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 from torch import Tensor, nn
 
 from pbt.models.distributions import greedy as most_likely
 from pbt.models.distributions import joint_log_prob, log_probabilities, sample
+
+
+class Acting(Protocol):
+    """The model that acts, as far as a rule knows it."""
+
+    @property
+    def head_sizes(self) -> tuple[int, ...]: ...
+
+
+class Outputs(NamedTuple):
+    """What a network says for N agents.
+
+    actions  [N, A], the logits of all alternatives, masked
+    values   [N], of the value head
+    mask     [N, A] bool
+    """
+
+    actions: Tensor
+    values: Tensor
+    mask: Tensor
 
 
 class Chosen(NamedTuple):
@@ -27,45 +46,35 @@ class Chosen(NamedTuple):
 class ActingRule(nn.Module):
     """Chooses actions. Numbers that it acts by are buffers, which go where the weights go.
 
-    noise  uniform numbers that it takes besides one for each head; they stay the same for a seat
+    noise  uniform numbers that it takes besides those of the action; they stay the same for a seat
            during a game
     """
 
     noise: ClassVar[int] = 0
 
     @abstractmethod
-    def choose(
-        self, logits: Tensor, values: Tensor, mask: Tensor, uniforms: Tensor, heads: Sequence[int]
-    ) -> Chosen:
+    def choose(self, model: Acting, outputs: Outputs, uniforms: Tensor) -> Chosen:
         """Choose with chance.
 
-        logits    [N, A], masked
-        values    [N], the row of the value head
-        mask      [N, A] bool
         uniforms  [N, heads + noise] float64 in [0, 1), the only randomness
-        heads     number of choices of every action head
         """
 
     @abstractmethod
-    def best(self, logits: Tensor, values: Tensor, mask: Tensor, heads: Sequence[int]) -> Chosen:
-        """Choose without chance, as `choose` otherwise."""
+    def best(self, model: Acting, outputs: Outputs) -> Chosen:
+        """Choose without chance."""
 
 
 class Sampled(ActingRule):
-    """Draws actions from a policy, whose logits the network gives. See ActingRule."""
+    """Draws actions from a policy. See ActingRule."""
 
-    def choose(
-        self, logits: Tensor, values: Tensor, mask: Tensor, uniforms: Tensor, heads: Sequence[int]
-    ) -> Chosen:
-        log_probs = log_probabilities(logits, heads)
-        return self._kept(log_probs, sample(log_probs, uniforms, heads), values, heads)
+    def choose(self, model: Acting, outputs: Outputs, uniforms: Tensor) -> Chosen:
+        log_probs = log_probabilities(outputs.actions, model.head_sizes)
+        return self._kept(model, outputs, log_probs, sample(log_probs, uniforms, model.head_sizes))
 
-    def best(self, logits: Tensor, values: Tensor, mask: Tensor, heads: Sequence[int]) -> Chosen:
-        log_probs = log_probabilities(logits, heads)
-        return self._kept(log_probs, most_likely(log_probs, heads), values, heads)
+    def best(self, model: Acting, outputs: Outputs) -> Chosen:
+        log_probs = log_probabilities(outputs.actions, model.head_sizes)
+        return self._kept(model, outputs, log_probs, most_likely(log_probs, model.head_sizes))
 
-    def _kept(
-        self, log_probs: Tensor, actions: Tensor, values: Tensor, heads: Sequence[int]
-    ) -> Chosen:
-        log_prob = joint_log_prob(log_probs, actions, heads)
-        return Chosen(actions, {"log_prob": log_prob, "value": values})
+    def _kept(self, model: Acting, outputs: Outputs, log_probs: Tensor, actions: Tensor) -> Chosen:
+        log_prob = joint_log_prob(log_probs, actions, model.head_sizes)
+        return Chosen(actions, {"log_prob": log_prob, "value": outputs.values})

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from pbt.config.learning import ModelConfig
-from pbt.models.acting import ActingRule, Sampled
+from pbt.models.acting import ActingRule, Outputs, Sampled
 from pbt.models.activations import ACTIVATIONS
 from pbt.models.convolutions import activation_of
 from pbt.models.cores import new_core
@@ -103,12 +103,8 @@ class PolicyModel(nn.Module):
             state = self.core.step(features, episode_start, state)
             features = self.core.output(state)
         out = linear(features, self.heads.weight, self.heads.bias)
-        logits, values = masked_logits(out[:, :-1], mask, self.head_sizes), out[:, -1]
-        chosen = (
-            self.rule.best(logits, values, mask, self.head_sizes)
-            if greedy
-            else self.rule.choose(logits, values, mask, uniforms, self.head_sizes)
-        )
+        said = Outputs(masked_logits(out[:, :-1], mask, self.head_sizes), out[:, -1], mask)
+        chosen = self.rule.best(self, said) if greedy else self.rule.choose(self, said, uniforms)
         return ActOutput(chosen.actions, chosen.columns, state)
 
     def unroll(

@@ -13,9 +13,12 @@ from pbt.algorithms.batch import Batch
 from pbt.algorithms.dqn import FROZEN_EPSILON, Dqn, EpsilonGreedy, action_values
 from pbt.config.learning import DqnConfig
 from pbt.learning.reducer import SingleReducer
+from pbt.models.acting import Outputs
 from pbt.models.distributions import masked_logits
 
 ROWS, SLOTS, CHOICES = 3, 5, 4
+# The model that acts, of which this rule asks nothing.
+ONE: Any = SimpleNamespace()
 
 
 def twin_values(logits: Tensor, value: float, mask: Tensor) -> list[float]:
@@ -46,7 +49,8 @@ def acted(rule: EpsilonGreedy, rows: int, mask: Tensor) -> Tensor:
     """Actions of one observation, again and again; the last legal action has the largest value."""
     logits = masked_logits(torch.arange(float(CHOICES)).expand(rows, -1), mask, (CHOICES,))
     uniforms = torch.from_numpy(np.random.default_rng(7).random((rows, 2)))
-    return rule.choose(logits, torch.zeros(rows), mask, uniforms, (CHOICES,)).actions[:, 0]
+    outputs = Outputs(logits, torch.zeros(rows), mask)
+    return rule.choose(ONE, outputs, uniforms).actions[:, 0]
 
 
 @pytest.mark.parametrize(("explores", "share"), [(True, 0.3), (False, FROZEN_EPSILON)])
@@ -73,7 +77,7 @@ def test_seats_explore_by_a_ladder() -> None:
 def test_without_chance_it_takes_the_best_action_and_keeps_its_value() -> None:
     rule, mask = EpsilonGreedy(0.0, explores=True), torch.tensor([[True, True, False, False]])
     logits = masked_logits(torch.tensor([[1.0, 3.0, 9.0, 2.0]]), mask, (CHOICES,))
-    chosen = rule.best(logits, torch.tensor([10.0]), mask, (CHOICES,))
+    chosen = rule.best(ONE, Outputs(logits, torch.tensor([10.0]), mask))
     assert chosen.actions.tolist() == [[1]]
     assert chosen.columns["action_value"].tolist() == [11.0]
 
