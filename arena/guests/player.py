@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from arena.guests.process import GuestProcess, Question, ask_all, end_all
 from arena.guests.program import START_TIMEOUT_S, GuestProgram, printable
-from arena.guests.protocol import Action, GuestFault, hello, line, question, read_action, read_ready
+from arena.guests.protocol import GuestFault, hello, line, question, read_action, read_ready
+from pbt.envs.contract import Action
 from pbt.errors import PbtError
 from pbt.transport.slab import RoleLayout
 
@@ -73,7 +74,7 @@ class GuestPlayer:
         seats: int,
     ) -> None:
         self._program, self._leaves = program, layout.leaves
-        self._stops = np.cumsum(layout.head_sizes)[:-1]
+        self._actions = layout.actions
         self._hello = line(
             hello(
                 env,
@@ -81,7 +82,7 @@ class GuestPlayer:
                 layout.role.name,
                 seats,
                 layout.leaves,
-                layout.head_sizes,
+                layout.actions,
                 program.move_timeout_s,
             )
         )
@@ -108,7 +109,7 @@ class GuestPlayer:
         questions, masks = [], []
         for row, seat in enumerate(seats):
             assert seat.process is not None
-            masks.append(np.split(mask[row], self._stops))
+            masks.append(self._actions.split(mask[row]))
             message = question(
                 seat.moves,
                 self._leaves,

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pbt.envs.actions import ActionSpec
+from pbt.envs.contract import Action
 from pbt.envs.spaces import Leaf
 from pbt.errors import EnvError
 
 PROTOCOL = 1
 MAX_LINE_BYTES = 65_536
 _SHOWN = 200
-Action = tuple[int, ...]
 
 
 class GuestFault(Exception):
@@ -40,7 +41,7 @@ def hello(
     role: str,
     seats: int,
     leaves: Sequence[Leaf],
-    head_sizes: Sequence[int],
+    actions: ActionSpec,
     timeout_s: float,
 ) -> dict[str, Any]:
     """The first message to a process, which answers {"protocol": 1}."""
@@ -54,7 +55,7 @@ def hello(
         "observation": {
             leaf.name: {"shape": list(leaf.shape), "dtype": str(leaf.dtype)} for leaf in leaves
         },
-        "choices": list(head_sizes),
+        "choices": list(actions.choices),
         "move_timeout_s": timeout_s,
     }
 

@@ -10,7 +10,6 @@ from arena.players.resolve import ResolvedPlayer
 from pbt.config.learning import ModelConfig
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
-from pbt.envs.scripted import random_act
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, ScriptedPolicy
 from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.precision import choose_dtype
@@ -67,7 +66,7 @@ def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> Ho
     """
     if player.config is None or player.snapshots is None:
         return ScriptedPolicy(
-            random_act(layout.head_sizes)
+            layout.actions.random_act
             if player.ref.name == "random"
             else spec.scripted[player.ref.name]
         )

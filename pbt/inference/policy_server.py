@@ -149,7 +149,7 @@ class PolicyServer:
         observations = {
             name: column[OBSERVATION_PREFIX + name][at] for name in self._leaves[request.role]
         }
-        uniforms = action_uniforms(request.keys, request.steps, len(slab.layout.head_sizes))
+        uniforms = action_uniforms(request.keys, request.steps, slab.layout.actions.width)
         return observations, column["mask"][at], uniforms
 
     def _serve_scripted(self, hosted: ScriptedPolicy, request: ActionRequest) -> ActionsReady:
@@ -230,7 +230,7 @@ class PolicyServer:
             name: Form((count, *column[name].shape[2:]), column[name].dtype) for name in by_row
         }
         forms["live_state"] = Form((count, layout.state_size), column["live_state"].dtype)
-        forms["uniforms"] = Form((count, len(layout.head_sizes)), np.dtype(np.float64))
+        forms["uniforms"] = Form((count, layout.actions.width), np.dtype(np.float64))
         host = staging.stage(forms)
         places = request.slots * column["mask"].shape[1] + request.rows
         for name in by_row:
@@ -243,5 +243,5 @@ class PolicyServer:
                 mode="clip",
             )
         host["live_state"][...] = column["live_state"][request.slots]
-        host["uniforms"][...] = action_uniforms(request.keys, request.steps, len(layout.head_sizes))
+        host["uniforms"][...] = action_uniforms(request.keys, request.steps, layout.actions.width)
         return staging.send()

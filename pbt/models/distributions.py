@@ -1,21 +1,81 @@
 """Distributions over actions: several categorical heads side by side in one row of logits.
 
-A row is [..., A], with A the sum of the head sizes. The heads are independent given the
+A row of logits is [..., A], with A the sum of the head sizes. The heads are independent given the
 observation, so probabilities of a whole action multiply: log-probability and entropy are sums over
-heads. Everything here is float32 or wider.
+heads. Everything here is float32 or wider. `masked_outputs` and `distribution` lead from a
+network's outputs to a `Distribution`; callers need to know no more of it.
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
+
+from pbt.envs.actions import ActionSpec
 
 # It is finite, so that 0 * log p is 0 and no gradient is nan, and so small that float32 exp
 # underflows to exactly 0 next to any legal logit.
 MASKED_LOGIT = -1e9
 # A legal logit counts as no smaller than this, so that it stays legal beside an illegal one.
 LEAST_LOGIT = -1e8
+
+
+class Distribution(Protocol):
+    """The distribution of the next action, for each of [...] observations."""
+
+    def sample(self, uniforms: Tensor) -> Tensor:
+        """Actions drawn from it, [..., W], of the spec's type.
+
+        uniforms  [..., W] float64 in [0, 1), the only randomness
+        """
+
+    def mode(self) -> Tensor:
+        """Its most likely actions, [..., W]."""
+
+    def log_prob(self, actions: Tensor) -> Tensor:
+        """Log-probabilities of whole actions, [..., W]. Returns [...]."""
+
+    def entropy(self) -> Tensor:
+        """In nats. Returns [...]."""
+
+
+def masked_outputs(spec: ActionSpec, outputs: Tensor, mask: Tensor) -> Tensor:
+    """What a network says of an action, [..., A], with illegal alternatives pushed away.
+
+    mask  [..., mask_size] bool, True = legal
+    """
+    return masked_logits(outputs, mask, spec.choices)
+
+
+def distribution(spec: ActionSpec, outputs: Tensor) -> Distribution:
+    """The distribution that outputs stand for. outputs: [..., A], of `masked_outputs`."""
+    return Categoricals(outputs, spec.choices)
+
+
+class Categoricals:
+    """A Distribution of choices. log_probs: [..., A], of every alternative."""
+
+    def __init__(self, logits: Tensor, head_sizes: Sequence[int]) -> None:
+        """logits: [..., A], masked already."""
+        self.log_probs, self._sizes = log_probabilities(logits, head_sizes), head_sizes
+
+    def sample(self, uniforms: Tensor) -> Tensor:
+        """See Distribution."""
+        return sample(self.log_probs, uniforms, self._sizes)
+
+    def mode(self) -> Tensor:
+        """See Distribution."""
+        return greedy(self.log_probs, self._sizes)
+
+    def log_prob(self, actions: Tensor) -> Tensor:
+        """See Distribution."""
+        return joint_log_prob(self.log_probs, actions, self._sizes)
+
+    def entropy(self) -> Tensor:
+        """See Distribution."""
+        return joint_entropy(self.log_probs)
 
 
 def masked_logits(logits: Tensor, mask: Tensor, head_sizes: Sequence[int]) -> Tensor:

@@ -17,8 +17,7 @@ from pbt.models.activations import ACTIVATIONS
 from pbt.models.convolutions import activation_of
 from pbt.models.cores import new_core
 from pbt.models.dense import DenseLayers
-from pbt.models.distributions import greedy as most_likely
-from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample
+from pbt.models.distributions import Distribution, distribution, masked_outputs
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
 from pbt.models.recurrent import RecurrentCore
 from pbt.transport.slab import RoleLayout
@@ -27,8 +26,8 @@ from pbt.transport.slab import RoleLayout
 class ActOutput(NamedTuple):
     """What acting gives for N agents.
 
-    actions   [N, heads] int64
-    log_prob  [N] float32, joint over heads
+    actions   [N, W], of the spec's type
+    log_prob  [N] float32, of the whole action
     value     [N] float32
     state     [N, S] float32, after this step
     """
@@ -43,8 +42,8 @@ class PolicyModel(nn.Module):
     """The networks of one member.
 
     `layout` says what it sees and does; its `state_size` field is not read, since the config
-    decides. `heads` is one linear layer: rows [0, A) are the logits of all action heads, row A is
-    the value.
+    decides. `heads` is one linear layer: rows [0, A) are what `distribution` reads, row A is the
+    value.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class PolicyModel(nn.Module):
         """
         super().__init__()
         self.dtype = dtype
-        self.head_sizes = layout.head_sizes
+        self.actions = layout.actions
         self._activation = ACTIVATIONS[activation_of(config, layout.leaves)]
         self._policy_gain = config.policy_gain
         self.encoder = ObservationEncoder(layout.leaves, config, dtype)
@@ -70,7 +69,7 @@ class PolicyModel(nn.Module):
         joined = widths[-1] + own_widths[-1]
         self.core = new_core(config, joined, dtype)
         self.state_size = 0 if self.core is None else self.core.state_size
-        self.heads = blank(nn.Linear, config.memory_size or joined, layout.mask_size + 1)
+        self.heads = blank(nn.Linear, config.memory_size or joined, self.actions.outputs + 1)
 
     def act(
         self,
@@ -84,10 +83,10 @@ class PolicyModel(nn.Module):
         """Choose actions for N agents. The caller holds torch.inference_mode().
 
         observations   leaf name -> [N, *shape]
-        mask           [N, A] bool
+        mask           [N, mask_size] bool
         episode_start  [N] bool; clears the state first
         state          [N, S] float32, the memory of `core`
-        uniforms       [N, heads] float64 in [0, 1), the only randomness
+        uniforms       [N, W] float64 in [0, 1), the only randomness
         greedy         take the most likely action instead
         """
         features = self._features(observations)
@@ -95,10 +94,9 @@ class PolicyModel(nn.Module):
             state = self.core.step(features, episode_start, state)
             features = self.core.output(state)
         out = linear(features, self.heads.weight, self.heads.bias)
-        heads = self.head_sizes
-        log_probs = log_probabilities(masked_logits(out[:, :-1], mask, heads), heads)
-        actions = most_likely(log_probs, heads) if greedy else sample(log_probs, uniforms, heads)
-        return ActOutput(actions, joint_log_prob(log_probs, actions, heads), out[:, -1], state)
+        chance = self.distribution(masked_outputs(self.actions, out[:, :-1], mask))
+        actions = chance.mode() if greedy else chance.sample(uniforms)
+        return ActOutput(actions, chance.log_prob(actions), out[:, -1], state)
 
     def unroll(
         self,
@@ -107,10 +105,12 @@ class PolicyModel(nn.Module):
         episode_start: Tensor,
         initial_state: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """Masked logits [T+1, B, A] and values [T+1, B] of all rows of B slots, float32.
+        """What `distribution` reads, [T+1, B, A], and values, [T+1, B], of all rows of B slots.
+
+        Both are float32.
 
         observations   leaf name -> [T+1, B, *shape]
-        mask           [T+1, B, A] bool
+        mask           [T+1, B, mask_size] bool
         episode_start  [T+1, B] bool
         initial_state  [B, S] before row 0
         """
@@ -121,7 +121,11 @@ class PolicyModel(nn.Module):
                 features.view(rows, slots, -1), episode_start, initial_state
             ).flatten(0, 1)
         out = linear(features, self.heads.weight, self.heads.bias).view(rows, slots, -1)
-        return masked_logits(out[..., :-1], mask, self.head_sizes), out[..., -1]
+        return masked_outputs(self.actions, out[..., :-1], mask), out[..., -1]
+
+    def distribution(self, outputs: Tensor) -> Distribution:
+        """The distribution of actions by what `unroll` gives. outputs: [..., A]."""
+        return distribution(self.actions, outputs)
 
     def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
         features = self.hidden.through(self.encoder(observations))

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from pbt.envs.actions import ActionSpec
 from pbt.envs.contract import Game, env_error
-from pbt.envs.spaces import ActionCodec
 from pbt.envs.testing.playthrough import Broken, Referee
 from pbt.errors import EnvError
 from pbt.files import write_whole
@@ -36,7 +36,7 @@ class Reproduction:
     env      the game's name
     options  that it is made with
     seed     that it was reset with
-    actions  (seat, one index per head) of every action in order, those of the last step included
+    actions  (seat, parts...) of every action in order, those of the last step included
     error    what went wrong, in the words of the training
     """
 
@@ -124,7 +124,7 @@ def play_again(
                 return Replayed("other", steps, unknown)
             acting = ", ".join(game.seat_names[seat] for seat in given)
             steps += 1
-            turns = game.step({seat: tuple(heads) for seat, *heads in move})
+            turns = game.step({seat: tuple(parts) for seat, *parts in move})
             due = referee.judge(turns, first=False)
             told(steps)
         referee.judge_outcome(game.outcome())
@@ -143,11 +143,9 @@ def play_again(
 
 
 def _no_action(game: Game, move: Sequence[Sequence[int]]) -> str | None:
-    """What in a move is no action of its seat, None where all are. move: (seat, heads) of each."""
-    for seat, *heads in move:
-        sizes = ActionCodec(game.roles[game.seat_roles[seat]].action_space).head_sizes
-        if len(heads) != len(sizes) or not all(
-            0 <= head < size for head, size in zip(heads, sizes, strict=True)
-        ):
-            return f"{heads} is no action of seat {seat}, whose actions have sizes {list(sizes)}"
+    """What in a move is no action of its seat, None where all are. move: (seat, parts...)."""
+    for seat, *parts in move:
+        spec = ActionSpec.of(game.roles[game.seat_roles[seat]].action_space)
+        if not spec.is_legal(parts):
+            return f"{parts} is no action of seat {seat}, whose actions are {spec}"
     return None

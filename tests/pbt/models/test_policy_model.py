@@ -104,22 +104,22 @@ def test_initialisation_depends_on_the_seed_alone(case: tuple[RoleLayout, ModelC
 def test_shapes_dtypes_and_a_nearly_uniform_start(case: tuple[RoleLayout, ModelConfig]) -> None:
     space_layout, config = case
     model = build_model(*case, seed=1)
-    heads, width = len(space_layout.head_sizes), space_layout.mask_size
+    spec = space_layout.actions
     with torch.inference_mode():
         out = model.act(
             observe(space_layout, 5),
-            torch.ones(5, width, dtype=torch.bool),
+            torch.ones(5, spec.mask_size, dtype=torch.bool),
             torch.ones(5, dtype=torch.bool),
             torch.zeros(5, model.state_size),
-            torch.rand(5, heads, dtype=torch.float64),
+            torch.rand(5, spec.width, dtype=torch.float64),
         )
-    assert (out.actions.shape, out.actions.dtype) == ((5, heads), torch.int64)
+    assert (out.actions.shape, out.actions.dtype) == ((5, spec.width), torch.int64)
     assert (out.log_prob.shape, out.log_prob.dtype) == ((5,), torch.float32)
     assert (out.value.shape, out.value.dtype) == ((5,), torch.float32)
     kept = {"none": 0, "gru": 16, "lstm": 32}[config.core]
     assert (out.state.shape, out.state.dtype) == ((5, kept), torch.float32)
     assert kept == model.state_size == config.state_size
-    uniform = -float(np.log(space_layout.head_sizes).sum())
+    uniform = -float(np.log(spec.choices).sum())
     assert (out.log_prob - uniform).abs().max() < 0.3
 
 
@@ -133,7 +133,7 @@ def test_trap_acting_step_by_step_equals_unrolling_the_slot(
     rows, slots = 6, 4
     rng = torch.Generator().manual_seed(1)
     observations = observe(space_layout, rows, slots)
-    mask = torch.rand(rows, slots, space_layout.mask_size, generator=rng) < 0.7
+    mask = torch.rand(rows, slots, space_layout.actions.mask_size, generator=rng) < 0.7
     start = torch.rand(rows, slots, generator=rng) < 0.3
     initial = torch.randn(slots, model.state_size, generator=rng)
     with torch.inference_mode():
@@ -141,7 +141,7 @@ def test_trap_acting_step_by_step_equals_unrolling_the_slot(
         state = initial
         for t in range(rows):
             uniforms = torch.rand(
-                slots, len(space_layout.head_sizes), generator=rng, dtype=torch.float64
+                slots, space_layout.actions.width, generator=rng, dtype=torch.float64
             )
             out = model.act(
                 {name: leaf[t] for name, leaf in observations.items()},
@@ -163,7 +163,7 @@ def test_trap_acting_step_by_step_equals_unrolling_the_slot(
 def naive_log_prob(
     logits: torch.Tensor, actions: torch.Tensor, space_layout: RoleLayout
 ) -> torch.Tensor:
-    parts = logits.split(list(space_layout.head_sizes), -1)
+    parts = logits.split(list(space_layout.actions.choices), -1)
     return sum(
         (
             part.log_softmax(-1)[torch.arange(len(actions)), actions[:, i]]

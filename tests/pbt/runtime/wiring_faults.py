@@ -159,8 +159,9 @@ def _acted_otherwise(
         if self.core is not None:
             features = self.core.output(self.core.step(features, episode_start, state))
         out = linear(features, self.heads.weight, self.heads.bias)[:, :-1]
-        log_probs = log_probs_of(out, mask, self.head_sizes)
-        return acted._replace(log_prob=joint_log_prob(log_probs, acted.actions, self.head_sizes))
+        heads = self.actions.choices
+        log_probs = log_probs_of(out, mask, heads)
+        return acted._replace(log_prob=joint_log_prob(log_probs, acted.actions, heads))
 
     patch(PolicyModel, "act", acting)
 
