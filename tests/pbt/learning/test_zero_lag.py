@@ -96,6 +96,14 @@ class ZeroLag(CheckedEngine):
         ),
         ("hide_and_seek", ["begins behind row 0"], {"stop_at_frames": 250}),
         (
+            "pendulum",
+            ["truncated", "begins behind row 0", "goes on in a new slot"],
+            {
+                "env": {"name": "gymnasium:Pendulum-v1", "options": {"max_episode_steps": 12}},
+                "pbt": {**CONFIG["pbt"], "copy_significance": 1.0},
+            },
+        ),
+        (
             "tictactoe",
             ["begins behind row 0", "goes on in a new slot"],
             {"model": {**memory("lstm", 8), "hidden": [16]}},
