@@ -29,10 +29,10 @@ import numpy as np
 import psutil
 
 from bench.throughput import hardware, settings_of
+from pbt.envs.actions import ActionSpec
 from pbt.envs.doom.game import SPEC, DoomGame
 from pbt.envs.doom.scene import known
 from pbt.envs.measuring import as_played
-from pbt.envs.spaces import ActionCodec
 
 SCENARIOS = ("basic", "rocket_basic", "deathmatch", "multi")
 SEEDS = 8
@@ -42,13 +42,13 @@ FORWARD_SHARE = 0.8
 def play(game: DoomGame, seed: int, decisions: int) -> str:
     """A hash of all that the player saw and was rewarded with."""
     rng = np.random.default_rng(seed)
-    heads = ActionCodec(game.roles[0].action_space).head_sizes
+    choices = ActionSpec.of(game.roles[0].action_space).choices
     digest = hashlib.blake2b(digest_size=8)
     turns = game.reset(seed)
     for _ in range(decisions):
         if turns[-1].over:
             break
-        action = [int(rng.integers(size)) for size in heads]
+        action = [int(rng.integers(size)) for size in choices]
         if rng.random() < FORWARD_SHARE:
             action[0] = 1
         (turn,) = turns = game.step({0: tuple(action)})

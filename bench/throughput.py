@@ -33,9 +33,8 @@ from pettingzoo.classic import connect_four_v3
 from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.config.load import load_config
 from pbt.envs import registry
+from pbt.envs.actions import GamePacking
 from pbt.envs.contract import SeatTurn
-from pbt.envs.scripted import random_act
-from pbt.envs.spaces import ActionCodec
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble
@@ -88,11 +87,11 @@ def adapter_speed(seconds: float, name: str = GAME, **options: object) -> float:
         0,
         time.perf_counter(),
     )
-    heads = [ActionCodec(game.roles[role].action_space).head_sizes for role in game.seat_roles]
+    specs = GamePacking.of(game).specs
 
     def choose(turn: SeatTurn) -> tuple[int, ...]:
         if turn.mask is None:
-            return tuple(int(rng.random() * size) for size in heads[turn.seat])
+            return tuple(int(rng.random() * size) for size in specs[turn.seat].choices)
         return (random_legal(turn.mask, rng),)
 
     while time.perf_counter() - started < seconds:
@@ -112,7 +111,7 @@ def simulation_speed(tables: int) -> Timed:
         layout = role_layout(game.roles[0], game.reward_terms, 16, 0)
         slab = Slab(layout, 2 * tables)
         server = PolicyServer([slab], 1)
-        server.attach(0, ScriptedPolicy(random_act(layout.head_sizes)))
+        server.attach(0, ScriptedPolicy(layout.actions.random_act))
         seat = SeatPlan(PlayerRef("scripted", "random"), 0, 0, False)
         counts = [0] * tables
 

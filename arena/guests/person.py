@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.guests.player import SeatTaken
-from arena.guests.protocol import Action, GuestFault
+from arena.guests.protocol import GuestFault
+from pbt.envs.contract import Action
 
 Choose = Callable[[Sequence[int]], int]
 """Legal actions -> the chosen one; it may take any time. Raises: GuestFault to forfeit the game."""

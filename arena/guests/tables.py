@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from arena.guests.player import SeatTaken
 from arena.guests.program import FORFEIT_PREFIX, GuestProgram
-from arena.guests.protocol import Action, GuestFault
+from arena.guests.protocol import GuestFault
 from arena.machine import usable_cores
-from pbt.envs.contract import Game
+from pbt.envs.contract import Action, Game
 from pbt.records import is_voided
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.seeding import seat_key

@@ -24,8 +24,8 @@ from arena.players.resolve import (
     resolve_players,
     scripted_names,
 )
-from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
-from pbt.envs.spaces import ActionCodec
+from pbt.envs.actions import ActionSpec
+from pbt.envs.contract import Action, EnvSpec, Game, Outcome, SeatTurn
 from pbt.errors import EnvError, PlayerError
 from pbt.records import PlayerRef, is_voided
 from pbt.transport.messages import GameEnd
@@ -86,7 +86,7 @@ class ToldGame:
         self.start, self.moves = self.board.position(turns), []
         return turns
 
-    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+    def step(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
         ((seat, action),) = actions.items()
         move = {"seat": seat, **self.described(seat, action[0])}
         turns = self._game.step(actions)
@@ -278,7 +278,7 @@ def check_board(game: ToldGame, opponent: ResolvedPlayer, seat: int) -> None:
     if (
         game.start is None
         or len(acting) != 1
-        or any(len(ActionCodec(role.action_space).head_sizes) != 1 for role in game.roles)
+        or not all(ActionSpec.of(role.action_space).single_choice for role in game.roles)
     ):
         raise PlayerError(
             f"{name} has no board to play at; games that have one: connect_four, tictactoe, "

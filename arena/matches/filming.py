@@ -13,7 +13,7 @@ from arena.matches.game_list import PlannedGames, turn
 from arena.matches.tables import FrozenTables, PlannedGame, planned_game
 from arena.players.resolve import ResolvedPlayer
 from arena.signals import SignalControl
-from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
+from pbt.envs.contract import Action, EnvSpec, Game, Outcome, SeatTurn
 from pbt.errors import PlayerError
 from pbt.film.camera import Camera, Eyes, Pace, counted, pace_of
 from pbt.film.extra import FilmError
@@ -237,7 +237,7 @@ class FilmedGame:
     def reset(self, seed: int) -> list[SeatTurn]:
         return self._shown(self._game.reset(seed))
 
-    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+    def step(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
         return self._shown(self._game.step(actions))
 
     def _shown(self, turns: list[SeatTurn]) -> list[SeatTurn]:

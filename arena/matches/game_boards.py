@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pbt.envs.contract import EnvSpec, Game, Readable, SeatTurn
+from pbt.envs.contract import Action, EnvSpec, Game, Readable, SeatTurn
 from pbt.envs.spaces import ObservationCodec
 
 Square = tuple[int | None, int]
@@ -44,10 +44,10 @@ class GameBoard:
                 return self._draw(self._observations[turn.seat].arrays(turn.observation), turn.seat)
         return None
 
-    def square(self, action: tuple[int, ...]) -> Square | None:
+    def square(self, action: Action) -> Square | None:
         """Where the action stands on the board; None where actions name no squares."""
         return None if self._grid is None else self._grid.square(action[0])
 
-    def action_name(self, seat: int, action: tuple[int, ...]) -> str | None:
+    def action_name(self, seat: int, action: Action) -> str | None:
         """The game's own name of an action that is not played yet; None where it has none."""
         return self._game.action_name(seat, action) if isinstance(self._game, Readable) else None

@@ -11,11 +11,11 @@ from arena.guests.tables import forfeit_places
 from arena.league.game_names import NamedGame, no_actions
 from arena.matches.game_boards import GameBoard, Square
 from pbt.envs import registry
-from pbt.envs.contract import Game, SeatTurn, env_error
+from pbt.envs.actions import GamePacking
+from pbt.envs.contract import Action, Game, SeatTurn, env_error
 from pbt.envs.measuring import as_played
-from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError, PlayerError
-from pbt.sampling.table import opening_action, unpack_actions
+from pbt.sampling.table import opening_action
 
 TRAJECTORY_BYTES = 8
 
@@ -105,7 +105,7 @@ class _Replayer:
     def __init__(self, named: NamedGame, game: Game, board: GameBoard | None) -> None:
         """board: draws the positions; None: no move is noted, only counted."""
         self._named, self._record, self._game = named, named.record, game
-        self._codecs = [ActionCodec(game.roles[role].action_space) for role in game.seat_roles]
+        self._packing = GamePacking.of(game)
         self._board = board
         self._returns = [0.0] * len(game.seat_names)
         self._moves: list[Move] = []
@@ -150,8 +150,7 @@ class _Replayer:
     def _play_on(self, turns: Sequence[SeatTurn]) -> None:
         """Raises: _Mismatch when the actions do not fit the game."""
         try:
-            heads = tuple(len(codec.head_sizes) for codec in self._codecs)
-            actions = unpack_actions(self._record.actions or b"", heads)
+            actions = self._packing.unpack(self._record.actions or b"")
         except (IndexError, ValueError):
             raise _Mismatch(
                 f"actions: {len(self._record.actions or b'')} bytes that are no list of "
@@ -185,28 +184,20 @@ class _Replayer:
             )
 
     def _check_legal(
-        self, step: int, due: Mapping[int, SeatTurn], chosen: Mapping[int, tuple[int, ...]]
+        self, step: int, due: Mapping[int, SeatTurn], chosen: Mapping[int, Action]
     ) -> None:
         for seat, action in chosen.items():
-            sizes, mask = self._codecs[seat].head_sizes, due[seat].mask
-            offsets = [sum(sizes[:head]) for head in range(len(sizes))]
-            inside = all(index < size for index, size in zip(action, sizes, strict=True))
-            if not inside or (
-                mask is not None
-                and not all(
-                    mask[offset + index] for offset, index in zip(offsets, action, strict=True)
-                )
-            ):
+            if not self._packing.specs[seat].is_legal(action, due[seat].mask):
                 raise _Mismatch(
                     f"step {step}: action {list(action)} of seat {seat} is not legal there"
                 )
 
     def _wrong_opening(
-        self, ply: int, due: Mapping[int, SeatTurn], chosen: Mapping[int, tuple[int, ...]]
+        self, ply: int, due: Mapping[int, SeatTurn], chosen: Mapping[int, Action]
     ) -> list[str]:
         """How an opening ply differs from what the game's seed draws; [] where it does not."""
         drawn = {
-            seat: opening_action(self._record.seed, ply, due[seat], self._codecs[seat].head_sizes)
+            seat: opening_action(self._record.seed, ply, due[seat], self._packing.specs[seat])
             for seat in chosen
         }
         return [
@@ -216,7 +207,7 @@ class _Replayer:
             if action != drawn[seat]
         ]
 
-    def _named_by(self, chosen: Mapping[int, tuple[int, ...]]) -> dict[int, str | None]:
+    def _named_by(self, chosen: Mapping[int, Action]) -> dict[int, str | None]:
         if self._board is None:
             return {}
         return {seat: self._board.action_name(seat, action) for seat, action in chosen.items()}
@@ -224,7 +215,7 @@ class _Replayer:
     def _note(
         self,
         step: int,
-        chosen: Mapping[int, tuple[int, ...]],
+        chosen: Mapping[int, Action],
         names: Mapping[int, str | None],
         turns: Sequence[SeatTurn],
         opening: bool,
@@ -241,7 +232,7 @@ class _Replayer:
                 Move(
                     step,
                     seat,
-                    self._codecs[seat].decode(action),
+                    self._packing.specs[seat].decode(action),
                     names[seat],
                     self._board.square(action),
                     opening,

@@ -18,9 +18,10 @@ from arena.guests.player import GuestError, GuestPlayer, SeatTaken
 from arena.guests.protocol import GuestFault
 from arena.players.policies import load_policy, memory_size
 from arena.players.resolve import GuestRefused, ResolvedPlayer, resolve_players
+from pbt.envs.actions import ActionSpec
 from pbt.envs.adapters.seating import flat_mask
-from pbt.envs.contract import EnvSpec, Role
-from pbt.envs.spaces import ActionCodec, ObservationCodec
+from pbt.envs.contract import Action, EnvSpec, Role
+from pbt.envs.spaces import ObservationCodec
 from pbt.envs.viewed_game import ViewedGame, own_roles
 from pbt.errors import EnvError, EnvFileError, PlayerError
 from pbt.inference.policy_server import NetworkPolicy
@@ -68,7 +69,7 @@ class LoadedPlayer:
         if isinstance(self._hosted, NetworkPolicy):
             self._hosted.settle(CPU)
         self._observations = ObservationCodec(layout.role.observation_space)
-        self._actions = ActionCodec(self.role.action_space)
+        self._actions = ActionSpec.of(self.role.action_space)
         self._seed, self._game, self._step = seed, 0, 0
         self._state = torch.zeros(1, layout.state_size)
 
@@ -99,7 +100,7 @@ class LoadedPlayer:
         """
         shown, mask = self._split(observation, mask)
         where = f"{self.label} as {self.role.name}"
-        total = sum(self._actions.head_sizes)
+        total = self._actions.mask_size
         legal = np.ones(total, np.bool_) if mask is None else flat_mask(where, mask, total)
         try:
             shown = shown if self._view is None else self._view.see(shown)
@@ -112,12 +113,10 @@ class LoadedPlayer:
         if self._guest is not None:
             return self._actions.decode(self._ask(self._guest, leaves, legal))
         key = np.array([self._key], np.uint64)
-        uniforms = action_uniforms(
-            key, np.array([self._step], np.uint64), len(self._actions.head_sizes)
-        )
-        indices = self._choose(leaves, legal[None], uniforms, greedy)
+        uniforms = action_uniforms(key, np.array([self._step], np.uint64), self._actions.width)
+        (action,) = self._actions.listed(self._choose(leaves, legal[None], uniforms, greedy))
         self._step += 1
-        return self._actions.decode(tuple(int(index) for index in indices[0]))
+        return self._actions.decode(action)
 
     @property
     def _key(self) -> int:
@@ -125,7 +124,7 @@ class LoadedPlayer:
 
     def _ask(
         self, guest: GuestPlayer, leaves: Mapping[str, NDArray[Any]], legal: NDArray[np.bool_]
-    ) -> tuple[int, ...]:
+    ) -> Action:
         if self._step == 0:
             guest.take(
                 SeatTaken(self._key, self._game, self._seat, self._seat_name, self._key % 2**31)
@@ -163,7 +162,7 @@ class LoadedPlayer:
         legal: NDArray[np.bool_],
         uniforms: NDArray[np.float64],
         greedy: bool,
-    ) -> NDArray[np.int64]:
+    ) -> NDArray[Any]:
         assert self._hosted is not None, "guests are asked elsewhere"
         if not isinstance(self._hosted, NetworkPolicy):
             return self._hosted.act(leaves, legal, uniforms)
@@ -178,7 +177,7 @@ class LoadedPlayer:
             )
         self._hosted.check({name: one.numpy() for name, one in acted.named().items()})
         self._state = acted.state
-        actions: NDArray[np.int64] = acted.actions.numpy()
+        actions: NDArray[Any] = acted.actions.numpy()
         return actions
 
 

@@ -11,7 +11,6 @@ from pbt.algorithms.registry import frozen_rule
 from pbt.config.learning import ModelConfig
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
-from pbt.envs.scripted import random_act
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, ScriptedPolicy
 from pbt.models.acting import ActingRule
 from pbt.models.policy_model import ActOutput, PolicyModel
@@ -71,7 +70,7 @@ def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> Ho
     """
     if player.config is None or player.snapshots is None:
         return ScriptedPolicy(
-            random_act(layout.head_sizes)
+            layout.actions.random_act
             if player.ref.name == "random"
             else spec.scripted[player.ref.name]
         )

@@ -78,7 +78,7 @@ def check(
         refusal = f'{judged.problem}; make it "{judged.better}"' if judged.problem else None
         layouts = seen_layouts(game)
         model = decided(config.model, layouts)
-        choices = {layout.role.name: layout.one_choice for layout in layouts}
+        choices = {layout.role.name: layout.actions.single_choice for layout in layouts}
         too_large = (*model_problems(model, layouts), *algorithm_problems(config, choices))
         table = model.model_dump(mode="json")
         return ConfigFindings((), roles, objective, refusal, table, too_large)

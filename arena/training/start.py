@@ -115,7 +115,7 @@ def with_networks(config: RunConfig, checked: CheckedGame, source: str) -> RunCo
     """
     model = decided(config.model, checked.layouts)
     problems = model_problems(model, checked.layouts)
-    choices = {layout.role.name: layout.one_choice for layout in checked.layouts}
+    choices = {layout.role.name: layout.actions.single_choice for layout in checked.layouts}
     if problems := problems + algorithm_problems(config, choices):
         raise ConfigError(source, problems)
     return config.model_copy(update={"model": model})

@@ -16,7 +16,7 @@ from pbt.algorithms.batch import Batch, zeroed_observations
 from pbt.algorithms.vtrace import Targets, gae, vtrace
 from pbt.config.learning import LearningConfig
 from pbt.models.acting import ActingRule, Sampled
-from pbt.models.distributions import joint_entropy, joint_log_prob, log_probabilities
+from pbt.models.distributions import Distribution
 from pbt.models.policy_model import PolicyModel
 from pbt.transport.slab import F32, Column
 
@@ -55,7 +55,7 @@ class Appo:
         """See Algorithm."""
         config, batch = self._config, inputs.batch
         valid, rows = batch.valid, batch.valid.shape[0]
-        log_probs, log_prob, values = _unrolled(model, batch)
+        chance, log_prob, values = _unrolled(model, batch)
         acted = torch.where(valid, batch.acted["log_prob"], 0.0)
         log_rhos = torch.where(valid, log_prob - acted, 0.0)
         targets = self.targets(inputs, log_rhos.detach(), values.detach())
@@ -68,7 +68,7 @@ class Appo:
         if config.value_clip is not None:
             steps = values[:rows], targets.vs, _acted_values(inputs), valid
             value = losses.clipped_value_loss(*steps, config.value_clip)
-        entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
+        entropy = losses.entropy_sum(chance.entropy(), valid)
         total = policy + config.value_coef * value - inputs.values["entropy_coef"] * entropy
         with torch.no_grad():
             spread = self._spread(log_rhos, targets.vs, values[:rows], valid)
@@ -161,14 +161,14 @@ class Appo:
         }
 
 
-def _unrolled(model: PolicyModel, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-    """Log-probabilities of all choices, [T, B, A], and of the actions, [T, B]; values, [T+1, B]."""
-    logits, values = model.unroll(
+def _unrolled(model: PolicyModel, batch: Batch) -> tuple[Distribution, Tensor, Tensor]:
+    """The distribution of actions; log-probabilities of those taken, [T, B]; values, [T+1, B]."""
+    outputs, values = model.unroll(
         zeroed_observations(batch), batch.mask, batch.episode_start, batch.initial_state
     )
-    log_probs = log_probabilities(logits[: len(batch.valid)], model.head_sizes)
+    chance = model.distribution(outputs[: len(batch.valid)])
     actions = torch.where(batch.valid.unsqueeze(-1), batch.actions, 0)
-    return log_probs, joint_log_prob(log_probs, actions, model.head_sizes), values
+    return chance, chance.log_prob(actions), values
 
 
 def _acted_values(inputs: LossInputs) -> Tensor:

@@ -19,7 +19,7 @@ class Batch:
 
     observations   leaf name -> [T+1, B, *shape] in the leaf's dtype; zero in a row T that was never
                    written because row T-1 terminated
-    mask           [T+1, B, A] bool, the mask in force when acting; all True where there is none
+    mask           [T+1, B, M] bool, the mask in force when acting; all True where there is none
     episode_start  [T+1, B] bool; the recurrent state is cleared before such a row
     valid          [T, B] bool; False for rows that carry only a final observation, which have no
                    loss and no frames
@@ -27,7 +27,7 @@ class Batch:
     terminated     [T, B] bool
     truncated      [T, B] bool
     tics           [T, B] int32, engine ticks that the step took
-    actions        [T, B, heads] int64
+    actions        [T, B, W], of the spec's type
     version        [T, B] int32, learner version that acted
     initial_state  [B, S] float32, the recurrent state before row 0
     acted          what acting wrote for the algorithm, by column: [T, B, *shape]

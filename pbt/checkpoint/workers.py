@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pbt.envs.contract import SeatTurn
-from pbt.envs.spaces import ActionCodec
+from pbt.envs.contract import Action, SeatTurn
 from pbt.errors import CheckpointError, EngineError, EnvError
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import RolloutWorker
-from pbt.sampling.table import Seat, Table, unpack_actions
+from pbt.sampling.table import Seat, Table
 from pbt.transport.messages import GamePlan, JsonState, SeatPlan
 from pbt.transport.slab import Slab
 
@@ -165,14 +164,10 @@ def _replays(worker: RolloutWorker, table: Table) -> bool:
 
     It did not when a waiting seat sees anything else than what its slot holds.
     """
-    heads = tuple(
-        len(ActionCodec(table.game.roles[role].action_space).head_sizes)
-        for role in table.game.seat_roles
-    )
     try:
         turns = worker.run_game(table.begin, table, "reset")
-        taken: dict[int, tuple[int, ...]] = {}
-        for seat, action in unpack_actions(table.packed_history(), heads):
+        taken: dict[int, Action] = {}
+        for seat, action in table.packing.unpack(table.packed_history()):
             taken[seat] = action
             if len(taken) == _acting(turns):
                 turns = _stepped(worker, table, taken)
@@ -188,9 +183,7 @@ def _replays(worker: RolloutWorker, table: Table) -> bool:
     return same and taken == table.actions and _acting(turns) == table.due
 
 
-def _stepped(
-    worker: RolloutWorker, table: Table, actions: dict[int, tuple[int, ...]]
-) -> list[SeatTurn]:
+def _stepped(worker: RolloutWorker, table: Table, actions: dict[int, Action]) -> list[SeatTurn]:
     return worker.run_game(lambda: table.game.step(actions), table, "step")
 
 

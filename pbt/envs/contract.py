@@ -29,6 +29,11 @@ from numpy.typing import NDArray
 from pbt.errors import EnvError
 from pbt.objective import ObjectiveKind
 
+Action = tuple[Any, ...]
+"""An action as the engine holds it, part by part: an index for each choice, then a float for each
+number; see `pbt.envs.actions`.
+"""
+
 
 @dataclass(frozen=True)
 class Role:
@@ -49,7 +54,7 @@ class SeatTurn:
 
     observation  an element of the role's space; at the end of an episode the FINAL observation, or
                  None where the game gives none
-    mask         [sum of head sizes] bool, True = legal, heads side by side; None in roles without
+    mask         [mask_size] bool, True = legal (see `pbt.envs.actions`); None in roles without
                  masks; of no meaning in turns that are over
     rewards      one float per reward term of the game, collected since this seat's previous turn,
                  unweighted; term 0 is the game's own
@@ -105,10 +110,10 @@ class Game(Protocol):
         seed  0 <= seed < 2**31
         """
 
-    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+    def step(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
         """Act.
 
-        actions  seat -> one index per head of its action space, for exactly the seats that are due
+        actions  seat -> its action, for exactly the seats that are due
         """
 
     def outcome(self) -> Outcome:
@@ -122,12 +127,12 @@ class Game(Protocol):
 
 
 ScriptedAct = Callable[
-    [Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]], NDArray[np.int64]
+    [Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]], NDArray[Any]
 ]
 """A scripted player: a pure function of (observation leaves, mask, uniforms).
 
-The leaves are each [N, ...], the mask is [N, A], the uniforms in [0, 1) are [N, heads]. It returns
-actions, [N, heads].
+The leaves are each [N, ...], the mask is [N, A], the uniforms in [0, 1) are [N, W], one per part of
+an action. It returns actions, [N, W].
 """
 
 
@@ -138,7 +143,7 @@ class Overlapping(Protocol):
     It can be told the actions of the next step and left alone until then.
     """
 
-    def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:
+    def begin(self, actions: Mapping[int, Action]) -> None:
         """Begin the step that `step` will be asked for next, with the same actions.
 
         Returns at once and raises nothing: `step` raises what goes wrong.
@@ -244,7 +249,7 @@ class Readable(Protocol):
         None where seats hide something from each other.
         """
 
-    def action_name(self, seat: int, action: tuple[int, ...]) -> str:
+    def action_name(self, seat: int, action: Action) -> str:
         """The name of a legal action of the seat that is due, before it is played."""
 
 

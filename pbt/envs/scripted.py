@@ -1,12 +1,7 @@
-"""Scripted players: they have no network and decide many rows at once."""
-
-from collections.abc import Mapping
-from typing import Any
+"""What scripted players share: they have no network and decide many rows at once."""
 
 import numpy as np
 from numpy.typing import NDArray
-
-from pbt.envs.contract import ScriptedAct
 
 
 def pick(candidates: NDArray[np.bool_], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -19,24 +14,3 @@ def pick(candidates: NDArray[np.bool_], uniforms: NDArray[np.float64]) -> NDArra
     rank = (uniforms * ranks[:, -1]).astype(np.int64) + 1
     picked: NDArray[np.int64] = np.argmax((ranks == rank[:, None]) & candidates, axis=1)
     return picked
-
-
-def random_act(head_sizes: tuple[int, ...]) -> ScriptedAct:
-    """The player "random", which every game knows.
-
-    It is uniform over the legal choices of each head, and its heads are independent.
-    """
-    stops = np.cumsum(head_sizes)
-
-    def act(
-        observation: Mapping[str, NDArray[Any]],
-        mask: NDArray[np.bool_],
-        uniforms: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        heads = [
-            pick(mask[:, stop - size : stop], uniforms[:, h])
-            for h, (stop, size) in enumerate(zip(stops, head_sizes, strict=True))
-        ]
-        return np.stack(heads, axis=1)
-
-    return act

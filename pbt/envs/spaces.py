@@ -1,6 +1,6 @@
-"""Flattens spaces: an observation to a tuple of named leaves, an action to categorical heads."""
+"""Flattens observation spaces: an observation becomes a tuple of named leaves."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -115,55 +115,3 @@ def at_path(observation: Any, path: Path) -> Any:
     for key in path:
         observation = observation[key]
     return observation
-
-
-class ActionCodec:
-    """Maps between a space's actions and one index per categorical head."""
-
-    def __init__(self, space: gymnasium.Space[Any]) -> None:
-        self.head_sizes, self._build = _heads(space)
-        self._plain = isinstance(space, spaces.Discrete) and int(space.start) == 0
-
-    def decode(self, indices: tuple[int, ...]) -> Any:
-        """One index per head -> an action of the space."""
-        if self._plain:
-            return indices[0]
-        return self._build(iter(indices))
-
-
-Builder = Callable[[Iterator[int]], Any]
-
-
-def _heads(space: gymnasium.Space[Any]) -> tuple[tuple[int, ...], Builder]:
-    if isinstance(space, spaces.Discrete):
-        start = int(space.start)
-        return (int(space.n),), lambda indices: next(indices) + start
-    if isinstance(space, spaces.MultiDiscrete):
-        sizes = tuple(int(n) for n in space.nvec.reshape(-1))
-        shape, dtype, first = space.nvec.shape, space.dtype, space.start
-        return (
-            sizes,
-            lambda indices: (
-                np.array([next(indices) for _ in sizes], dtype=dtype).reshape(shape) + first
-            ),
-        )
-    if isinstance(space, spaces.MultiBinary):
-        count, shape = int(np.prod(space.shape)), space.shape
-        return (2,) * count, lambda indices: np.array(
-            [next(indices) for _ in range(count)], dtype=np.int8
-        ).reshape(shape)
-    if isinstance(space, spaces.Dict):
-        parts: Mapping[str, tuple[tuple[int, ...], Builder]] = {
-            key: _heads(sub) for key, sub in space.spaces.items()
-        }
-        sizes = tuple(n for part, _ in parts.values() for n in part)
-        return sizes, lambda indices: {key: build(indices) for key, (_, build) in parts.items()}
-    if isinstance(space, spaces.Tuple):
-        listed = [_heads(sub) for sub in space.spaces]
-        sizes = tuple(n for part, _ in listed for n in part)
-        return sizes, lambda indices: tuple(build(indices) for _, build in listed)
-    raise EnvError(
-        f"action space {type(space).__name__} is not supported; expected Discrete, "
-        "MultiDiscrete, MultiBinary, or a Dict/Tuple of them; "
-        "discretise continuous actions in the game"
-    )

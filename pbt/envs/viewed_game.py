@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn
+from pbt.envs.contract import Action, EnvSpec, Game, Outcome, Role, SeatTurn
 from pbt.envs.views import RoleView, SeatView, View, split_options
 from pbt.errors import EnvViewError
 
@@ -56,7 +56,7 @@ class ViewedGame:
             seat.begin()
         return self._seen(self._game.reset(seed))
 
-    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+    def step(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
         return self._seen(self._game.step(actions))
 
     def _seen(self, turns: list[SeatTurn]) -> list[SeatTurn]:

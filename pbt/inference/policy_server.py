@@ -19,7 +19,7 @@ from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX
 from pbt.seeding import action_uniforms
 from pbt.transport.messages import ActionRequest, ActionsReady
-from pbt.transport.slab import OBSERVATION_PREFIX, RoleLayout, Slab
+from pbt.transport.slab import OBSERVATION_PREFIX, RoleLayout, Slab, flat_rows
 from pbt.transport.staging import CPU, Form, Staging, staging_for
 from pbt.transport.weights import PublishedWeights
 
@@ -243,21 +243,15 @@ class PolicyServer:
         places = request.slots * column["mask"].shape[1] + request.rows
         for name in by_row:
             # mode="raise" would make numpy copy through a buffer; "clip" does not.
-            np.take(
-                column[name].reshape(-1, *column[name].shape[2:]),
-                places,
-                axis=0,
-                out=host[name],
-                mode="clip",
-            )
+            np.take(flat_rows(column[name]), places, axis=0, out=host[name], mode="clip")
         host["live_state"][...] = column["live_state"][request.slots]
         host["uniforms"][...] = uniforms
         return staging.send()
 
 
 def _uniforms(request: ActionRequest, layout: RoleLayout, noise: int) -> NDArray[np.float64]:
-    """The uniform numbers of a request's rows, [N, heads + noise]: see ActingRule."""
-    of_step = action_uniforms(request.keys, request.steps, len(layout.head_sizes))
+    """The uniform numbers of a request's rows, [N, W + noise]: see ActingRule."""
+    of_step = action_uniforms(request.keys, request.steps, layout.actions.width)
     if not noise:
         return of_step
     of_game = action_uniforms(request.keys, np.full_like(request.steps, _OF_GAME), noise)

@@ -8,23 +8,22 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from torch import Tensor, nn
 
-from pbt.models.distributions import greedy as most_likely
-from pbt.models.distributions import joint_log_prob, log_probabilities, sample
+from pbt.models.distributions import Distribution
 
 
 class Acting(Protocol):
     """The model that acts, as far as a rule knows it."""
 
-    @property
-    def head_sizes(self) -> tuple[int, ...]: ...
+    def distribution(self, outputs: Tensor) -> Distribution:
+        """The distribution of actions by what the network says of them. outputs: [..., O]."""
 
 
 class Outputs(NamedTuple):
     """What a network says for N agents.
 
-    actions  [N, A], the logits of all alternatives, masked
+    actions  [N, O], of `masked_outputs`
     values   [N], of the value head
-    mask     [N, A] bool
+    mask     [N, mask_size] bool
     """
 
     actions: Tensor
@@ -35,7 +34,7 @@ class Outputs(NamedTuple):
 class Chosen(NamedTuple):
     """Actions for N agents.
 
-    actions  [N, heads] int64
+    actions  [N, W], of the spec's type
     columns  what is kept with them for the learner, by name: [N, ...] float32
     """
 
@@ -56,7 +55,7 @@ class ActingRule(nn.Module):
     def choose(self, model: Acting, outputs: Outputs, uniforms: Tensor) -> Chosen:
         """Choose with chance.
 
-        uniforms  [N, heads + noise] float64 in [0, 1), the only randomness
+        uniforms  [N, W + noise] float64 in [0, 1), the only randomness
         """
 
     @abstractmethod
@@ -68,13 +67,12 @@ class Sampled(ActingRule):
     """Draws actions from a policy. See ActingRule."""
 
     def choose(self, model: Acting, outputs: Outputs, uniforms: Tensor) -> Chosen:
-        log_probs = log_probabilities(outputs.actions, model.head_sizes)
-        return self._kept(model, outputs, log_probs, sample(log_probs, uniforms, model.head_sizes))
+        chance = model.distribution(outputs.actions)
+        return self._kept(chance, chance.sample(uniforms), outputs)
 
     def best(self, model: Acting, outputs: Outputs) -> Chosen:
-        log_probs = log_probabilities(outputs.actions, model.head_sizes)
-        return self._kept(model, outputs, log_probs, most_likely(log_probs, model.head_sizes))
+        chance = model.distribution(outputs.actions)
+        return self._kept(chance, chance.mode(), outputs)
 
-    def _kept(self, model: Acting, outputs: Outputs, log_probs: Tensor, actions: Tensor) -> Chosen:
-        log_prob = joint_log_prob(log_probs, actions, model.head_sizes)
-        return Chosen(actions, {"log_prob": log_prob, "value": outputs.values})
+    def _kept(self, chance: Distribution, actions: Tensor, outputs: Outputs) -> Chosen:
+        return Chosen(actions, {"log_prob": chance.log_prob(actions), "value": outputs.values})

@@ -169,7 +169,7 @@ def _first_layers(config: ModelConfig, layout: RoleLayout) -> list[tuple[int, in
         own = sum(_leaf_features(leaf, config) for leaf in apart)
         layers.append((own, config.measurement_hidden[0]))
         inputs += 0 if config.hidden else config.measurement_hidden[-1]
-    behind = GATES[config.core] * config.memory_size or layout.mask_size + 1
+    behind = GATES[config.core] * config.memory_size or layout.actions.outputs + 1
     return [(inputs, config.hidden[0] if config.hidden else behind), *layers]
 
 

@@ -18,7 +18,7 @@ from pbt.models.activations import ACTIVATIONS
 from pbt.models.convolutions import activation_of
 from pbt.models.cores import new_core
 from pbt.models.dense import DenseLayers
-from pbt.models.distributions import masked_logits
+from pbt.models.distributions import Distribution, distribution, masked_outputs
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
 from pbt.models.recurrent import RecurrentCore
 from pbt.transport.slab import RoleLayout
@@ -27,7 +27,7 @@ from pbt.transport.slab import RoleLayout
 class ActOutput(NamedTuple):
     """What acting gives for N agents.
 
-    actions  [N, heads] int64
+    actions  [N, W], of the spec's type
     columns  what the rule keeps of them, by name: [N, ...] float32
     state    [N, S] float32, after this step
     """
@@ -45,8 +45,8 @@ class PolicyModel(nn.Module):
     """The networks of one member.
 
     `layout` says what it sees and does; its `state_size` field is not read, since the config
-    decides. `heads` is one linear layer: rows [0, A) are the logits of all action heads, row A is
-    the value.
+    decides. `heads` is one linear layer: rows [0, O) are what `distribution` reads, row O is the
+    value. Where actions have numbers, `log_deviations`, [numbers], are parameters as well.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class PolicyModel(nn.Module):
         super().__init__()
         self.dtype = dtype
         self.rule: ActingRule = Sampled() if rule is None else rule
-        self.head_sizes = layout.head_sizes
+        self.actions = layout.actions
         self._activation = ACTIVATIONS[activation_of(config, layout.leaves)]
         self._policy_gain = config.policy_gain
         self.encoder = ObservationEncoder(layout.leaves, config, dtype)
@@ -78,7 +78,9 @@ class PolicyModel(nn.Module):
         joined = widths[-1] + own_widths[-1]
         self.core = new_core(config, joined, dtype)
         self.state_size = 0 if self.core is None else self.core.state_size
-        self.heads = blank(nn.Linear, config.memory_size or joined, layout.mask_size + 1)
+        self.heads = blank(nn.Linear, config.memory_size or joined, self.actions.outputs + 1)
+        numbers = len(self.actions.numbers)
+        self.log_deviations = nn.Parameter(torch.empty(numbers)) if numbers else None
 
     def act(
         self,
@@ -92,10 +94,10 @@ class PolicyModel(nn.Module):
         """Choose actions for N agents. The caller holds torch.inference_mode().
 
         observations   leaf name -> [N, *shape]
-        mask           [N, A] bool
+        mask           [N, mask_size] bool
         episode_start  [N] bool; clears the state first
         state          [N, S] float32, the memory of `core`
-        uniforms       [N, heads + the rule's noise] float64 in [0, 1), the only randomness
+        uniforms       [N, W + the rule's noise] float64 in [0, 1), the only randomness
         greedy         take the best action instead
         """
         features = self._features(observations)
@@ -103,7 +105,7 @@ class PolicyModel(nn.Module):
             state = self.core.step(features, episode_start, state)
             features = self.core.output(state)
         out = linear(features, self.heads.weight, self.heads.bias)
-        said = Outputs(masked_logits(out[:, :-1], mask, self.head_sizes), out[:, -1], mask)
+        said = Outputs(masked_outputs(self.actions, out[:, :-1], mask), out[:, -1], mask)
         chosen = self.rule.best(self, said) if greedy else self.rule.choose(self, said, uniforms)
         return ActOutput(chosen.actions, chosen.columns, state)
 
@@ -114,10 +116,12 @@ class PolicyModel(nn.Module):
         episode_start: Tensor,
         initial_state: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """Masked logits [T+1, B, A] and values [T+1, B] of all rows of B slots, float32.
+        """What `distribution` reads, [T+1, B, O], and values, [T+1, B], of all rows of B slots.
+
+        Both are float32.
 
         observations   leaf name -> [T+1, B, *shape]
-        mask           [T+1, B, A] bool
+        mask           [T+1, B, mask_size] bool
         episode_start  [T+1, B] bool
         initial_state  [B, S] before row 0
         """
@@ -128,7 +132,11 @@ class PolicyModel(nn.Module):
                 features.view(rows, slots, -1), episode_start, initial_state
             ).flatten(0, 1)
         out = linear(features, self.heads.weight, self.heads.bias).view(rows, slots, -1)
-        return masked_logits(out[..., :-1], mask, self.head_sizes), out[..., -1]
+        return masked_outputs(self.actions, out[..., :-1], mask), out[..., -1]
+
+    def distribution(self, outputs: Tensor) -> Distribution:
+        """The distribution of actions by what `unroll` gives. outputs: [..., O]."""
+        return distribution(self.actions, outputs, self.log_deviations)
 
     def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
         features = self.hidden.through(self.encoder(observations))
@@ -193,6 +201,8 @@ class PolicyModel(nn.Module):
         nn.init.orthogonal_(self.heads.weight[:-1], self._policy_gain, generator)
         nn.init.orthogonal_(self.heads.weight[-1:], 1.0, generator)
         nn.init.zeros_(self.heads.bias)
+        if self.log_deviations is not None:
+            nn.init.zeros_(self.log_deviations)
 
 
 def build_model(

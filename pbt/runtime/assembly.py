@@ -16,7 +16,6 @@ from torch import Tensor
 from pbt.algorithms.registry import frozen_rule, new_algorithm
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
-from pbt.envs.scripted import random_act
 from pbt.hyperparams import initial_hyperparams
 from pbt.inference.frozen import FrozenPool, LoadPolicy, LocalPolicyHost
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
@@ -67,7 +66,7 @@ def policy_loader(
     def load(player: PlayerRef, role: int) -> HostedPolicy:
         if player.kind == "scripted":
             act = (
-                random_act(layouts[role].head_sizes)
+                layouts[role].actions.random_act
                 if player.name == "random"
                 else spec.scripted[player.name]
             )

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pbt.envs.spaces import ActionCodec
 from pbt.envs.testing.reproduction import Reproduction
 from pbt.errors import EnvError
-from pbt.sampling.table import Table, unpack_actions
+from pbt.sampling.table import Table
 
 FOLDER = "logs"
 
@@ -34,8 +33,6 @@ class Reproductions:
 
     def made(self, table: Table, error: EnvError) -> Reproduction:
         """The table's game, as it can be played again."""
-        heads = [len(ActionCodec(role.action_space).head_sizes) for role in table.game.roles]
-        heads_of_seat = tuple(heads[role] for role in table.game.seat_roles)
-        actions = unpack_actions(table.packed_history(), heads_of_seat)
-        plain = [(seat, *heads) for seat, heads in actions]
+        actions = table.packing.unpack(table.packed_history())
+        plain = [(seat, *action) for seat, action in actions]
         return Reproduction(self._env, self._options, table.plan.seed, plain, str(error))

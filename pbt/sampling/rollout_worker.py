@@ -19,7 +19,7 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pbt.envs.contract import Game, Overlapping, SeatTurn
+from pbt.envs.contract import Action, Game, Overlapping, SeatTurn
 from pbt.errors import EngineError, EnvError, NumberError
 from pbt.sampling.filling import SlotFiller
 from pbt.sampling.filming import GameObserver
@@ -140,7 +140,7 @@ class RolloutWorker:
         """Take the actions of one request. Tables that have all of theirs are stepped next."""
         rows, version, weights = self.fillers[ready.role].rows, ready.version, ready.weights
         requested = self._asked[ready.role]
-        actions = rows.actions[ready.slots, ready.rows].tolist()
+        actions = rows.spec.listed(rows.actions[ready.slots, ready.rows])
         acting = [requested.pop(slot) for slot in ready.slots.tolist()]
         rows.fingerprint(ready.slots, ready.rows, [table.origin(seat) for table, seat in acting])
         for (table, seat), action in zip(acting, actions, strict=True):
@@ -152,7 +152,7 @@ class RolloutWorker:
                 seat.answers.append((version, weights))
             seat.pending = seat.learning
             seat.episode_start = False
-            self._act(table, seat, tuple(action))
+            self._act(table, seat, action)
 
     def advance(self) -> list[WorkerMessage]:
         """Step every table whose actions are complete; returns the messages, in order."""
@@ -298,13 +298,12 @@ class RolloutWorker:
         if table.moves < plan.opening_plies:
             rows = self.fillers[seat.role].rows
             rows.fingerprint([seat.slot], [seat.row], [table.origin(seat)])
-            self._act(
-                table, seat, opening_action(plan.opening_seed, table.moves, turn, rows.head_sizes)
-            )
+            action = opening_action(plan.opening_seed, table.moves, turn, rows.spec)
+            self._act(table, seat, action)
         else:
             self.waiting.setdefault((seat.policy, seat.role, plan.greedy), []).append((table, seat))
 
-    def _act(self, table: Table, seat: Seat, action: tuple[int, ...]) -> None:
+    def _act(self, table: Table, seat: Seat, action: Action) -> None:
         seat.steps += 1
         table.steps += 1
         table.actions[seat.index] = action

@@ -31,7 +31,7 @@ class RowWriter:
         self._observations: list[NDArray[Any]] = [leaf.array for leaf in self._leaves]
         self.rollout_steps = slab.layout.rollout_steps
         self.reward_terms = slab.layout.reward_terms
-        self.head_sizes = slab.layout.head_sizes
+        self.spec = slab.layout.actions
         self.actions = column["actions"]
         self.live_state, self._initial_state = column["live_state"], column["initial_state"]
         self.valid = column["valid"]

@@ -4,11 +4,13 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pbt.envs.contract import Curricular, Game, SeatTurn
+from pbt.envs.actions import ActionSpec, GamePacking
+from pbt.envs.contract import Action, Curricular, Game, SeatTurn
 from pbt.errors import EnvError
 from pbt.records import PlayerRef, SeatRecord
 from pbt.seeding import uniform
@@ -100,11 +102,12 @@ class Table:
 
     index    its number in the whole run
     game     the game object, used for one game after another
+    packing  packs the actions of its games
     plan     the plan of the running game
     seats    the seats of the running game
     due      number of seats that must act before the game can be stepped
     actions  actions of the running move by seat, in the order in which they came
-    history  (seat, heads...) of every action in one flat list: move by move, and within a move in
+    history  (seat, parts...) of every action in one flat list: move by move, and within a move in
              the order of seats; those of the running move in the order in which they came
     steps    decisions of all seats
     moves    calls of the game's step, each with the decisions of all seats that were due
@@ -115,11 +118,12 @@ class Table:
 
     index: int
     game: Game
+    packing: GamePacking
     plan: GamePlan = NO_PLAN
     seats: list[Seat] = field(default_factory=list)
     due: int = 0
-    actions: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    history: list[int] = field(default_factory=list)
+    actions: dict[int, Action] = field(default_factory=dict)
+    history: list[Any] = field(default_factory=list)
     steps: int = 0
     moves: int = 0
     crashes: int = 0
@@ -155,7 +159,7 @@ class Table:
                 raise EnvError(f"{self.where}: next_level() gave {level}; expected a finite number")
             self.levels[self.index] = level
 
-    def take_actions(self) -> dict[int, tuple[int, ...]]:
+    def take_actions(self) -> dict[int, Action]:
         """The actions of a complete move by seat, in ascending order.
 
         The order of the answers must not show in the game or in its history.
@@ -164,7 +168,7 @@ class Table:
         seats = sorted(actions)
         if seats != list(actions):
             actions = {seat: actions[seat] for seat in seats}
-            ordered = [number for seat, action in actions.items() for number in (seat, *action)]
+            ordered = [part for seat, action in actions.items() for part in (seat, *action)]
             self.history[-len(ordered) :] = ordered
         return actions
 
@@ -178,8 +182,8 @@ class Table:
         return f"game {self.plan.game_count} at table {self.index} (seed {self.plan.seed})"
 
     def packed_history(self) -> bytes:
-        """The history as little-endian uint16."""
-        return np.asarray(self.history, dtype="<u2").tobytes()
+        """The history as bytes, which `packing` reads."""
+        return self.packing.pack(self.history)
 
     def end(self, reason: str) -> GameEnd:
         """The message that the running game is over, or was voided."""
@@ -206,34 +210,14 @@ def new_tables(
     """
     if levels is None:
         levels = np.zeros(max(numbers, default=-1) + 1)
-    return [Table(number, make_game(number), levels=levels) for number in numbers]
+    games = [(number, make_game(number)) for number in numbers]
+    return [Table(number, game, GamePacking.of(game), levels=levels) for number, game in games]
 
 
-def unpack_actions(
-    packed: bytes, heads_of_seat: tuple[int, ...]
-) -> list[tuple[int, tuple[int, ...]]]:
-    """(seat, one index per head) of every action, in order: reverses `Table.packed_history`."""
-    flat = np.frombuffer(packed, dtype="<u2").tolist()
-    actions, at = [], 0
-    while at < len(flat):
-        heads = heads_of_seat[flat[at]]
-        actions.append((flat[at], tuple(flat[at + 1 : at + 1 + heads])))
-        at += 1 + heads
-    return actions
-
-
-def opening_action(
-    seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]
-) -> tuple[int, ...]:
-    """A uniformly random legal action.
+def opening_action(seed: int, ply: int, turn: SeatTurn, spec: ActionSpec) -> Action:
+    """A random legal action, as the player "random" draws it.
 
     It depends on the seed, the ply and the seat only, so both games of a pair open alike.
     """
-    action, start = [], 0
-    for head, size in enumerate(head_sizes):
-        legal = (
-            range(size) if turn.mask is None else np.flatnonzero(turn.mask[start : start + size])
-        )
-        action.append(int(legal[int(uniform(seed, "opening", ply, turn.seat, head) * len(legal))]))
-        start += size
-    return tuple(action)
+    uniforms = [uniform(seed, "opening", ply, turn.seat, part) for part in range(spec.width)]
+    return spec.drawn(turn.mask, uniforms)

@@ -13,8 +13,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pbt.envs.actions import ActionSpec
 from pbt.envs.contract import Game, Role
-from pbt.envs.spaces import ActionCodec, Leaf, ObservationCodec
+from pbt.envs.spaces import Leaf, ObservationCodec
 from pbt.transport.memory import Region, aligned
 
 Rows = Literal["T", "T+1", "slot"]
@@ -43,7 +44,7 @@ class RoleLayout:
 
     role           the role as the game declares it
     leaves         the arrays of an observation
-    head_sizes     number of choices of every action head
+    actions        what an action is
     reward_terms   names of the reward terms
     rollout_steps  T
     state_size     width of the recurrent state, 0 without memory
@@ -53,20 +54,11 @@ class RoleLayout:
 
     role: Role
     leaves: tuple[Leaf, ...]
-    head_sizes: tuple[int, ...]
+    actions: ActionSpec
     reward_terms: tuple[str, ...]
     rollout_steps: int
     state_size: int
     acted: tuple[Column, ...] = ()
-
-    @property
-    def one_choice(self) -> bool:
-        """Whether an action is one choice among several."""
-        return len(self.head_sizes) == 1
-
-    @property
-    def mask_size(self) -> int:
-        return sum(self.head_sizes)
 
 
 def role_layout(
@@ -79,7 +71,7 @@ def role_layout(
     return RoleLayout(
         role,
         ObservationCodec(role.observation_space).leaves,
-        ActionCodec(role.action_space).head_sizes,
+        ActionSpec.of(role.action_space),
         reward_terms,
         rollout_steps,
         state_size,
@@ -93,9 +85,7 @@ def seen_layouts(game: Game) -> tuple[RoleLayout, ...]:
 
 
 OBSERVATION_PREFIX = "obs/"
-F32, I32, I64, U64, BOOL = (
-    np.dtype(t) for t in (np.float32, np.int32, np.int64, np.uint64, np.bool_)
-)
+F32, I32, U64, BOOL = (np.dtype(t) for t in (np.float32, np.int32, np.uint64, np.bool_))
 
 
 def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
@@ -113,7 +103,7 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
     )
     return (
         *observations,
-        Column("mask", (layout.mask_size,), BOOL, "T+1", "worker", 1),
+        Column("mask", (layout.actions.mask_size,), BOOL, "T+1", "worker", 1),
         # Row t starts an episode: the recurrent state is cleared before it is used.
         Column("episode_start", (), BOOL, "T+1", "worker", 1),
         # False: a row that only carries the final observation of a truncated episode.
@@ -124,7 +114,14 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
         Column("tics", (), I32, "T", "worker", -1),
         # Where the row comes from: table, game count, seat, step within the game.
         Column("origin", (4,), I32, "T", "worker", -1),
-        Column("actions", (len(layout.head_sizes),), I64, "T", "policy server", -1),
+        Column(
+            "actions",
+            (layout.actions.width,),
+            layout.actions.dtype,
+            "T",
+            "policy server",
+            np.nan if layout.actions.dtype.kind == "f" else -1,
+        ),
         *layout.acted,
         Column("version", (), I32, "T", "policy server", -1),
         Column("policy", (), I32, "T", "policy server", -1),
@@ -161,6 +158,12 @@ def column_offsets(layout: RoleLayout, slots: int) -> tuple[dict[str, int], int]
 def slab_bytes(layout: RoleLayout, slots: int) -> int:
     """Size in bytes of the region that a slab needs."""
     return column_offsets(layout, slots)[1]
+
+
+def flat_rows(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of rows, [slots, rows, *shape], as [slots * rows, *shape], also of no entries."""
+    slots, rows, *shape = column.shape
+    return column.reshape(slots * rows, *shape)
 
 
 class Slab:

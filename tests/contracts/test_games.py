@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+from pbt.envs.actions import ActionSpec
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.registry import BUILTIN, spec
-from pbt.envs.spaces import ActionCodec, ObservationCodec
+from pbt.envs.spaces import ObservationCodec
 from pbt.envs.testing.check import check_game
 from tests.contracts.broken_games import BROKEN, ODD, Sound, broken_spec
 
@@ -41,7 +42,7 @@ def test_registered_game_is_a_game_with_supported_spaces(name: str) -> None:
         assert isinstance(game, Game)
         for role in game.roles:
             assert ObservationCodec(role.observation_space).leaves
-            assert ActionCodec(role.action_space).head_sizes
+            assert ActionSpec.of(role.action_space).width
     finally:
         game.close()
 

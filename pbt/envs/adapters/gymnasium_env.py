@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pbt.envs.adapters.seating import EnvSeats, Scoreboard, declared_terms
-from pbt.envs.contract import Outcome, SeatTurn, env_error
+from pbt.envs.contract import Action, Outcome, SeatTurn, env_error
 from pbt.errors import EnvError
 
 
@@ -30,7 +30,7 @@ class GymnasiumGame:
         self.seat_roles = seats.seat_roles
         self.reward_terms = declared_terms(env.unwrapped)
         self._read, self._over_mask = seats.readers[0], seats.over_masks[0]
-        self._decode = seats.codecs[0].decode
+        self._decode = seats.specs[0].decode
         self._score = Scoreboard(self._name, 1, self.reward_terms)
         self._seed: int | None = None
         self._steps = 0
@@ -46,7 +46,7 @@ class GymnasiumGame:
         observation, mask = self._read(raw, info)
         return [SeatTurn(0, observation, mask, self._score.rewards(0, 0.0, {}), False, False, 0)]
 
-    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+    def step(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
         """Act for seat 0."""
         if self._score.over[0] or actions.keys() != {0}:
             raise EnvError(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pbt.envs.adapters.pettingzoo_game import PettingZooGame
-from pbt.envs.contract import SeatTurn
+from pbt.envs.contract import Action, SeatTurn
 
 
 class PettingZooAEC(PettingZooGame):
@@ -36,7 +36,7 @@ class PettingZooAEC(PettingZooGame):
         self._env.reset(seed=seed)
         return self._turns()
 
-    def _act(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+    def _act(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
         """Return the turns of seats that ended, then the turn of the next seat to act."""
         ((seat, action),) = actions.items()
         self._env.step(self._decoders[seat](action))

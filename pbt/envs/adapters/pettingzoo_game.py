@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pbt.envs.adapters.seating import EnvSeats, Scoreboard, declared_terms, possible_agents
-from pbt.envs.contract import Outcome, SeatTurn, env_error
+from pbt.envs.contract import Action, Outcome, SeatTurn, env_error
 from pbt.errors import EnvError
 
 
@@ -30,7 +30,7 @@ class PettingZooGame(ABC):
         self.seat_roles = seats.seat_roles
         self.reward_terms = declared_terms(env)
         self._readers, self._over_masks = seats.readers, seats.over_masks
-        self._decoders = [codec.decode for codec in seats.codecs]
+        self._decoders = [spec.decode for spec in seats.specs]
         self._score = Scoreboard(self._name, len(self._agents), self.reward_terms)
 
     @abstractmethod
@@ -42,7 +42,7 @@ class PettingZooGame(ABC):
         """Reset the environment, and note the seats that are due in `_due`."""
 
     @abstractmethod
-    def _act(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+    def _act(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
         """Step the environment, and note the seats that are due in `_due`."""
 
     def reset(self, seed: int) -> list[SeatTurn]:
@@ -56,7 +56,7 @@ class PettingZooGame(ABC):
         except Exception as error:
             raise env_error(self._name, seed, 0, "-", error) from error
 
-    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+    def step(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
         """Act for exactly the seats that are due: one at least, until the game is over."""
         if not actions or actions.keys() != self._due:
             raise EnvError(

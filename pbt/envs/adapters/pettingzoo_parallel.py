@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pbt.envs.adapters.pettingzoo_game import PettingZooGame
-from pbt.envs.contract import SeatTurn
+from pbt.envs.contract import Action, SeatTurn
 from pbt.errors import EnvError
 
 
@@ -28,7 +28,7 @@ class PettingZooParallel(PettingZooGame):
         observations, infos = self._env.reset(seed=seed)
         return self._turns(observations, {}, {}, {}, infos)
 
-    def _act(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+    def _act(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
         """Return a turn per seat that plays on or ended."""
         decoded = {
             self._agents[seat]: self._decoders[seat](indices) for seat, indices in actions.items()

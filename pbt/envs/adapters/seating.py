@@ -24,8 +24,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from pbt.envs.actions import ActionSpec
 from pbt.envs.contract import Outcome, Role, ranking_from_scores
-from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError
 
 Info = Mapping[str, Any]
@@ -65,24 +65,21 @@ class EnvSeats:
         self.roles: tuple[Role, ...] = ()
         readers: dict[int, Reader] = {}
         seat_roles = [0] * len(agents)
-        codecs: dict[int, ActionCodec] = {}
+        specs: dict[int, ActionSpec] = {}
         for index, (observation_space, action_space, seats) in enumerate(groups):
-            codec = ActionCodec(action_space)
+            spec = ActionSpec.of(action_space)
             in_info = any("action_mask" in (first_infos.get(agents[seat]) or {}) for seat in seats)
             where = f"game {game!r}, role {role_names[index]!r}"
-            space, masked, reader = _reader(where, observation_space, codec.head_sizes, in_info)
+            space, masked, reader = _reader(where, observation_space, spec, in_info)
             self.roles += (Role(role_names[index], space, action_space, masked),)
             for seat in seats:
-                seat_roles[seat], readers[seat], codecs[seat] = index, reader, codec
+                seat_roles[seat], readers[seat], specs[seat] = index, reader, spec
         self.readers = [readers[seat] for seat in range(len(agents))]
-        self.codecs = [codecs[seat] for seat in range(len(agents))]
+        self.specs = [specs[seat] for seat in range(len(agents))]
         self.seat_roles = tuple(seat_roles)
-        every_action = {
-            role: np.ones(sum(codec.head_sizes), np.bool_)
-            for role, codec in zip(self.seat_roles, self.codecs, strict=True)
-        }
         self.over_masks: list[Mask | None] = [
-            every_action[role] if self.roles[role].masked else None for role in self.seat_roles
+            spec.free if self.roles[role].masked else None
+            for role, spec in zip(self.seat_roles, self.specs, strict=True)
         ]
 
 
@@ -125,20 +122,20 @@ def _common_start(names: Sequence[str]) -> str:
 
 
 def _reader(
-    where: str, space: gymnasium.Space[Any], head_sizes: tuple[int, ...], in_info: bool
+    where: str, space: gymnasium.Space[Any], spec: ActionSpec, in_info: bool
 ) -> tuple[gymnasium.Space[Any], bool, Reader]:
     """(observation space without the mask, whether turns carry a mask, reader) of a role.
 
     The reader separates observation and mask.
     """
-    total = sum(head_sizes)
+    total = spec.mask_size
     if isinstance(space, spaces.Dict) and "action_mask" in space.spaces:
         return _masked_dict_reader(where, space, total)
     if in_info:
 
         def read_info(seen: Any, info: Info) -> tuple[Any, Mask]:
             mask = info.get("action_mask")
-            return seen, np.ones(total, np.bool_) if mask is None else flat_mask(where, mask, total)
+            return seen, spec.free if mask is None else flat_mask(where, mask, total)
 
         return space, True, read_info
 
@@ -193,6 +190,8 @@ def flat_mask(where: str, mask: Any, total: int) -> Mask:
             f"{where}: action_mask has {mask.size} entries (shape {mask.shape}), the action "
             f"space has {total} choices; "
             f"expected {total}: one entry per choice, heads side by side"
+            + ", and none for numbers"
+            * (not total)
         )
     flat: Mask = mask.reshape(-1).astype(np.bool_, copy=False)
     return flat

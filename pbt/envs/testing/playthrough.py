@@ -11,9 +11,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from pbt.envs.contract import Game, Outcome, SeatTurn, env_error, ranking_from_scores
-from pbt.envs.scripted import random_act
-from pbt.envs.spaces import ActionCodec, ObservationCodec
+from pbt.envs.actions import ActionSpec
+from pbt.envs.contract import (
+    Action,
+    Game,
+    Outcome,
+    SeatTurn,
+    env_error,
+    ranking_from_scores,
+)
+from pbt.envs.spaces import ObservationCodec
 from pbt.envs.testing import turn_problems
 from pbt.errors import EnvError
 from pbt.seeding import generator
@@ -61,9 +68,8 @@ class Referee:
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self.heads = [ActionCodec(role.action_space).head_sizes for role in game.roles]
+        self.specs = [ActionSpec.of(role.action_space) for role in game.roles]
         self.codecs = [ObservationCodec(role.observation_space) for role in game.roles]
-        self.actors = [random_act(heads) for heads in self.heads]
 
     def start(self, seed: int) -> None:
         self._seed, self._steps = seed, 0
@@ -126,7 +132,7 @@ class Referee:
         role, codec, terms = self.game.roles[index], self.codecs[index], self.game.reward_terms
         formal = (
             turn_problems.observation_problem(role, turn),
-            turn_problems.mask_problem(role, self.heads[index], turn),
+            turn_problems.mask_problem(role, self.specs[index], turn),
             turn_problems.reward_problem(terms, turn, first),
             turn_problems.tics_problem(turn, turn.seat in self._acted, first),
         )
@@ -154,15 +160,11 @@ class Referee:
         if turn.mask is not None and not turn.over:
             self.digest.update(turn.mask.tobytes())
 
-    def act(
-        self, due: Mapping[int, SeatTurn], rng: np.random.Generator
-    ) -> dict[int, tuple[int, ...]]:
+    def act(self, due: Mapping[int, SeatTurn], rng: np.random.Generator) -> dict[int, Action]:
         actions = {}
         for seat in sorted(due):
-            role, mask = self.game.seat_roles[seat], due[seat].mask
-            legal = np.ones((1, sum(self.heads[role])), np.bool_) if mask is None else mask[None]
-            chosen = self.actors[role]({}, legal, rng.random((1, len(self.heads[role]))))[0]
-            actions[seat] = tuple(int(index) for index in chosen)
+            spec = self.specs[self.game.seat_roles[seat]]
+            actions[seat] = spec.drawn(due[seat].mask, rng.random(spec.width))
         self._acted.update(actions)
         self.digest.update(repr(sorted(actions.items())).encode())
         return actions

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from pbt.envs.actions import ActionSpec
 from pbt.envs.contract import Game, env_error
-from pbt.envs.spaces import ActionCodec
 from pbt.envs.testing.playthrough import Broken, Referee
 from pbt.errors import EnvError
 from pbt.files import write_whole
@@ -36,14 +36,14 @@ class Reproduction:
     env      the game's name
     options  that it is made with
     seed     that it was reset with
-    actions  (seat, one index per head) of every action in order, those of the last step included
+    actions  (seat, parts...) of every action in order, those of the last step included
     error    what went wrong, in the words of the training
     """
 
     env: str
     options: Mapping[str, Any]
     seed: int
-    actions: Sequence[Sequence[int]]
+    actions: Sequence[Sequence[float]]
     error: str
 
     def write(self, folder: Path) -> Path:
@@ -68,7 +68,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     env: str
     options: dict[str, Any]
     seed: int
-    actions: list[Annotated[list[int], msgspec.Meta(min_length=2)]]
+    actions: list[Annotated[list[int | float], msgspec.Meta(min_length=2)]]
     error: str
 
 
@@ -117,14 +117,14 @@ def play_again(
             move, left = left[: len(due)], left[len(due) :]
             if not move:
                 return Replayed("open", steps)
-            asked, given = sorted(due), [action[0] for action in move]
+            asked, given = sorted(due), [int(action[0]) for action in move]
             if asked != given:
                 return Replayed("other", steps, f"seats {asked} are due, {given} acted then")
             if (unknown := _no_action(game, move)) is not None:
                 return Replayed("other", steps, unknown)
             acting = ", ".join(game.seat_names[seat] for seat in given)
             steps += 1
-            turns = game.step({seat: tuple(heads) for seat, *heads in move})
+            turns = game.step({int(seat): tuple(parts) for seat, *parts in move})
             due = referee.judge(turns, first=False)
             told(steps)
         referee.judge_outcome(game.outcome())
@@ -142,12 +142,10 @@ def play_again(
     return Replayed("over", steps)
 
 
-def _no_action(game: Game, move: Sequence[Sequence[int]]) -> str | None:
-    """What in a move is no action of its seat, None where all are. move: (seat, heads) of each."""
-    for seat, *heads in move:
-        sizes = ActionCodec(game.roles[game.seat_roles[seat]].action_space).head_sizes
-        if len(heads) != len(sizes) or not all(
-            0 <= head < size for head, size in zip(heads, sizes, strict=True)
-        ):
-            return f"{heads} is no action of seat {seat}, whose actions have sizes {list(sizes)}"
+def _no_action(game: Game, move: Sequence[Sequence[float]]) -> str | None:
+    """What in a move is no action of its seat, None where all are. move: (seat, parts...)."""
+    for seat, *parts in move:
+        spec = ActionSpec.of(game.roles[game.seat_roles[int(seat)]].action_space)
+        if not spec.is_legal(parts):
+            return f"{parts} is no action of seat {seat}, whose actions are {spec}"
     return None

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from pbt.envs.actions import ActionSpec
 from pbt.envs.contract import Role, SeatTurn
 from pbt.envs.numbers import cast_warning, leaf_problem, rewards_problem
 from pbt.envs.spaces import ObservationCodec
@@ -112,12 +113,12 @@ def _outside(space: spaces.Box, value: NDArray[Any], name: str) -> str | None:
     )
 
 
-def mask_problem(role: Role, heads: tuple[int, ...], turn: SeatTurn) -> str | None:
+def mask_problem(role: Role, spec: ActionSpec, turn: SeatTurn) -> str | None:
     """What is wrong with the mask of a turn; None: nothing.
 
-    heads  the sizes of the role's action heads
+    spec  of the role's actions
     """
-    mask, total = turn.mask, sum(heads)
+    mask, total = turn.mask, spec.mask_size
     if mask is None and (turn.over or not role.masked):
         return None
     if not role.masked:
@@ -135,23 +136,13 @@ def mask_problem(role: Role, heads: tuple[int, ...], turn: SeatTurn) -> str | No
             f"mask with {form}; expected a numpy array of shape ({total},), dtype bool: one entry "
             "per choice, heads side by side"
         )
-    empty = _empty_heads(mask, heads)
+    empty = [head for head, part in enumerate(spec.split(mask)) if not part.any()]
     if empty and not turn.over:
         return (
             f"no legal choice in head {empty[0]} of the mask; expected at least one; give a pass "
             "action, or end the episode"
         )
     return None
-
-
-def _empty_heads(mask: NDArray[np.bool_], heads: tuple[int, ...]) -> list[int]:
-    """Indices of the heads without a legal choice."""
-    stops = np.cumsum(heads)
-    return [
-        head
-        for head, (stop, size) in enumerate(zip(stops, heads, strict=True))
-        if not mask[stop - size : stop].any()
-    ]
 
 
 def reward_problem(terms: tuple[str, ...], turn: SeatTurn, first: bool) -> str | None:

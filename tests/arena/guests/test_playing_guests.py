@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from arena.guests.player import GuestError
-from pbt.sampling.table import unpack_actions
+from pbt.envs.actions import GamePacking
+from pbt.envs.registry import spec
 from tests.arena.guests.guest_match import LOWEST, Played, acting, play, program, running
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,11 +21,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def moves_of(played: Played, guest: int) -> list[list[int]]:
     """By game: the guest's actions after the random opening."""
+    packing = GamePacking.of(spec("connect_four").make())
     found = []
     for index, end in enumerate(played.ends):
         assert end.actions is not None
         seat = (guest + index) % 2
-        moves = unpack_actions(end.actions, (1, 1))[end.plan.opening_plies :]
+        moves = packing.unpack(end.actions)[end.plan.opening_plies :]
         found.append([action for mover, (action,) in moves if mover == seat])
     return found
 

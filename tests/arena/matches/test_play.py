@@ -24,11 +24,11 @@ from arena.matches.verdict import verdict
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from arena.stats.intervals import mean_interval
 from pbt.config.schema import RunConfig
+from pbt.envs.actions import GamePacking
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
 from pbt.envs.registry import spec
 from pbt.errors import EnvError, PlayerError
 from pbt.records import GameRecord, PlayerRef
-from pbt.sampling.table import unpack_actions
 from tests.arena.tiny_populations import CONNECT_FOUR, TWO_ROLES, train
 
 
@@ -53,7 +53,8 @@ def hashes(result: PlayedMatch) -> list[str]:
 
 def openings(record: GameRecord) -> list[tuple[int, tuple[int, ...]]]:
     assert record.actions is not None
-    return unpack_actions(record.actions, (1, 1))[: record.opening_plies]
+    unpacked = GamePacking.of(spec("connect_four").make()).unpack(record.actions)
+    return unpacked[: record.opening_plies]
 
 
 # --- the plan -------------------------------------------------------------------------------------

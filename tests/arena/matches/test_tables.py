@@ -58,7 +58,7 @@ def acted(model: PolicyModel, layout: RoleLayout) -> ActOutput:
         torch.randn(ROWS, SIZE, generator=random), (0, layout.state_size - SIZE)
     )
     mask, start = (
-        torch.ones(ROWS, layout.mask_size, dtype=torch.bool),
+        torch.ones(ROWS, layout.actions.mask_size, dtype=torch.bool),
         torch.zeros(ROWS, dtype=torch.bool),
     )
     with torch.inference_mode():
@@ -67,7 +67,7 @@ def acted(model: PolicyModel, layout: RoleLayout) -> ActOutput:
             mask,
             start,
             state,
-            torch.rand(ROWS, len(layout.head_sizes), generator=random, dtype=torch.float64),
+            torch.rand(ROWS, layout.actions.width, generator=random, dtype=torch.float64),
         )
 
 

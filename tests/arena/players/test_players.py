@@ -15,10 +15,10 @@ from arena.league.stored_snapshots import list_snapshots
 from arena.matches.play import play_match
 from arena.players.load import load_player
 from arena.players.resolve import _check_one_game, resolve_players, scripted_names
+from pbt.envs.actions import GamePacking
 from pbt.envs.registry import spec
 from pbt.errors import EnvError, EnvNameError, PlayerError, SnapshotError
 from pbt.records import PlayerRef
-from pbt.sampling.table import unpack_actions
 from tests.arena.tiny_populations import CONNECT_FOUR, TWO_ROLES, UNRATED, train, with_memory
 from tests.pbt.models.memories import MEMORIES
 
@@ -279,7 +279,8 @@ def replayed(actions: bytes, plies: int, seat: int) -> Iterator[tuple[dict[str, 
     """(observation, action) at every turn of a seat after the random opening."""
     env = connect_four_v3.env()
     env.reset(seed=0)
-    for ply, (mover, (column,)) in enumerate(unpack_actions(actions, (1, 1))):
+    unpacked = GamePacking.of(spec("connect_four").make()).unpack(actions)
+    for ply, (mover, (column,)) in enumerate(unpacked):
         if mover == seat and ply >= plies:
             yield env.last()[0], column
         env.step(column)

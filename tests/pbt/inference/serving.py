@@ -16,7 +16,6 @@ import torch
 
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.envs.scripted import random_act
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
 from pbt.inference.remote import PolicyService
 from pbt.models.policy_model import PolicyModel, build_model
@@ -61,7 +60,7 @@ def load(player: PlayerRef, role: int) -> HostedPolicy:
     """Snapshots are named by the seed of their weights."""
     assert role == 0
     return (
-        ScriptedPolicy(random_act(LAYOUT.head_sizes))
+        ScriptedPolicy(LAYOUT.actions.random_act)
         if player.kind == "scripted"
         else NetworkPolicy(model_of(int(player.name)), player.name)
     )

@@ -12,7 +12,6 @@ import torch
 
 from pbt.algorithms.batch import Batch, zeroed_observations
 from pbt.config.schema import RunConfig
-from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import SlotFull
 from tests.pbt.models.memories import memory
@@ -68,12 +67,10 @@ class ZeroLag(CheckedEngine):
         super().check_batch(local, batch, taken)
         model, valid = local.learner.model, batch.valid
         with torch.no_grad():
-            logits, values = model.unroll(
+            outputs, values = model.unroll(
                 zeroed_observations(batch), batch.mask, batch.episode_start, batch.initial_state
             )
-            log_prob = joint_log_prob(
-                log_probabilities(logits[:-1], model.head_sizes), batch.actions, model.head_sizes
-            )
+            log_prob = model.distribution(outputs[:-1]).log_prob(batch.actions)
         np.testing.assert_allclose(
             log_prob[valid].numpy(), batch.acted["log_prob"][valid].numpy(), rtol=0, atol=2e-5
         )
@@ -98,6 +95,14 @@ class ZeroLag(CheckedEngine):
             },
         ),
         ("hide_and_seek", ["begins behind row 0"], {"stop_at_frames": 250}),
+        (
+            "pendulum",
+            ["truncated", "begins behind row 0", "goes on in a new slot"],
+            {
+                "env": {"name": "gymnasium:Pendulum-v1", "options": {"max_episode_steps": 12}},
+                "pbt": {**CONFIG["pbt"], "copy_significance": 1.0},
+            },
+        ),
         (
             "tictactoe",
             ["begins behind row 0", "goes on in a new slot"],

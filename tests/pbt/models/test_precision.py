@@ -10,7 +10,6 @@ from torch.nn.functional import cosine_similarity
 from pbt.config.learning import ConvLayer, ModelConfig
 from pbt.envs.contract import Role
 from pbt.models import precision
-from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.models.packing import can_pack
 from pbt.models.policy_model import ActOutput, PolicyModel, build_model
 from pbt.models.precision import choose_dtype
@@ -122,7 +121,7 @@ def rows(model: PolicyModel) -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]
     leaves = {leaf.name: seen[leaf.name] for leaf in SCREEN.leaves}
     return (
         leaves,
-        torch.ones(ROWS, SLOTS, SCREEN.mask_size, dtype=torch.bool),
+        torch.ones(ROWS, SLOTS, SCREEN.actions.mask_size, dtype=torch.bool),
         starts,
         torch.randn(SLOTS, model.state_size, generator=rng),
     )
@@ -153,11 +152,7 @@ def acted(model: PolicyModel) -> list[ActOutput]:
 def unrolled(model: PolicyModel, actions: Tensor) -> tuple[Tensor, Tensor]:
     """(log-probabilities of the actions, values), both [ROWS, SLOTS]."""
     logits, values = model.unroll(*rows(model))
-    flat = joint_log_prob(
-        log_probabilities(logits.flatten(0, 1), SCREEN.head_sizes),
-        actions.flatten(0, 1),
-        SCREEN.head_sizes,
-    )
+    flat = model.distribution(logits.flatten(0, 1)).log_prob(actions.flatten(0, 1))
     return flat.view(ROWS, SLOTS), values
 
 

@@ -159,8 +159,9 @@ def _acted_otherwise(
         if self.core is not None:
             features = self.core.output(self.core.step(features, episode_start, state))
         out = linear(features, self.heads.weight, self.heads.bias)[:, :-1]
-        log_probs = log_probs_of(out, mask, self.head_sizes)
-        log_prob = joint_log_prob(log_probs, acted.actions, self.head_sizes)
+        heads = self.actions.choices
+        log_probs = log_probs_of(out, mask, heads)
+        log_prob = joint_log_prob(log_probs, acted.actions, heads)
         return acted._replace(columns={**acted.columns, "log_prob": log_prob})
 
     patch(PolicyModel, "act", acting)

@@ -67,7 +67,7 @@ def server_of(slabs: Sequence[Slab]) -> PolicyServer:
     server = PolicyServer(slabs, POLICIES * len(slabs))
     for role, slab in enumerate(slabs):
         for p in range(POLICIES):
-            named: Any = NamesItself(p, len(slab.layout.head_sizes))
+            named: Any = NamesItself(p, slab.layout.actions.width)
             server.attach(role * POLICIES + p, named)
     return server
 

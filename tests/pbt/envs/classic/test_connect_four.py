@@ -5,12 +5,14 @@ Brute force plays every column on a copy of the real game and looks whether it w
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 from pettingzoo.classic.connect_four.connect_four import raw_env
 
+from pbt.envs.actions import ActionSpec
 from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
 from pbt.envs.classic.connect_four import SPEC, one_ply
 from pbt.envs.contract import SeatTurn
-from pbt.envs.scripted import pick, random_act
+from pbt.envs.scripted import pick
 
 
 def positions(count: int) -> list[tuple[list[int], SeatTurn]]:
@@ -78,7 +80,7 @@ def test_one_ply_judges_each_row_by_itself() -> None:
 
 def test_one_ply_beats_random() -> None:
     game, rng = SPEC.make(), np.random.default_rng(0)
-    act = random_act((7,))
+    act = ActionSpec.of(spaces.Discrete(7)).random_act
     score = 0.0
     for number in range(60):
         turn = game.reset(number)[-1]
@@ -114,7 +116,8 @@ def test_random_plays_each_head_within_its_mask(heads: tuple[int, ...]) -> None:
     mask = rng.random((500, sum(heads))) < 0.6
     for stop, size in zip(np.cumsum(heads), heads, strict=True):
         mask[~mask[:, stop - size : stop].any(axis=1), stop - 1] = True
-    actions = random_act(heads)({}, mask, rng.random((500, len(heads))))
+    act = ActionSpec.of(spaces.MultiDiscrete(heads)).random_act
+    actions = act({}, mask, rng.random((500, len(heads))))
     starts = np.cumsum(heads) - heads
     assert actions.shape == (500, len(heads))
     assert np.take_along_axis(mask, actions + starts, axis=1).all()
