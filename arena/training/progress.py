@@ -15,8 +15,8 @@ from pbt.runtime.engine import Engine, ProcessStatus
 RATE_WINDOW_S = 10.0
 RATINGS_EVERY_S = 10.0
 # A fit takes longer the more snapshots there are. Between two fits passes this many times as long
-# as one took, so that the loop that shows them spends at most 2 % of its time on fits.
-RATING_PAUSES = 50
+# as one took: on a small machine the time is that of games, and half a per cent of it is enough.
+RATING_PAUSES = 200
 DOWN = "down"
 
 

@@ -3,6 +3,7 @@
 For every request it gathers the rows from the slab, runs the policy and writes the actions back.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,11 +70,11 @@ class NetworkPolicy:
 
         acted  what acting gave for N observations, by name; each [N, ...]
         """
-        finite = [
-            np.isfinite(one).reshape(len(one), -1)
-            for name, one in acted.items()
-            if name not in ("actions", "state")
-        ]
+        columns = [one for name, one in acted.items() if name not in ("actions", "state")]
+        # A sum is finite where all numbers are, unless they are huge, and costs less.
+        if all(math.isfinite(np.add.reduce(one, axis=None)) for one in columns):
+            return
+        finite = [np.isfinite(one).reshape(len(one), -1) for one in columns]
         if all(one.all() for one in finite):
             return
         bad: NDArray[np.bool_] = np.logical_not(np.concatenate(finite, axis=1).all(axis=1))

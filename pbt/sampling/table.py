@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,11 @@ class Table:
     moves: int = 0
     crashes: int = 0
     levels: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    _has_curriculum: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        # To ask this of a game takes as long as a move of a light one does.
+        self._has_curriculum = isinstance(self.game, Curricular)
 
     def clear(self, plan: GamePlan) -> None:
         """Make the table ready for its next game."""
@@ -137,10 +142,10 @@ class Table:
     @property
     def curriculum(self) -> Curricular | None:
         """The game, where it has a curriculum and is one of a training."""
-        game = self.game
-        if self.plan.kind == "training" and isinstance(game, Curricular) and game.follows_results:
-            return game
-        return None
+        if not self._has_curriculum or self.plan.kind != "training":
+            return None
+        game = cast("Curricular", self.game)
+        return game if game.follows_results else None
 
     def begin(self) -> list[SeatTurn]:
         """Start the planned game; one with a curriculum is told its level."""
