@@ -54,7 +54,7 @@ class LossInputs:
     reducer: Reducer
     unit: Callable[[Tensor, Tensor], Tensor] | None = None
     memory: Mapping[str, Tensor] = field(default_factory=dict)
-    at: Callable[[Tensor], AbstractContextManager[None]] = nullcontext
+    at: Callable[[Tensor], AbstractContextManager[None]] = lambda vector: nullcontext()
 
 
 class Loss(NamedTuple):

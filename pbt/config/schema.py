@@ -155,13 +155,13 @@ class RunConfig(Section):
         names = {self.learning.algorithm, *(one.algorithm for one in self.members.values())}
         if "dqn" not in names:
             return []
-        problems, dqn = [], self.dqn
-        for key in ("least_rows", "batch_rows"):
-            if (rows := getattr(dqn, key)) > dqn.replay_rows:
-                problems.append(
-                    f"dqn.{key} = {rows}: more than dqn.replay_rows = {dqn.replay_rows}, which "
-                    "are kept; lower it"
-                )
+        dqn = self.dqn
+        problems = [
+            f"dqn.{key} = {rows}: more than dqn.replay_rows = {dqn.replay_rows}, which are kept; "
+            "lower it"
+            for key in ("least_rows", "batch_rows")
+            if (rows := getattr(dqn, key)) > dqn.replay_rows
+        ]
         if dqn.replay_rows < self.learning.batch_steps:
             problems.append(
                 f"dqn.replay_rows = {dqn.replay_rows}: less than learning.batch_steps = "

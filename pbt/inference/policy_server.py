@@ -224,9 +224,7 @@ class PolicyServer:
             del acted["state"]
         return staging.download(acted)
 
-    def _send_rows(
-        self, request: ActionRequest, staging: Staging, noise: int
-    ) -> dict[str, Tensor]:
+    def _send_rows(self, request: ActionRequest, staging: Staging, noise: int) -> dict[str, Tensor]:
         """Gather the network's inputs for the rows of a request and copy them to the device."""
         layout, column = self._slabs[request.role].layout, self._slabs[request.role].column
         leaves = self._leaves[request.role]

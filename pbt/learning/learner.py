@@ -1,8 +1,9 @@
 """A learner trains one member: it takes batches and changes the weights.
 
-An update has parts: those of a batch in some passes, or steps of a replay (`pbt/learning/
-experience.py`). For every part it computes the gradient, sums it over the shards, clips it, and the optimiser takes a step. Each shard runs
-a Learner of its own on its part of the batch; the sums keep these replicas equal bit for bit.
+An update has parts: those of a batch in some passes, or steps of a replay
+(`pbt/learning/experience.py`). For every part it computes the gradient, sums it over the shards,
+clips it, and the optimiser takes a step. Each shard runs a Learner of its own on its part of the
+batch; the sums keep these replicas equal bit for bit.
 """
 
 import math

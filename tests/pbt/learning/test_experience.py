@@ -9,15 +9,15 @@ from gymnasium import spaces
 
 from pbt.algorithms.base import Replay
 from pbt.algorithms.batch import Batch
+from pbt.algorithms.registry import KINDS
 from pbt.config.learning import OF_ONE_CHOICE, REPLAYING, AlgorithmName
 from pbt.config.schema import RunConfig
-from pbt.algorithms.registry import KINDS
 from pbt.envs.contract import Role
 from pbt.errors import EngineError
 from pbt.learning.batcher import gather
 from pbt.learning.experience import UniformReplay
 from pbt.seeding import generator
-from pbt.transport.slab import Column, F32, RoleLayout, Slab, role_layout
+from pbt.transport.slab import F32, Column, RoleLayout, Slab, role_layout
 
 STEPS, SLOTS = 4, 6
 KEPT = Column("action_value", (), F32, "T", "policy server", np.nan)
@@ -57,7 +57,9 @@ def drawn(replay: UniformReplay, slab: Slab, count: int = 0) -> list[Batch]:
     return list(replay.parts(batch_of(slab), lambda number: generator(1, "draw", count, number)))
 
 
-def replay_of(rows: int, *, least: int = 1, batch: int = 16, intensity: float = 20.0) -> UniformReplay:
+def replay_of(
+    rows: int, *, least: int = 1, batch: int = 16, intensity: float = 20.0
+) -> UniformReplay:
     rules = Replay(rows, least, batch, intensity)
     return UniformReplay("m0", Slab(layout(), rows // STEPS), rules, torch.device("cpu"))
 
@@ -107,7 +109,9 @@ def test_it_trains_when_enough_steps_are_there_and_as_often_as_asked() -> None:
 
 
 def test_a_ring_that_is_too_small_is_named() -> None:
-    with pytest.raises(EngineError, match="replay of 2 slots for batches of 3; raise dqn.replay_rows"):
+    with pytest.raises(
+        EngineError, match="replay of 2 slots for batches of 3; raise dqn.replay_rows"
+    ):
         drawn(replay_of(2 * STEPS), played(range(3), np.random.default_rng(5)))
 
 

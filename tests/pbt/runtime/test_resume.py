@@ -84,7 +84,9 @@ DQN = {"learning": {"algorithm": "dqn", "batch_steps": 32}, **REPLAYS}
 HALF = {name: {"algorithm": "dqn"} for name in ("m3", "m4", "m5")}
 MIXED = {"population": {"members": 6}, "members": HALF, **REPLAYS}
 CONFIGS |= {
-    name: RunConfig.model_validate({**tiny("tictactoe", 400, 100, environments=8).model_dump(), **own})
+    name: RunConfig.model_validate(
+        {**tiny("tictactoe", 400, 100, environments=8).model_dump(), **own}
+    )
     for name, own in {"dqn": DQN, "mixed": MIXED}.items()
 }
 FEW = {"connect_four": (83, 201), "rock_paper_scissors": (31, 60), "hide_and_seek": (61, 120)}
