@@ -85,6 +85,12 @@ class RunConfig(Section):
         own = None if override is None else override.algorithm
         return self.learning.algorithm if own is None else own
 
+    @property
+    def algorithms(self) -> tuple[AlgorithmName, ...]:
+        """The algorithms that the config names."""
+        own = (one.algorithm for one in self.members.values() if one.algorithm is not None)
+        return tuple(dict.fromkeys((self.learning.algorithm, *own)))
+
     def _contradictions(self) -> list[str]:
         """Cross-field problems, one line each: ``place = found: expected; what to do``."""
         problems = float32_problems(self) + self._batch_problems() + self._reward_problems()
@@ -152,8 +158,7 @@ class RunConfig(Section):
 
     def _replay_problems(self) -> list[str]:
         """What is wrong where a member learns by DQN, one line each."""
-        names = {self.learning.algorithm, *(one.algorithm for one in self.members.values())}
-        if "dqn" not in names:
+        if "dqn" not in self.algorithms:
             return []
         dqn = self.dqn
         problems = [

@@ -7,7 +7,7 @@ batch; the sums keep these replicas equal bit for bit.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import torch
@@ -158,9 +158,7 @@ class Learner:
         if self._returns is not None:
             steps = self._rewards(batch), self._discounts(batch), batch.valid
             self._returns.begin(*steps, self.config.gae_lambda, reducer, self.version)
-        seed, key = self._key
-        draw = partial(generator, seed, *key, "shuffle", self.version)
-        for part in self.experience.parts(batch, draw):
+        for part in self._parts(batch):
             gradient_and_weight, step_sums = self._gradients(part, reducer)
             total = reducer.sum(gradient_and_weight)
             weight = float(total[-1])
@@ -185,6 +183,12 @@ class Learner:
         clocks = {"version": self.version, "skipped_steps": self.skipped - skipped_before}
         means = self.algorithm.means(totals)
         return update_stats(facts, means, norms, lags.largest, **clocks)
+
+    def _parts(self, batch: Batch) -> Iterator[Batch]:
+        """The parts of an update: what they are drawn by depends on the version alone."""
+        seed, key = self._key
+        draw = partial(generator, seed, *key, "shuffle", self.version)
+        return self.experience.parts(batch, draw)
 
     def gradients(
         self, batch: Batch, reducer: Reducer | None = None, *, at: Tensor | None = None
