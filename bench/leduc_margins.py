@@ -101,7 +101,7 @@ def acting_difference(
             torch.from_numpy(uniforms)[:, None],
         )
     told = table[np.arange(rows), acted.actions[:, 0].numpy()]
-    return float(np.abs(acted.log_prob.double().exp().numpy() - told).max())
+    return float(np.abs(acted.columns["log_prob"].double().exp().numpy() - told).max())
 
 
 def players_of(

@@ -5,6 +5,7 @@ The card is described in `arena.data.snapshot_cards`.
 
 import hashlib
 import shutil
+from collections.abc import Iterable
 from contextlib import closing
 from io import BufferedWriter
 from pathlib import Path
@@ -23,6 +24,7 @@ from arena.data.snapshot_cards import (
 )
 from arena.players.cards import card_of
 from arena.players.resolve import ResolvedPlayer
+from pbt.algorithms.registry import frozen_rule
 from pbt.envs import registry
 from pbt.envs.names import absolute_name, is_file_name
 from pbt.errors import ConfigError, EnvError, EnvFileError, PbtError, PlayerError, SnapshotError
@@ -209,15 +211,18 @@ def _check_weights(weights: Path, card: SnapshotCard, *, allow_files: bool) -> N
             f"{weights}: found {info.size_bytes} bytes; expected {card.size_bytes}, as its "
             "card says: the file is not the one exported"
         )
-    _check_shapes(info, _expected_shapes(card, allow_files=allow_files), weights)
+    expected = _expected_shapes(card, info.tensors, allow_files=allow_files)
+    _check_shapes(info, expected, weights)
     _check_content(weights, card)
     _check_finite(weights)
 
 
 def _expected_shapes(
-    card: SnapshotCard, *, allow_files: bool
+    card: SnapshotCard, names: Iterable[str], *, allow_files: bool
 ) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Tensor name -> (dtype, shape) of the acting network, from the card's game and model.
+
+    names: of the tensors that are there.
 
     The network is built on the "meta" device, which allocates no memory for the weights.
     Raises: CardError where they cannot be made.
@@ -233,7 +238,7 @@ def _expected_shapes(
                 )
             layout = role_layout(roles[card.role], game.reward_terms, 1, 0)
         with torch.device("meta"):
-            model = PolicyModel(layout, config.model)
+            model = PolicyModel(layout, config.model, rule=frozen_rule(config, names))
     except EnvFileError as error:
         raise ForeignGameError(
             f"card: {error}; nothing was imported. If you trust that file: arena import "

@@ -175,7 +175,7 @@ class LoadedPlayer:
                 torch.from_numpy(uniforms),
                 greedy=greedy,
             )
-        self._hosted.check({name: one.numpy() for name, one in acted._asdict().items()})
+        self._hosted.check({name: one.numpy() for name, one in acted.named().items()})
         self._state = acted.state
         actions: NDArray[Any] = acted.actions.numpy()
         return actions

@@ -7,10 +7,12 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from arena.players.resolve import ResolvedPlayer
+from pbt.algorithms.registry import frozen_rule
 from pbt.config.learning import ModelConfig
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, ScriptedPolicy
+from pbt.models.acting import ActingRule
 from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.precision import choose_dtype
 from pbt.models.weights import load_model_weights
@@ -25,8 +27,10 @@ class SeatModel(PolicyModel):
     Players of different sizes share a slab, and its column is as wide as the widest memory.
     """
 
-    def __init__(self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype) -> None:
-        super().__init__(layout, config, dtype)
+    def __init__(
+        self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype, rule: ActingRule
+    ) -> None:
+        super().__init__(layout, config, dtype, rule)
         self._column_width = layout.state_size
 
     def act(
@@ -70,11 +74,9 @@ def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> Ho
             if player.ref.name == "random"
             else spec.scripted[player.ref.name]
         )
-    model = SeatModel(layout, player.config.model, playing_dtype(player.config, layout))
-    load_model_weights(
-        model,
-        FileSnapshotStore(player.snapshots).load(player.ref.name),
-        f"snapshot {player.ref.name[:12]}",
-    )
+    state = FileSnapshotStore(player.snapshots).load(player.ref.name)
+    dtype, rule = playing_dtype(player.config, layout), frozen_rule(player.config, state)
+    model = SeatModel(layout, player.config.model, dtype, rule)
+    load_model_weights(model, state, f"snapshot {player.ref.name[:12]}")
     model.fix_dtype()
     return NetworkPolicy(model, player.label)

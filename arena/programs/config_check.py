@@ -17,7 +17,7 @@ from typing import Any
 
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
-from pbt.config.semantics import check_against_game, member_roles
+from pbt.config.semantics import algorithm_problems, check_against_game, member_roles
 from pbt.config.stored import config_as_stored
 from pbt.envs import registry
 from pbt.envs.contract import declared_objective
@@ -101,7 +101,9 @@ def _networks(
     Torch is loaded only where members begin with weights of others.
     """
     model = decided(config.model, layouts)
-    table, too_large = model.model_dump(mode="json"), tuple(model_problems(model, layouts))
+    choices = {layout.role.name: layout.actions.single_choice for layout in layouts}
+    too_large = (*model_problems(model, layouts), *algorithm_problems(config, choices))
+    table = model.model_dump(mode="json")
     if too_large or data is None or not config.population.began:
         return table, too_large, {}
     from arena.training.warm_start import OWN_WEIGHTS, begun_config

@@ -95,13 +95,16 @@ def standing_at(checkpoint: Checkpoint | None, after: RunConfig) -> EditStanding
 def settled(before: RunConfig, after: RunConfig, checkpoint: Checkpoint) -> RunConfig:
     """`after`, with the hyperparameters of new members that take another member's weights.
 
-    They start with that member's hyperparameters.
+    They start with that member's hyperparameters, and learn by its algorithm.
     """
     members = dict(after.members)
     for name, entry in newcomers(before, after).items():
         if entry.weights.startswith("m"):
             donor = members_of(checkpoint)[_donor(entry, name, checkpoint)]
-            members[name] = MemberOverride(**donor.typed_hyperparams.in_section())
+            own = before.members.get(donor.name)
+            algorithm = None if own is None else own.algorithm
+            values = donor.typed_hyperparams.in_section()
+            members[name] = MemberOverride(algorithm=algorithm, **values)
     return after.model_copy(update={"members": members})
 
 

@@ -32,6 +32,7 @@ from pbt.config.resume import (
     with_objective,
 )
 from pbt.config.schema import RunConfig
+from pbt.config.semantics import algorithm_problems
 from pbt.config.stored import beyond_bounds, config_as_stored
 from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, LostCheckpointError
@@ -120,10 +121,13 @@ def first_start(
 def with_networks(config: RunConfig, checked: CheckedGame, source: str) -> RunConfig:
     """The config of a new population with its networks decided, by the images of its game.
 
-    Raises: ConfigError when convolutions do not fit, and for a first layer beyond any use.
+    Raises: ConfigError when convolutions do not fit, for a first layer beyond any use, and for an
+    algorithm that cannot learn the game.
     """
     model = decided(config.model, checked.layouts)
-    if problems := model_problems(model, checked.layouts):
+    problems = model_problems(model, checked.layouts)
+    choices = {layout.role.name: layout.actions.single_choice for layout in checked.layouts}
+    if problems := problems + algorithm_problems(config, choices):
         raise ConfigError(source, problems)
     return config.model_copy(update={"model": model})
 

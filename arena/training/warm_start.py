@@ -227,8 +227,12 @@ def _problem(one: _Asked, config: RunConfig, layout: RoleLayout, data: Path) -> 
         return str(error)
     if one.optimizer and not any(name.startswith(OPTIMIZER_PREFIXES) for name in weights):
         return _without_moments(found, data)
-    misfits = misfits_of(config, layout, weights, optimizer=one.optimizer)
-    if not misfits:
+    of_each = (
+        misfits_of(config, member, layout, weights, optimizer=one.optimizer)
+        for member in one.members
+    )
+    misfits = next(filter(None, of_each), None)
+    if misfits is None:
         return None
     more = f" (and {len(misfits) - 1} more)" * (len(misfits) > 1)
     return f"it does not fit the network: {misfits[0]}{more}; {_advice(found.config, config)}"

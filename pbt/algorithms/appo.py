@@ -15,6 +15,7 @@ from pbt.algorithms.base import Loss, LossInputs, Reducer
 from pbt.algorithms.batch import Batch, zeroed_observations
 from pbt.algorithms.vtrace import Targets, gae, vtrace
 from pbt.config.learning import LearningConfig
+from pbt.models.acting import ActingRule, Sampled
 from pbt.models.distributions import Distribution
 from pbt.models.policy_model import PolicyModel
 from pbt.transport.slab import F32, Column
@@ -30,9 +31,25 @@ class Appo:
     )
     evidence = "log_prob"
     sums = ("policy", "value_error", "entropy", "value", "kl", "clipped", "error")
+    replay = None
+    scales_returns = True
 
     def __init__(self, config: LearningConfig) -> None:
         self._config = config
+
+    def rule(self, *, explores: bool) -> ActingRule:
+        """See Algorithm. Live and frozen policies are sampled alike."""
+        return Sampled()
+
+    def explore(self, model: PolicyModel, frames: int) -> None:
+        """The policy itself explores."""
+
+    def memory(self, parameters: Tensor) -> dict[str, Tensor]:
+        """See Algorithm. There is none."""
+        return {}
+
+    def after_step(self, memory: Mapping[str, Tensor], parameters: Tensor) -> None:
+        """There is nothing to do."""
 
     def loss(self, model: PolicyModel, inputs: LossInputs) -> Loss:
         """See Algorithm."""

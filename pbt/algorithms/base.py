@@ -5,12 +5,14 @@ an algorithm declares; none of them names a column or a number of one.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
 from pbt.algorithms.batch import Batch
+from pbt.models.acting import ActingRule
 from pbt.models.policy_model import PolicyModel
 from pbt.transport.slab import Column
 
@@ -41,6 +43,8 @@ class LossInputs:
     reducer    adds over the shards what must be known of all of them
     unit       gives (values that older versions predicted, [T, B]; these versions, [T, B]) in the
                unit of the present value head; None: all are in that unit
+    memory     `Algorithm.memory` as it stands
+    at         at(vector): within it, the model computes with other parameters, [parameters]
     """
 
     batch: Batch
@@ -49,6 +53,8 @@ class LossInputs:
     values: Mapping[str, float]
     reducer: Reducer
     unit: Callable[[Tensor, Tensor], Tensor] | None = None
+    memory: Mapping[str, Tensor] = field(default_factory=dict)
+    at: Callable[[Tensor], AbstractContextManager[None]] = lambda vector: nullcontext()
 
 
 class Loss(NamedTuple):
@@ -67,13 +73,31 @@ class Loss(NamedTuple):
     sums: Mapping[str, Tensor]
 
 
+@dataclass(frozen=True)
+class Replay:
+    """That an algorithm trains on steps that it saw before, drawn evenly from the newest ones.
+
+    rows        the newest steps that are kept
+    least_rows  as many must be there before it trains
+    batch_rows  steps of a batch, each of which is a slot of one row
+    intensity   steps that it trains on for each step that was played
+    """
+
+    rows: int
+    least_rows: int
+    batch_rows: int
+    intensity: float
+
+
 class Algorithm(Protocol):
     """The formulas of one kind of learning.
 
-    columns   what acting writes for it into every row, besides the action, version and policy
-    evidence  the column of these, of one number a row, that the learner computes again to prove
-              that it trains with the rows and the weights that acted
-    sums      names of `Loss.sums`, in the order in which they are added up
+    columns         what acting writes for it into every row, besides the action, version and policy
+    evidence        the column of these, of one number a row, that the learner computes again to
+                    prove that it trains with the rows and the weights that acted
+    sums            names of `Loss.sums`, in the order in which they are added up
+    replay          how it trains on earlier steps; None: on each batch as it comes
+    scales_returns  `learning.normalize_returns` holds for it
     """
 
     @property
@@ -84,6 +108,30 @@ class Algorithm(Protocol):
 
     @property
     def sums(self) -> tuple[str, ...]: ...
+
+    @property
+    def replay(self) -> Replay | None: ...
+
+    @property
+    def scales_returns(self) -> bool: ...
+
+    def rule(self, *, explores: bool) -> ActingRule:
+        """How its networks act. explores: as live policies do; False: as frozen players do."""
+
+    def explore(self, model: PolicyModel, frames: int) -> None:
+        """Set the numbers by which a model's rule explores, for the next publication.
+
+        frames  on the member's clock
+        """
+
+    def memory(self, parameters: Tensor) -> dict[str, Tensor]:
+        """What it remembers besides the weights, at the start; it is part of the learner's state.
+
+        parameters  [parameters], the first weights; not to be kept
+        """
+
+    def after_step(self, memory: Mapping[str, Tensor], parameters: Tensor) -> None:
+        """Bring its memory up to date, in place, after a step of the optimiser."""
 
     def loss(self, model: PolicyModel, inputs: LossInputs) -> Loss:
         """The loss of a model with the weights that it has now."""

@@ -68,6 +68,11 @@ def learner_part(member: str) -> str:
     return f"learner-{member}"
 
 
+def replay_part(member: str) -> str:
+    """Return the name under which a checkpoint keeps the steps that a member replays."""
+    return f"replay-{member}"
+
+
 class SplitCut(NamedTuple):
     """A checkpoint state for other partitions.
 

@@ -222,6 +222,17 @@ def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
         array[at] = saved[name].numpy()[kept]
 
 
+def save_replay(slab: Slab) -> dict[str, Tensor]:
+    """Return the contents of a replay: the slots with steps in them."""
+    unused = np.flatnonzero(~slab.column["valid"].any(axis=1)).tolist()
+    return save_slab(slab, set(unused))
+
+
+def load_replay(slab: Slab, saved: dict[str, Tensor]) -> None:
+    """Put the saved slots of a replay into their places. Raises: as `load_slab`."""
+    load_slab(slab, saved, {slot: slot for slot in range(slab.slots)})
+
+
 def count_valid(saved: dict[str, Tensor], slots: Sequence[int]) -> int:
     """Return the number of valid rows in these saved slots."""
     chosen = np.isin(saved["slots"].numpy(), slots)

@@ -7,21 +7,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from pbt.config.dump import toml_value
+from pbt.config.learning import AlgorithmName
 from pbt.config.schema import RunConfig
 
-_DECIDING = {
-    "model": ("hidden", "activation"),
-    "sampling": ("environments", "rollout_steps"),
-    "learning": (
-        "batch_steps",
-        "epochs",
-        "minibatches",
-        "learning_rate",
-        "entropy_coef",
-        "gamma",
-        "gae_lambda",
-        "normalize_returns",
-    ),
+_Keys = Mapping[str, tuple[str, ...]]
+_OF_ALL: _Keys = {"model": ("hidden", "activation"), "sampling": ("environments", "rollout_steps")}
+_OF_ALGORITHM: Mapping[AlgorithmName, _Keys] = {
+    "appo": {
+        "learning": (
+            "batch_steps",
+            "epochs",
+            "minibatches",
+            "learning_rate",
+            "entropy_coef",
+            "gamma",
+            "gae_lambda",
+            "normalize_returns",
+        ),
+    },
+    "dqn": {
+        "learning": ("batch_steps", "learning_rate", "gamma"),
+        "dqn": (
+            "replay_rows",
+            "batch_rows",
+            "training_intensity",
+            "target_steps",
+            "epsilon_end",
+            "epsilon_frames",
+        ),
+    },
 }
 
 
@@ -31,9 +45,11 @@ def left_to_defaults(read: RunConfig, decided: RunConfig) -> dict[str, Any]:
     read     as it was read; a stored config names every value
     decided  the same with "auto" decided; the values are those of this one
     """
+    parts = [_OF_ALL, *(_OF_ALGORITHM[name] for name in decided.algorithms)]
     return {
         f"{section}.{key}": getattr(getattr(decided, section), key)
-        for section, keys in _DECIDING.items()
+        for part in parts
+        for section, keys in part.items()
         for key in keys
         if key not in getattr(read, section).model_fields_set
     }

@@ -144,9 +144,18 @@ def first_moment_decay(values: Mapping[str, Any]) -> float:
     return 0.0 if values.get("optimizer") == "rmsprop" else 0.9
 
 
-class LearningConfig(Section):
-    """The update, APPO: PPO's clip and V-trace, each with a switch.
+AlgorithmName = Literal["appo", "dqn"]
+# Those that learn only games in which an action is one choice.
+OF_ONE_CHOICE: tuple[AlgorithmName, ...] = ("dqn",)
+# Those that train on steps of a replay, which one process keeps for a member.
+REPLAYING: tuple[AlgorithmName, ...] = ("dqn",)
 
+
+class LearningConfig(Section):
+    """The update. What is said of policies, V-trace and PPO is of APPO alone (docs/algorithms.md).
+
+    algorithm             "appo": an actor-critic with PPO's clip and V-trace, each with a switch.
+                          "dqn": Q-learning from replayed steps, with the values of [dqn]
     batch_steps           steps of one member in a batch
     minibatches           parts into which a batch is split; each gives one step of the optimiser.
                           By default as many as have 256 steps or more each: 8 of 2048
@@ -189,6 +198,7 @@ class LearningConfig(Section):
                           it
     """
 
+    algorithm: AlgorithmName = "appo"
     batch_steps: Annotated[int, Field(ge=1, le=100_000_000)] = 2048
     minibatches: PositiveInt = Field(default_factory=minibatches_by_size)
     epochs: Annotated[int, Field(ge=1, le=1000)] = 10
@@ -226,6 +236,40 @@ class LearningConfig(Section):
     max_lag: PositiveInt | None = None
     timeout_s: Seconds = 300.0
     shaping: dict[str, RewardWeight] = {}
+
+
+class DqnConfig(Section):
+    """Deep Q-learning, where [learning] or a member names "dqn" (docs/algorithms.md).
+
+    The steps of `learning.batch_steps` go into the replay at once; then the learner trains. Of
+    [learning] it takes the optimiser, the rates, gamma and the rewards, and leaves the rest.
+
+    replay_rows         newest steps that are kept and drawn from, all alike
+    least_rows          as many must be there before it trains
+    batch_rows          steps that each step of the optimiser is computed from
+    training_intensity  steps that it trains on for each step that was played
+    target_steps        steps of the optimiser from one copy of the weights into the target network
+                        to the next
+    double              the present weights choose the action that a target is computed for; false:
+                        those of the target network
+    epsilon_start       share of actions taken at random at frame 0
+    epsilon_end         the same from `epsilon_frames` on
+    epsilon_frames      frames in which the share falls in a line
+    epsilon_spread      a seat explores with epsilon^(1 + epsilon_spread * u) in a game, where u is
+                        drawn between 0 and 1 for each; 0: all alike. Frozen players explore with
+                        0.01
+    """
+
+    replay_rows: Annotated[int, Field(ge=2, le=1_000_000_000)] = 50_000
+    least_rows: PositiveInt = 1_000
+    batch_rows: PositiveInt = 128
+    training_intensity: Annotated[float, Field(gt=0.0, le=10_000.0)] = 8.0
+    target_steps: PositiveInt = 200
+    double: bool = True
+    epsilon_start: Probability = 1.0
+    epsilon_end: Probability = 0.05
+    epsilon_frames: PositiveInt = 20_000
+    epsilon_spread: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
 
 
 HYPERPARAMS: dict[str, HyperparamSpec] = {row.name: row for row in marked(LearningConfig)}

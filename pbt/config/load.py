@@ -41,6 +41,7 @@ HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("model", "lstm_size", 128),
     ("model", "measurement_hidden", []),
     ("population", "began", {}),
+    ("learning", "algorithm", "appo"),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pbt.config.learning import HYPERPARAMS
+from pbt.config.learning import HYPERPARAMS, AlgorithmName
 from pbt.config.mutable import SHAPING, with_bounds, with_values
 from pbt.config.values import (
     Count,
@@ -88,11 +88,13 @@ class MemberOverride(Section):
     With PBT they are starting values, and PBT goes on from there. Without PBT they hold for the
     whole training.
 
-    shaping   as in [learning]
-    schedule  later values, in the order of frames; `arena lineage PLAYER --export-schedule FILE`
-              writes those of a policy's ancestry
+    algorithm  as in [learning]. PBT ranks and copies members of one algorithm among themselves
+    shaping    as in [learning]
+    schedule   later values, in the order of frames; `arena lineage PLAYER --export-schedule FILE`
+               writes those of a policy's ancestry
     """
 
+    algorithm: AlgorithmName | None = None
     shaping: dict[str, RewardWeight] = {}
     schedule: tuple[ScheduleStep, ...] = ()
 

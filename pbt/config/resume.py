@@ -39,6 +39,17 @@ _EDITABLE_LEARNING = (
     "max_lag",
     "timeout_s",
 )
+_EDITABLE_DQN = (
+    "least_rows",
+    "batch_rows",
+    "training_intensity",
+    "target_steps",
+    "double",
+    "epsilon_start",
+    "epsilon_end",
+    "epsilon_frames",
+    "epsilon_spread",
+)
 EDITABLE = (
     "description",
     "stop_at_frames",
@@ -58,6 +69,7 @@ EDITABLE = (
     "runtime",
     *HYPERPARAMETERS,
     *(f"learning.{name}" for name in _EDITABLE_LEARNING),
+    *(f"dqn.{name}" for name in _EDITABLE_DQN),
 )
 """Dotted keys that a population takes on resume; a section stands for all its keys."""
 FIXED = ("pbt.spread_start",)

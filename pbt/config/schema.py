@@ -5,7 +5,14 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from pbt.config.float32 import float32_problem, float32_problems
-from pbt.config.learning import HYPERPARAMS, LearningConfig, ModelConfig, SamplingConfig
+from pbt.config.learning import (
+    HYPERPARAMS,
+    AlgorithmName,
+    DqnConfig,
+    LearningConfig,
+    ModelConfig,
+    SamplingConfig,
+)
 from pbt.config.mutable import SHAPING
 from pbt.config.population import (
     MatchmakingConfig,
@@ -39,6 +46,7 @@ class RunConfig(Section):
     model           the members' networks
     sampling        how games are played to be learned from
     learning        the update
+    dqn             the update of members that learn by DQN
     pbt             population-based training
     matchmaking     who plays whom
     evaluation      games between frozen players
@@ -56,6 +64,7 @@ class RunConfig(Section):
     model: ModelConfig = ModelConfig()
     sampling: SamplingConfig = SamplingConfig()
     learning: LearningConfig = LearningConfig()
+    dqn: DqnConfig = DqnConfig()
     pbt: PbtConfig = PbtConfig()
     matchmaking: MatchmakingConfig = MatchmakingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
@@ -70,10 +79,22 @@ class RunConfig(Section):
             raise ValueError("\n".join(problems))
         return self
 
+    def algorithm_of(self, member: str) -> AlgorithmName:
+        """The algorithm by which a member learns."""
+        override = self.members.get(member)
+        own = None if override is None else override.algorithm
+        return self.learning.algorithm if own is None else own
+
+    @property
+    def algorithms(self) -> tuple[AlgorithmName, ...]:
+        """The algorithms that the config names."""
+        own = (one.algorithm for one in self.members.values() if one.algorithm is not None)
+        return tuple(dict.fromkeys((self.learning.algorithm, *own)))
+
     def _contradictions(self) -> list[str]:
         """Cross-field problems, one line each: ``place = found: expected; what to do``."""
         problems = float32_problems(self) + self._batch_problems() + self._reward_problems()
-        problems += self._optimizer_problems()
+        problems += self._optimizer_problems() + self._replay_problems()
         if self.model.encoder == "mlp" and self.model.conv not in ("auto", ()):
             problems.append(
                 'model.conv: has layers, but encoder = "mlp" uses none; remove them, or set '
@@ -134,6 +155,29 @@ class RunConfig(Section):
             for place, section in sections.items()
             if (value := getattr(section, _FIRST_MOMENT))
         ]
+
+    def _replay_problems(self) -> list[str]:
+        """What is wrong where a member learns by DQN, one line each."""
+        if "dqn" not in self.algorithms:
+            return []
+        dqn = self.dqn
+        problems = [
+            f"dqn.{key} = {rows}: more than dqn.replay_rows = {dqn.replay_rows}, which are kept; "
+            "lower it"
+            for key in ("least_rows", "batch_rows")
+            if (rows := getattr(dqn, key)) > dqn.replay_rows
+        ]
+        if dqn.replay_rows < self.learning.batch_steps:
+            problems.append(
+                f"dqn.replay_rows = {dqn.replay_rows}: less than learning.batch_steps = "
+                f"{self.learning.batch_steps}, which come at once; raise it"
+            )
+        if self.model.core != "none":
+            problems.append(
+                f'model.core = "{self.model.core}": DQN replays single steps, without the memory '
+                'before them; set model.core = "none"'
+            )
+        return problems
 
     def _batch_problems(self) -> list[str]:
         """What is wrong with the sizes of slots, batches and minibatches, at most one line."""

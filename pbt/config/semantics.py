@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from pbt.config.learning import OF_ONE_CHOICE
 from pbt.config.problems import did_you_mean
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
@@ -91,6 +92,24 @@ def check_against_game(config: RunConfig, game: GameShape, source: str = "config
             )
     if problems:
         raise ConfigError(source, problems)
+
+
+def algorithm_problems(config: RunConfig, one_choice: Mapping[str, bool]) -> list[str]:
+    """What speaks against the members' algorithms in a game, one line each.
+
+    one_choice  role -> whether its actions are one choice
+    """
+    problems = {}
+    for member, role in member_roles(config, list(one_choice)).items():
+        name = config.algorithm_of(member)
+        if name in OF_ONE_CHOICE and not one_choice[role]:
+            own = member in config.members and config.members[member].algorithm is not None
+            place = f"members.{member}.algorithm" if own else "learning.algorithm"
+            problems[place] = (
+                f'{place} = "{name}": it learns games with one choice a step, and {role} acts '
+                'otherwise; make it "appo"'
+            )
+    return list(problems.values())
 
 
 def _limit_problems(config: RunConfig, game: GameShape) -> list[str]:

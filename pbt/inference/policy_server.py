@@ -20,9 +20,12 @@ from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX
 from pbt.seeding import action_uniforms
 from pbt.transport.messages import ActionRequest, ActionsReady
-from pbt.transport.slab import OBSERVATION_PREFIX, Slab, flat_rows
+from pbt.transport.slab import OBSERVATION_PREFIX, RoleLayout, Slab, flat_rows
 from pbt.transport.staging import CPU, Form, Staging, staging_for
 from pbt.transport.weights import PublishedWeights
+
+# The step under which the numbers of a whole game are drawn; no game is as long.
+_OF_GAME = np.uint64(2**63)
 
 
 class NetworkPolicy:
@@ -143,15 +146,15 @@ class PolicyServer:
         return self._serve_network(hosted, request)
 
     def _gather(
-        self, request: ActionRequest
+        self, request: ActionRequest, noise: int = 0
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]]:
+        """(observations, masks, uniform numbers) of a request's rows. noise: `ActingRule.noise`."""
         slab = self._slabs[request.role]
         column, at = slab.column, (request.slots, request.rows)
         observations = {
             name: column[OBSERVATION_PREFIX + name][at] for name in self._leaves[request.role]
         }
-        uniforms = action_uniforms(request.keys, request.steps, slab.layout.actions.width)
-        return observations, column["mask"][at], uniforms
+        return observations, column["mask"][at], _uniforms(request, slab.layout, noise)
 
     def _serve_scripted(self, hosted: ScriptedPolicy, request: ActionRequest) -> ActionsReady:
         observations, mask, uniforms = self._gather(request)
@@ -172,7 +175,9 @@ class PolicyServer:
         hosted.check(acted)
         column["actions"][at] = acted["actions"]
         for one in self._slabs[request.role].layout.acted:
-            column[one.name][at] = acted[one.name]
+            # A column of another algorithm's members stays as it is.
+            if one.name in acted:
+                column[one.name][at] = acted[one.name]
         column["version"][at] = hosted.version
         column["policy"][at] = request.policy
         if hosted.model.state_size:
@@ -181,8 +186,8 @@ class PolicyServer:
         return ActionsReady(request.policy, request.role, request.slots, request.rows, *acted_by)
 
     def _act(self, model: PolicyModel, request: ActionRequest) -> dict[str, NDArray[Any]]:
-        """Run the network on the CPU; returns the fields of ActOutput by name."""
-        observations, mask, uniforms = self._gather(request)
+        """Run the network on the CPU; returns `ActOutput.named`."""
+        observations, mask, uniforms = self._gather(request, model.rule.noise)
         column, at = self._slabs[request.role].column, (request.slots, request.rows)
         with torch.inference_mode():
             acted = model.act(
@@ -193,16 +198,16 @@ class PolicyServer:
                 torch.from_numpy(uniforms),
                 greedy=request.greedy,
             )
-        return {name: tensor.numpy() for name, tensor in acted._asdict().items()}
+        return {name: tensor.numpy() for name, tensor in acted.named().items()}
 
     def _act_on_device(
         self, model: PolicyModel, request: ActionRequest, staging: Staging
     ) -> dict[str, NDArray[Any]]:
         """Run the network on the device, with one copy to it and one back.
 
-        Returns the fields of ActOutput by name; the arrays are valid until the next request.
+        Returns `ActOutput.named`; the arrays are valid until the next request.
         """
-        sent = self._send_rows(request, staging)
+        sent = self._send_rows(request, staging, model.rule.noise)
         with torch.inference_mode():
             observations = {
                 name: sent[OBSERVATION_PREFIX + name] for name in self._leaves[request.role]
@@ -214,12 +219,12 @@ class PolicyServer:
                 sent["live_state"],
                 sent["uniforms"],
                 greedy=request.greedy,
-            )._asdict()
+            ).named()
         if not model.state_size:
             del acted["state"]
         return staging.download(acted)
 
-    def _send_rows(self, request: ActionRequest, staging: Staging) -> dict[str, Tensor]:
+    def _send_rows(self, request: ActionRequest, staging: Staging, noise: int) -> dict[str, Tensor]:
         """Gather the network's inputs for the rows of a request and copy them to the device."""
         layout, column = self._slabs[request.role].layout, self._slabs[request.role].column
         leaves = self._leaves[request.role]
@@ -231,12 +236,22 @@ class PolicyServer:
             name: Form((count, *column[name].shape[2:]), column[name].dtype) for name in by_row
         }
         forms["live_state"] = Form((count, layout.state_size), column["live_state"].dtype)
-        forms["uniforms"] = Form((count, layout.actions.width), np.dtype(np.float64))
+        uniforms = _uniforms(request, layout, noise)
+        forms["uniforms"] = Form(uniforms.shape, uniforms.dtype)
         host = staging.stage(forms)
         places = request.slots * column["mask"].shape[1] + request.rows
         for name in by_row:
             # mode="raise" would make numpy copy through a buffer; "clip" does not.
             np.take(flat_rows(column[name]), places, axis=0, out=host[name], mode="clip")
         host["live_state"][...] = column["live_state"][request.slots]
-        host["uniforms"][...] = action_uniforms(request.keys, request.steps, layout.actions.width)
+        host["uniforms"][...] = uniforms
         return staging.send()
+
+
+def _uniforms(request: ActionRequest, layout: RoleLayout, noise: int) -> NDArray[np.float64]:
+    """The uniform numbers of a request's rows, [N, W + noise]: see ActingRule."""
+    of_step = action_uniforms(request.keys, request.steps, layout.actions.width)
+    if not noise:
+        return of_step
+    of_game = action_uniforms(request.keys, np.full_like(request.steps, _OF_GAME), noise)
+    return np.concatenate([of_step, of_game], axis=1)

@@ -148,6 +148,11 @@ class Attestor:
         self._learner.listener = None
         batch, count = self._batch, min(SAMPLE_SLOTS, part.slots)
         assert batch is not None, "`update` has begun"
+        if self._learner.algorithm.replay is not None:
+            # Steps of the replay are of many batches; what was computed for them is compared.
+            own = part.select(torch.arange(count))
+            self._trained = self._sample(own, log_prob[:, :count], own.valid)
+            return
         found = _places(part, batch, count)
         own = batch.select(torch.tensor([place or 0 for place in found]))
         sample = self._sample(own, log_prob[:, :count], own.valid)
@@ -218,7 +223,8 @@ def _stored(batch: Batch) -> Tensor:
         column.flatten(2) if column.dim() > 2 else column.unsqueeze(-1)
         for column in (*batch.acted.values(), batch.actions)
     ]
-    numbers = torch.cat([column.double() for column in columns], -1)
+    # Columns of other algorithms were never written.
+    numbers = torch.cat([column.double() for column in columns], -1).nan_to_num()
     valid = torch.where(batch.valid.unsqueeze(-1), numbers, 0.0)
     return valid.transpose(0, 1).flatten(1)
 

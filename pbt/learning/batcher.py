@@ -18,7 +18,7 @@ from pbt.transport.slab import OBSERVATION_PREFIX, Slab, flat_rows
 from pbt.transport.staging import Form
 
 # Columns of the slab that only identify rows, or belong to acting.
-_NOT_TRAINED_ON = ("origin", "policy", "live_state")
+NOT_TRAINED_ON = ("origin", "policy", "live_state")
 
 
 class Batcher:
@@ -138,7 +138,7 @@ def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:
 
 def batch_forms(slab: Slab, slots: int) -> dict[str, Form]:
     """Shapes and dtypes of the arrays of a batch of `slots` slots, by column."""
-    columns = (column for column in slab.table if column.name not in _NOT_TRAINED_ON)
+    columns = (column for column in slab.table if column.name not in NOT_TRAINED_ON)
     rows = {
         column.name: () if column.rows == "slot" else (slab.column[column.name].shape[1],)
         for column in columns

@@ -1,8 +1,9 @@
 """A learner trains one member: it takes batches and changes the weights.
 
-An update is `epochs` passes over a batch in `minibatches` parts. For every part it computes the
-gradient, sums it over the shards, clips it, and the optimiser takes a step. Each shard runs
-a Learner of its own on its part of the batch; the sums keep these replicas equal bit for bit.
+An update has parts: those of a batch in some passes, or steps of a replay
+(`pbt/learning/experience.py`). For every part it computes the gradient, sums it over the shards,
+clips it, and the optimiser takes a step. Each shard runs a Learner of its own on its part of the
+batch; the sums keep these replicas equal bit for bit.
 """
 
 import math
@@ -12,13 +13,14 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from pbt.algorithms.base import LossInputs, Reducer
-from pbt.algorithms.batch import Batch, minibatches, observed_places
-from pbt.algorithms.registry import new_algorithm
+from pbt.algorithms.appo import Appo
+from pbt.algorithms.base import Algorithm, LossInputs, Reducer
+from pbt.algorithms.batch import Batch, observed_places
 from pbt.config.learning import HYPERPARAMS, LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning.divergence import advice
+from pbt.learning.experience import Experience, OnPolicy, UniformReplay
 from pbt.learning.optimizer import FlatParameters, new_optimizer
 from pbt.learning.reducer import SingleReducer
 from pbt.learning.return_scale import ReturnScale
@@ -27,18 +29,20 @@ from pbt.learning.weight_copy import copy_weights
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX, check_shapes
 from pbt.seeding import Key, generator
+from pbt.transport.slab import Slab
 from pbt.transport.staging import to_host
 
 MAX_SKIPS_IN_A_ROW = 10
-_CLOCKS = "clocks"
+_CLOCKS, _MEMORY = "clocks", "algorithm."
 
 
 class Learner:
     """Owns the model's weights, the optimiser and the member's clocks.
 
     algorithm   the formulas of its loss
+    experience  makes the parts of an update
     parameters  the model's, as one vector
-    version     of the weights: +1 for every batch that changed them, however many optimiser steps
+    version     of what acts: +1 for every batch that changed it, however many optimiser steps
     frames      tics of valid steps over all shards, counted once for all epochs
     skipped     optimiser steps that were skipped: the gradient or the loss was not finite
     listener    called with every part of a batch and `Loss.evidence` of it, [T, B]
@@ -53,12 +57,16 @@ class Learner:
         *,
         key: tuple[Key, ...],
         stop_at_frames: int | None = None,
+        algorithm: Algorithm | None = None,
+        replay: Slab | None = None,
     ) -> None:
         """model: on the device to train on.
 
         reward_terms    names of the last axis of Batch.rewards
         key             (run seed, ..., member): seeds the shuffles, names the member in errors
         stop_at_frames  where `config.anneal_to` is reached, None = nothing is annealed
+        algorithm       None: APPO
+        replay          the ring of an algorithm that replays
         """
         if len(key) < 2 or not isinstance(key[0], int):
             raise EngineError(f"learner: key = {key!r}; expected (run seed, ..., member)")
@@ -71,14 +79,24 @@ class Learner:
         self._optimizer = new_optimizer(config, self.parameters.vector)
         # What the latest step of this update was taken with.
         self._last_step: dict[str, float] = {}
-        self.algorithm = new_algorithm(config)
+        self.algorithm = Appo(config) if algorithm is None else algorithm
+        self._memory = self.algorithm.memory(self.parameters.vector)
+        self.algorithm.explore(model, 0)
+        self.experience = self._new_experience(replay)
         self._sums = StepSums(self.algorithm.sums)
         scale = ReturnScale(self.device, keeps_heads=config.value_clip is not None)
-        self._returns = scale if config.normalize_returns else None
+        scales = config.normalize_returns and self.algorithm.scales_returns
+        self._returns = scale if scales else None
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
         self._batch: Batch | None = None  # trained on at the moment, for messages
         self.set_hyperparams(hyperparams)
+
+    def _new_experience(self, replay: Slab | None) -> Experience:
+        rules = self.algorithm.replay
+        if rules is None:
+            return OnPolicy(self.member, self.config.minibatches, self.config.epochs)
+        return UniformReplay(self.member, replay, rules, self.device)
 
     @property
     def device(self) -> torch.device:
@@ -150,7 +168,8 @@ class Learner:
             if math.isfinite(norm):
                 norms.append(norm)
                 sums = sums + step_sums
-        self.version += bool(norms)
+        # Where steps are replayed, exploration moves on with every batch.
+        self.version += bool(norms) or self.algorithm.replay is not None
         if not self.parameters.is_finite():
             raise EngineError(
                 f"learner of {self.member}: the weights left the range of numbers {self._values()}"
@@ -158,6 +177,7 @@ class Learner:
         self._batch = None
         facts = reducer.sum(torch.cat([lags.vector, sums]))
         self.frames += int(facts[0])
+        self.algorithm.explore(self.model, self.frames)
         totals = self._sums.named(facts)
         self._observe(batch, reducer, totals)
         clocks = {"version": self.version, "skipped_steps": self.skipped - skipped_before}
@@ -165,16 +185,10 @@ class Learner:
         return update_stats(facts, means, norms, lags.largest, **clocks)
 
     def _parts(self, batch: Batch) -> Iterator[Batch]:
-        """The minibatches of every epoch, shuffled by slots."""
-        parts = self.config.minibatches
-        if batch.slots < parts:
-            raise EngineError(
-                f"learner of {self.member}: a batch of {batch.slots} slots; expected at "
-                f"least learning.minibatches = {parts}"
-            )
+        """The parts of an update: what they are drawn by depends on the version alone."""
         seed, key = self._key
-        shuffle = partial(generator, seed, *key, "shuffle", self.version)
-        return minibatches(batch, parts, self.config.epochs, shuffle)
+        draw = partial(generator, seed, *key, "shuffle", self.version)
+        return self.experience.parts(batch, draw)
 
     def gradients(
         self, batch: Batch, reducer: Reducer | None = None, *, at: Tensor | None = None
@@ -213,7 +227,8 @@ class Learner:
         values, scale = self._annealed_values(), self._returns
         unit = None if scale is None else scale.in_present_unit
         steps = self._rewards(batch), self._discounts(batch)
-        return LossInputs(batch, *steps, values, reducer, unit)
+        memory, at = self._memory, self.parameters.at
+        return LossInputs(batch, *steps, values, reducer, unit, memory, at)
 
     def _rewards(self, batch: Batch) -> Tensor:
         """The weighted rewards in the unit of the value head, [T, B]; 0 where not valid."""
@@ -245,6 +260,7 @@ class Learner:
         self._last_step = self._annealed_values()
         vector = self.parameters.vector
         self._optimizer.step(vector, gradient.mul_(scale / weight), self._last_step)
+        self.algorithm.after_step(self._memory, vector)
         return norm
 
     def _values(self) -> str:
@@ -287,6 +303,8 @@ class Learner:
             **model,
             **{optimizer.PREFIX + name: tensor for name, tensor in optimizer.tensors().items()},
             **({} if self._returns is None else self._returns.tensors()),
+            **{_MEMORY + name: tensor for name, tensor in self._memory.items()},
+            **self.experience.tensors,
             _CLOCKS: clocks,
         }
 
@@ -295,6 +313,8 @@ class Learner:
         self.copy_from(state)
         if self._returns is not None:
             self._returns.load(state, own=True)
+        for name, tensor in self.experience.tensors.items():
+            tensor.copy_(state[name])
         self.version, self.frames, self.skipped, self._skips_in_a_row = (
             int(n) for n in state[_CLOCKS]
         )
@@ -303,4 +323,6 @@ class Learner:
         """Take another member's weights (`pbt.learning.weight_copy`); the clocks stay its own."""
         check_shapes(self.tensors(), state, f"state for the learner of {self.member}")
         copy_weights(self.model, self._optimizer, self._returns, state)
+        for name, tensor in self._memory.items():
+            tensor.copy_(state[_MEMORY + name])
         self._skips_in_a_row = 0

@@ -31,6 +31,7 @@ class FlatParameters:
 
     def _show(self, vector: Tensor) -> None:
         """Make the model's parameters views of a vector."""
+        self._shown = vector
         sizes = [parameter.numel() for parameter in self._parameters]
         for parameter, part in zip(self._parameters, torch.split(vector, sizes), strict=True):
             parameter.data = part.view_as(parameter)
@@ -41,11 +42,12 @@ class FlatParameters:
         if vector is None:
             yield
             return
+        before = self._shown
         self._show(vector)
         try:
             yield
         finally:
-            self._show(self.vector)
+            self._show(before)
 
     def gradient_of(self, loss: Tensor, weight: Tensor) -> Tensor:
         """The gradient of a scalar followed by `weight`, [parameters + 1], a new tensor."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from pbt.config.learning import ModelConfig
+from pbt.models.acting import ActingRule, Outputs, Sampled
 from pbt.models.activations import ACTIVATIONS
 from pbt.models.convolutions import activation_of
 from pbt.models.cores import new_core
@@ -26,16 +27,18 @@ from pbt.transport.slab import RoleLayout
 class ActOutput(NamedTuple):
     """What acting gives for N agents.
 
-    actions   [N, W], of the spec's type
-    log_prob  [N] float32, of the whole action
-    value     [N] float32
-    state     [N, S] float32, after this step
+    actions  [N, W], of the spec's type
+    columns  what the rule keeps of them, by name: [N, ...] float32
+    state    [N, S] float32, after this step
     """
 
     actions: Tensor
-    log_prob: Tensor
-    value: Tensor
+    columns: dict[str, Tensor]
     state: Tensor
+
+    def named(self) -> dict[str, Tensor]:
+        """All of it by name, the columns among the rest."""
+        return {"actions": self.actions, **self.columns, "state": self.state}
 
 
 class PolicyModel(nn.Module):
@@ -47,15 +50,21 @@ class PolicyModel(nn.Module):
     """
 
     def __init__(
-        self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype = torch.float32
+        self,
+        layout: RoleLayout,
+        config: ModelConfig,
+        dtype: torch.dtype = torch.float32,
+        rule: ActingRule | None = None,
     ) -> None:
         """A model whose weights are to be set by `initialize`.
 
         dtype  of the products in front of the heads; weights, memory, heads and everything behind
                them are float32
+        rule   how it acts; None: it draws actions from the policy
         """
         super().__init__()
         self.dtype = dtype
+        self.rule: ActingRule = Sampled() if rule is None else rule
         self.actions = layout.actions
         self._activation = ACTIVATIONS[activation_of(config, layout.leaves)]
         self._policy_gain = config.policy_gain
@@ -88,17 +97,17 @@ class PolicyModel(nn.Module):
         mask           [N, mask_size] bool
         episode_start  [N] bool; clears the state first
         state          [N, S] float32, the memory of `core`
-        uniforms       [N, W] float64 in [0, 1), the only randomness
-        greedy         take the most likely action instead
+        uniforms       [N, W + the rule's noise] float64 in [0, 1), the only randomness
+        greedy         take the best action instead
         """
         features = self._features(observations)
         if self.core is not None:
             state = self.core.step(features, episode_start, state)
             features = self.core.output(state)
         out = linear(features, self.heads.weight, self.heads.bias)
-        chance = self.distribution(masked_outputs(self.actions, out[:, :-1], mask))
-        actions = chance.mode() if greedy else chance.sample(uniforms)
-        return ActOutput(actions, chance.log_prob(actions), out[:, -1], state)
+        said = Outputs(masked_outputs(self.actions, out[:, :-1], mask), out[:, -1], mask)
+        chosen = self.rule.best(self, said) if greedy else self.rule.choose(self, said, uniforms)
+        return ActOutput(chosen.actions, chosen.columns, state)
 
     def unroll(
         self,
@@ -197,12 +206,16 @@ class PolicyModel(nn.Module):
 
 
 def build_model(
-    layout: RoleLayout, config: ModelConfig, seed: int, dtype: torch.dtype = torch.float32
+    layout: RoleLayout,
+    config: ModelConfig,
+    seed: int,
+    dtype: torch.dtype = torch.float32,
+    rule: ActingRule | None = None,
 ) -> PolicyModel:
     """A fresh model. Its weights are a function of (layout, config, seed).
 
     Raises: ConfigError when the config does not fit the observation.
     """
-    model = PolicyModel(layout, config, dtype)
+    model = PolicyModel(layout, config, dtype, rule)
     model.initialize(seed)
     return model

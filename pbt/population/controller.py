@@ -232,9 +232,7 @@ class Controller:
 
         Returns the directive to apply, None where the member keeps everything.
         """
-        peers = [
-            peer for peer in self.members.values() if peer.role == member.role and not peer.failed
-        ]
+        peers = [peer for peer in self.members.values() if self._ranked_with(member, peer)]
         scores = tuple(self.window.score(peer.name) for peer in peers)
         hyperparams = {peer.name: dict(peer.hyperparams) for peer in peers}
         name, seed, number = member.name, self._config.seed, member.round + 1
@@ -253,6 +251,11 @@ class Controller:
             return None
         self._member_event("copy" if decision.copy_from else "mutate", member, decision.verdict)
         return directive
+
+    def _ranked_with(self, member: Member, peer: Member) -> bool:
+        """Whether a peer plays the same role, learns by the same algorithm, and has not failed."""
+        kinds = {self._config.algorithm_of(one.name) for one in (member, peer)}
+        return peer.role == member.role and len(kinds) == 1 and not peer.failed
 
     def _begin(self, member: Member) -> None:
         """Take a member's first snapshot, and record values of its own that it was given."""

@@ -32,7 +32,12 @@ def why_idle(config: RunConfig, roles: Sequence[str]) -> str | None:
     rest = "it only mutates" if mutates else "it never acts"
     if pbt.top_share == 0.0:
         return f"PBT copies nothing, {rest}: pbt.top_share = 0 leaves no member to copy from"
-    counts = Counter(member_roles(config, roles).values())
+    placed = member_roles(config, roles)
+    # Members copy within a role and an algorithm: the largest such group of each role counts.
+    groups = Counter((role, config.algorithm_of(name)) for name, role in placed.items())
+    counts = Counter[str]()
+    for (role, _), members in groups.items():
+        counts[role] = max(counts[role], members)
     few = [f"{counts[role]} play {role}" for role in roles if counts[role] < LEAST_MEMBERS]
     if len(few) < len(roles):
         return None

@@ -6,12 +6,14 @@ process.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pbt.algorithms.registry import frozen_rule, new_algorithm
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.hyperparams import initial_hyperparams
@@ -48,6 +50,7 @@ from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.seeding import integer
+from pbt.transport.memory import Region
 from pbt.transport.slab import RoleLayout, Slab
 from pbt.transport.staging import CPU
 from pbt.transport.weights import PublishedWeights
@@ -82,17 +85,19 @@ def frozen_model(
 
     Raises: SnapshotError when they are missing, damaged or of another shape.
     """
-    model = PolicyModel(layout, config.model, network_dtype(config, layout))
-    load_model_weights(model, store.load(snapshot_id), f"snapshot {snapshot_id[:12]}")
+    state = store.load(snapshot_id)
+    rule = frozen_rule(config, state)
+    model = PolicyModel(layout, config.model, network_dtype(config, layout), rule)
+    load_model_weights(model, state, f"snapshot {snapshot_id[:12]}")
     model.fix_dtype()
     return model
 
 
 def acting_model(blueprint: Blueprint, member: MemberPlace) -> PolicyModel:
     """Return a live member's model for acting; its weights come from where they are published."""
-    model = PolicyModel(
-        blueprint.layouts[member.role], blueprint.config.model, blueprint.dtypes[member.role]
-    )
+    config, dtype = blueprint.config, blueprint.dtypes[member.role]
+    rule = new_algorithm(config, member.name).rule(explores=True)
+    model = PolicyModel(blueprint.layouts[member.role], config.model, dtype, rule)
     model.fix_dtype()
     return model
 
@@ -105,13 +110,36 @@ def acting_weights(model: PolicyModel) -> dict[str, Tensor]:
 # --- components -----------------------------------------------------------------------------------
 
 
-def new_learner(blueprint: Blueprint, member: MemberPlace, device: torch.device = CPU) -> Learner:
-    """Return a member's learner at frame 0. device: where it computes."""
-    config = blueprint.config
+def replay_slots(blueprint: Blueprint, member: MemberPlace) -> int:
+    """Return how many slots a member's replay has, 0 where it trains on batches as they come."""
+    rules = new_algorithm(blueprint.config, member.name).replay
+    return 0 if rules is None else ceil(rules.rows / blueprint.config.sampling.rollout_steps)
+
+
+def new_replay(
+    blueprint: Blueprint, member: MemberPlace, region: Region | None = None
+) -> Slab | None:
+    """Return the ring of a member that replays. region: its memory, None: private memory."""
+    slots = replay_slots(blueprint, member)
+    return Slab(blueprint.layouts[member.role], slots, region) if slots else None
+
+
+def new_learner(
+    blueprint: Blueprint,
+    member: MemberPlace,
+    device: torch.device = CPU,
+    replay: Slab | None = None,
+) -> Learner:
+    """Return a member's learner at frame 0.
+
+    device  where it computes
+    replay  of `new_replay`; None also for a learner that is not to train
+    """
+    config, layout = blueprint.config, blueprint.layouts[member.role]
+    algorithm = new_algorithm(config, member.name)
     seed = integer(config.seed, "init", member.name, bits=31)
-    model = build_model(
-        blueprint.layouts[member.role], config.model, seed, blueprint.dtypes[member.role]
-    )
+    dtype, rule = blueprint.dtypes[member.role], algorithm.rule(explores=True)
+    model = build_model(layout, config.model, seed, dtype, rule)
     hyperparams = initial_hyperparams(config, member.name, blueprint.reward_terms)
     key = (config.seed, "minibatch", member.name)
     return Learner(
@@ -121,6 +149,8 @@ def new_learner(blueprint: Blueprint, member: MemberPlace, device: torch.device 
         blueprint.reward_terms,
         key=key,
         stop_at_frames=config.stop_at_frames,
+        algorithm=algorithm,
+        replay=replay,
     )
 
 
@@ -263,7 +293,7 @@ def _learners(
     )
     learners = []
     for member in blueprint.members:
-        learner = new_learner(blueprint, member, device)
+        learner = new_learner(blueprint, member, device, new_replay(blueprint, member))
         published, shard = PublishedWeights(acting_weights(learner.model)), Shard(member.name)
         learners.append(LocalLearner(member, learner, published, batches, store, answer, shard))
         policy = NetworkPolicy(acting_model(blueprint, member), member.name, published)

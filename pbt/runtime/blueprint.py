@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from pbt.algorithms.registry import new_algorithm
+from pbt.algorithms.registry import columns_of
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import everyone, member_number, member_roles
 from pbt.envs.contract import Curricular, EnvSpec, Game, declared_objective, opens_at_random
@@ -154,7 +154,8 @@ def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
 
 def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     """Return one slab layout per role."""
-    state_size, acted = config.model.state_size, new_algorithm(config.learning).columns
+    roles = tuple(role.name for role in game.roles)
+    state_size, acted = config.model.state_size, columns_of(config, everyone(config, roles))
     return tuple(
         role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size, acted)
         for role in game.roles

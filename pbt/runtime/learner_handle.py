@@ -10,6 +10,7 @@ from torch import Tensor
 from pbt.population.interfaces import MemberLearner
 from pbt.runtime import control
 from pbt.runtime.blueprint import MemberPlace
+from pbt.transport.slab import Slab
 from pbt.transport.weights import PublishedWeights
 
 
@@ -21,12 +22,14 @@ class LearnerHandle(MemberLearner, Protocol):
     role       index of its role
     policy     its index in the policy table
     published  the weights that it publishes
+    replay     its ring of steps, None where it does not replay
     """
 
     name: str
     role: int
     policy: int
     published: PublishedWeights
+    replay: Slab | None
 
     @property
     def reachable(self) -> bool:
@@ -57,15 +60,17 @@ class RemoteLearner:
         send: Callable[..., None],
         reaches: Callable[[str], bool],
         answer: Callable[[control.LearnerAnswer], None],
+        replay: Slab | None = None,
     ) -> None:
         """Connect the handle.
 
         send(process, message)  sends a message to a process
         reaches(process)        whether the process would hear it
         answer(answer)          takes what every shard has answered
+        replay                  see LearnerHandle
         """
         self.name, self.role, self.policy = place
-        self.hosts, self.published = tuple(hosts), published
+        self.hosts, self.published, self.replay = tuple(hosts), published, replay
         self._send, self._reaches, self._answer = send, reaches, answer
         self.version = self.frames = 0
         # Processes that have not copied their slots yet, by Gather, oldest first.

@@ -8,7 +8,7 @@ from pbt.hyperparams import Hyperparams
 from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.shared_reducer import SharedReducer
 from pbt.runtime import control
-from pbt.runtime.assembly import new_learner
+from pbt.runtime.assembly import new_learner, new_replay
 from pbt.runtime.devices import choose_device
 from pbt.runtime.hosts import Workplace
 from pbt.runtime.local_learner import LocalLearner
@@ -35,7 +35,9 @@ class LearnerHost:
         """Return the learner as it was published last, with the hyperparameters in force."""
         place = self._place
         member = next(one for one in place.blueprint.members if one.name == shard.member)
-        learner = new_learner(place.blueprint, member, self._device)
+        region = place.memory.regions.get(f"replay-{member.name}")
+        replay = new_replay(place.blueprint, member, region)
+        learner = new_learner(place.blueprint, member, self._device, replay)
         published = place.memory.published(member)
         learner.load_state(published.read())
         learner.set_hyperparams(Hyperparams.from_flat(place.orders["hyperparams"][member.name]))

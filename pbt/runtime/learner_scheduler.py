@@ -9,7 +9,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pbt.checkpoint.files import Checkpoint
-from pbt.checkpoint.state import cut_state, cut_tensors, learner_part
+from pbt.checkpoint.state import cut_state, cut_tensors, learner_part, replay_part
+from pbt.checkpoint.workers import load_replay, save_replay
 from pbt.config.schema import RunConfig
 from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
@@ -265,7 +266,11 @@ class LearnerScheduler:
         engine = {"games": dict(games), "rows_trained": self.rows_trained}
         state = cut_state(config, engine, self.controller, planner, worker, queues)
         learners = {name: line.handle.state() for name, line in lines}
-        return Checkpoint(number, state, cut_tensors(learners, self._slabs, worker))
+        tensors = cut_tensors(learners, self._slabs, worker)
+        for name, line in lines:
+            if line.handle.replay is not None:
+                tensors[replay_part(name)] = save_replay(line.handle.replay)
+        return Checkpoint(number, state, tensors)
 
     def load(self, checkpoint: Checkpoint, queues: Mapping[str, JsonState]) -> None:
         """Take over a checkpoint's learners and controller. queues: its full slots, by member."""
@@ -273,4 +278,7 @@ class LearnerScheduler:
         for name, line in self.pipelines.items():
             line.batcher.load(queues[name])
             line.handle.load(checkpoint.tensors[learner_part(name)])
+            # A member that joined begins with an empty one.
+            if line.handle.replay is not None and replay_part(name) in checkpoint.tensors:
+                load_replay(line.handle.replay, checkpoint.tensors[replay_part(name)])
         self.controller.load(checkpoint.state["controller"])

@@ -44,6 +44,7 @@ class LocalLearner:
         self.name, self.role, self.policy = place
         self.learner, self.published, self.shard = learner, published, shard
         self.attestor = Attestor(learner)
+        self.replay = learner.experience.slab
         self._batches, self._store, self._answer = batches, store, answer
         self._reducer = reducer
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pbt.config.learning import REPLAYING
 from pbt.config.schema import RunConfig
 
 TABLES_PER_WORKER = 128
@@ -105,7 +106,7 @@ def _inline(config: RunConfig, members: tuple[str, ...], workers: int) -> tuple[
     """Return one process per core, which plays, acts and learns.
 
     Every member is trained by one process, or by several, a shard each, where there are fewer
-    members than workers.
+    members than workers and the member does not replay.
     """
     return tuple(
         ProcessPlan(f"worker-{w}", (w,), local=True, trains=_owned(config, members, w, workers))
@@ -134,6 +135,8 @@ def _owned(
     most = (
         config.learning.batch_steps // config.sampling.rollout_steps // config.learning.minibatches
     )
+    if config.algorithm_of(members[place]) in REPLAYING:
+        most = 1
     index, shards = sharing.index(worker), min(most, len(sharing))
     return (Shard(members[place], index, shards),) if index < shards else ()
 

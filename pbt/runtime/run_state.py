@@ -69,6 +69,7 @@ class RunState:
                 processes.send,
                 processes.reachable,
                 lambda answer: self.scheduler.hear(answer),
+                shared.replays[place.name],
             )
             for place in blueprint.members
         }

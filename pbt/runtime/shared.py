@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pbt.learning.shared_reducer import reducer_bytes
-from pbt.runtime.assembly import new_learner
+from pbt.runtime.assembly import new_learner, new_replay, replay_slots
 from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, usual_slots
 from pbt.runtime.placements import ProcessPlan
 from pbt.transport.fifo import Fifo, fifo_kinds, make_fifo
@@ -33,6 +33,7 @@ class SharedMemory:
     slabs      by role
     board      of counters and signs of life, a row per process
     published  every member's whole learner state, which outlives the learner's process
+    replays    every member's ring of steps, None where it does not replay
     counts     [tables] int64, games so far of every table
     """
 
@@ -65,6 +66,8 @@ class SharedMemory:
             name: PublishedWeights(state, self._region(f"weights-{name}", published_bytes(state)))
             for name, state in states.items()
         }
+        # The rings of members that replay, which outlive the learner's process too.
+        self.replays = {member.name: self._replay(member) for member in blueprint.members}
         self._forms = {name: _form(state) for name, state in states.items()}
         self._parameters = {name: _parameters(state) for name, state in states.items()}
         self._requests: list[Fifo] = []
@@ -74,6 +77,13 @@ class SharedMemory:
     def _region(self, name: str, size: int) -> Region:
         region = self._regions[name] = Region.create(name, size)
         return region
+
+    def _replay(self, member: MemberPlace) -> Slab | None:
+        slots = replay_slots(self._blueprint, member)
+        if not slots:
+            return None
+        size = slab_bytes(self._blueprint.layouts[member.role], slots)
+        return new_replay(self._blueprint, member, self._region(f"replay-{member.name}", size))
 
     def _populate_slabs(self) -> None:
         """Take the memory of the slots that the run will use.

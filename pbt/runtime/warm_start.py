@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from pbt.algorithms.registry import new_algorithm
 from pbt.config.schema import RunConfig
 from pbt.learning.optimizer import OPTIMIZER_PREFIXES, new_optimizer
 from pbt.learning.return_scale import RETURNS
@@ -59,9 +60,14 @@ def learned_part(state: Mapping[str, Tensor], *, optimizer: bool) -> dict[str, T
 
 
 def misfits_of(
-    config: RunConfig, layout: RoleLayout, found: Mapping[str, Tensor], *, optimizer: bool
+    config: RunConfig,
+    member: str,
+    layout: RoleLayout,
+    found: Mapping[str, Tensor],
+    *,
+    optimizer: bool,
 ) -> list[str]:
-    """The tensors of a snapshot that do not fit a learner of this config, in words.
+    """The tensors of a snapshot that do not fit the learner of a member, in words.
 
     layout     of the member's role
     found      the snapshot's tensors
@@ -69,13 +75,16 @@ def misfits_of(
     """
     taken = learned_part(found, optimizer=optimizer)
     taken.pop(RETURNS, None)
-    return misfits(_expected(config, layout, optimizer=optimizer), taken)
+    return misfits(_expected(config, member, layout, optimizer=optimizer), taken)
 
 
-def _expected(config: RunConfig, layout: RoleLayout, *, optimizer: bool) -> dict[str, Tensor]:
+def _expected(
+    config: RunConfig, member: str, layout: RoleLayout, *, optimizer: bool
+) -> dict[str, Tensor]:
     """The tensors that a member takes, in the order of its network, without memory for them."""
     with torch.device("meta"):
-        model = PolicyModel(layout, config.model)
+        rule = new_algorithm(config, member).rule(explores=True)
+        model = PolicyModel(layout, config.model, rule=rule)
         moments = torch.empty(sum(one.numel() for one in model.parameters()))
         own = new_optimizer(config.learning, moments)
         named = {own.PREFIX + name: tensor for name, tensor in own.tensors().items()}

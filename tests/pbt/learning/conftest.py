@@ -128,8 +128,8 @@ class Bench:
             state, valid[t] = out.state.clone(), ~final
             actions[t] = torch.where(valid[t].unsqueeze(-1), out.actions, -1)
             log_prob[t], value[t] = (
-                torch.where(valid[t], out.log_prob, NAN),
-                torch.where(valid[t], out.value, NAN),
+                torch.where(valid[t], out.columns["log_prob"], NAN),
+                torch.where(valid[t], out.columns["value"], NAN),
             )
             draw = torch.from_numpy(rng.random(B))
             terminated[t] = valid[t] & (draw < self.end)

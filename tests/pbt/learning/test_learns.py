@@ -109,8 +109,8 @@ def train(
                     seen,
                     start,
                     out.actions,
-                    out.log_prob,
-                    out.value,
+                    out.columns["log_prob"],
+                    out.columns["value"],
                     rewards.unsqueeze(-1),
                     torch.full((SLOTS,), over),
                 )

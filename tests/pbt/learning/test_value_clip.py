@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from pbt.algorithms.appo import Appo
 from pbt.algorithms.batch import Batch
-from pbt.algorithms.registry import new_algorithm
 from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.learning.learner import Learner
 from pbt.learning.reducer import SingleReducer
@@ -30,7 +30,7 @@ def paying(batch: Batch, times: float) -> Batch:
 def gradient(learner: Learner, batch: Batch, **changes: Any) -> Tensor:
     """The gradient at the learner's present state, by a config with changes."""
     before = learner.algorithm
-    learner.algorithm = new_algorithm(learner.config.model_copy(update=changes))
+    learner.algorithm = Appo(learner.config.model_copy(update=changes))
     found, _ = learner.gradients(batch)
     learner.algorithm = before
     return found

@@ -126,14 +126,15 @@ def test_shapes_dtypes_and_a_nearly_uniform_start(case: tuple[RoleLayout, ModelC
         )
     expected = torch.from_numpy(np.zeros((5, spec.width), spec.dtype))
     assert (out.actions.shape, out.actions.dtype) == (expected.shape, expected.dtype)
-    assert (out.log_prob.shape, out.log_prob.dtype) == ((5,), torch.float32)
-    assert (out.value.shape, out.value.dtype) == ((5,), torch.float32)
+    log_prob, value = out.columns["log_prob"], out.columns["value"]
+    assert (log_prob.shape, log_prob.dtype) == ((5,), torch.float32)
+    assert (value.shape, value.dtype) == ((5,), torch.float32)
     kept = {"none": 0, "gru": 16, "lstm": 32}[config.core]
     assert (out.state.shape, out.state.dtype) == ((5, kept), torch.float32)
     assert kept == model.state_size == config.state_size
     uniform = -float(np.log(spec.choices).sum())
     numbers = out.actions[:, len(spec.choices) :].double().numpy()
-    assert (out.log_prob - uniform - norm.logpdf(numbers).sum(1)).abs().max() < 0.3
+    assert (log_prob - uniform - norm.logpdf(numbers).sum(1)).abs().max() < 0.3
 
 
 def test_trap_acting_step_by_step_equals_unrolling_the_slot(
@@ -164,9 +165,9 @@ def test_trap_acting_step_by_step_equals_unrolling_the_slot(
                 uniforms,
             )
             state = out.state
-            torch.testing.assert_close(out.value, values[t], atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(out.columns["value"], values[t], atol=1e-5, rtol=1e-5)
             torch.testing.assert_close(
-                out.log_prob,
+                out.columns["log_prob"],
                 naive_log_prob(outputs[t], out.actions, space_layout),
                 atol=1e-5,
                 rtol=1e-5,

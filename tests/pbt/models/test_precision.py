@@ -166,7 +166,7 @@ def test_what_acts_with_fixed_weights_is_what_is_trained(
     log_probs, values = unrolled(
         decided(config, dtype), torch.stack([step.actions for step in steps])
     )
-    acted_log_probs = torch.stack([step.log_prob for step in steps])
+    acted_log_probs = torch.stack([step.columns["log_prob"] for step in steps])
     assert acted_log_probs.std() > 0.1, "a policy with opinions"
     ratios = (log_probs - acted_log_probs).exp()
     assert (ratios - 1.0).abs().max() < tolerance

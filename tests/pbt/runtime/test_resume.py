@@ -75,13 +75,29 @@ CONFIGS |= {
     game: RunConfig.model_validate({**CONFIGS[game].model_dump(), "env": env})
     for game, env in ENVS.items()
 }
+# Members that replay what they played, and some of them beside others that do not.
+REPLAYS = {
+    "model": {"core": "none", "hidden": [8]},
+    "dqn": {"replay_rows": 128, "least_rows": 40, "batch_rows": 16, "epsilon_frames": 200},
+}
+DQN = {"learning": {"algorithm": "dqn", "batch_steps": 32}, **REPLAYS}
+HALF = {name: {"algorithm": "dqn"} for name in ("m3", "m4", "m5")}
+MIXED = {"population": {"members": 6}, "members": HALF, **REPLAYS}
+CONFIGS |= {
+    name: RunConfig.model_validate(
+        {**tiny("tictactoe", 400, 100, environments=8).model_dump(), **own}
+    )
+    for name, own in {"dqn": DQN, "mixed": MIXED}.items()
+}
 FEW = {"connect_four": (83, 201), "rock_paper_scissors": (31, 60), "hide_and_seek": (61, 120)}
-FEW["squares"] = (10, 21)
+FEW |= {"squares": (10, 21), "dqn": (30, 90), "mixed": (40, 160)}
 MANY = {
     "connect_four": (1, 7, 40, 130, 290, 380),
     "rock_paper_scissors": (1, 5, 17, 44, 80, 110),
     "hide_and_seek": (1, 23, 52, 99, 150, 230),
     "squares": (1, 5, 16, 30),
+    "dqn": (1, 7, 60, 120),
+    "mixed": (1, 17, 100, 220),
 }
 
 
@@ -202,6 +218,16 @@ def test_a_cut_survives_the_disk_unchanged(tmp_path: Path) -> None:
     assert {name: sorted(part) for name, part in loaded.tensors.items()} == {
         name: sorted(part) for name, part in cut.tensors.items()
     }
+
+
+def test_members_copy_those_of_their_own_algorithm() -> None:
+    """A checkpoint's rows are trained by the algorithm of the policy that acted in them."""
+    run, _ = reference("mixed")
+    copied = [one.directive for one in run.sink.rounds if one.directive.copy_from]
+    assert {one.member in HALF for one in copied} == {True, False}
+    assert all((one.member in HALF) == (one.copy_from in HALF) for one in copied)
+    for record in run.sink.rounds:
+        assert {score.member in HALF for score in record.scores} == {record.member in HALF}
 
 
 def over_workers(cut: Cut, run: Run, workers: int) -> Checkpoint:

@@ -35,9 +35,11 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def whole_life(placement: str, game: str, frames: int, folder: Path, logs: Path) -> Running:
-    """A run to its end, looked at now and then on the way."""
-    config = placed(placement, game, frames)
+def whole_life(
+    placement: str, game: str, frames: int, folder: Path, logs: Path, **changes: Any
+) -> Running:
+    """A run to its end, looked at now and then on the way. changes: see `placed`."""
+    config = placed(placement, game, frames, **changes)
     with Running(config, folder / "snapshots").start() as run:
         turns = 0
 
@@ -124,6 +126,26 @@ def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(
 ) -> None:
     """Over all placements learners are given some 20 000 rows, and each of them is checked."""
     whole_life(placement, *FEW[placement], tmp_path, logs)
+
+
+# Three members learn by APPO and three by DQN, which replays their rows.
+MIXED: dict[str, Any] = {
+    "population": {"members": 6},
+    "members": {name: {"algorithm": "dqn"} for name in ("m1", "m3", "m5")},
+    "model": {"core": "none"},
+    "dqn": {"replay_rows": 256, "least_rows": 64, "batch_rows": 16, "epsilon_frames": 400},
+}
+
+
+@pytest.mark.parametrize("placement", ["inline", pytest.param("central", marks=pytest.mark.slow)])
+def test_rows_reach_learners_of_their_algorithm(placement: str, tmp_path: Path, logs: Path) -> None:
+    run = whole_life(placement, "connect_four", 700, tmp_path, logs, **MIXED)
+    copied = [one.directive for one in run.sink.rounds if one.directive.copy_from]
+    assert all(
+        (one.member in MIXED["members"]) == (one.copy_from in MIXED["members"]) for one in copied
+    )
+    state = {name: handle.state() for name, handle in run.engine.controller._learners.items()}
+    assert {name for name in state if "algorithm.target" in state[name]} == set(MIXED["members"])
 
 
 @pytest.mark.slow

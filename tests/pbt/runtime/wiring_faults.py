@@ -161,7 +161,8 @@ def _acted_otherwise(
         out = linear(features, self.heads.weight, self.heads.bias)[:, :-1]
         heads = self.actions.choices
         log_probs = log_probs_of(out, mask, heads)
-        return acted._replace(log_prob=joint_log_prob(log_probs, acted.actions, heads))
+        log_prob = joint_log_prob(log_probs, acted.actions, heads)
+        return acted._replace(columns={**acted.columns, "log_prob": log_prob})
 
     patch(PolicyModel, "act", acting)
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from pbt.algorithms.batch import Batch
 from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EnvError
+from pbt.models.acting import Sampled
 from pbt.models.policy_model import ActOutput
 from pbt.transport.slab import Slab
 
@@ -109,7 +110,7 @@ class NamesItself:
     state_size, version, weights = STATE, 0, 0
 
     def __init__(self, policy: int, heads: int) -> None:
-        self.model, self._policy, self._heads = self, policy, heads
+        self.model, self._policy, self._heads, self.rule = self, policy, heads, Sampled()
 
     def refresh(self) -> None:
         self.version += 1
@@ -131,12 +132,8 @@ class NamesItself:
         assert torch.equal(counted[:, 0] - 1.0, observations["observation"][:, 2]), (
             "memory is out of step with the game"
         )
-        return ActOutput(
-            torch.full((rows, self._heads), self._policy),
-            torch.full((rows,), -0.5),
-            torch.zeros(rows),
-            counted,
-        )
+        columns = {"log_prob": torch.full((rows,), -0.5), "value": torch.zeros(rows)}
+        return ActOutput(torch.full((rows, self._heads), self._policy), columns, counted)
 
 
 def check(batch: Batch, names_itself: int) -> None:
