@@ -2,6 +2,7 @@
 
     python -m bench.algorithms --game cartpole --algorithm ppo --json bench/results/algorithms.json
     python -m bench.algorithms --game cartpole --algorithm a2c --json bench/results/algorithms.json
+    python -m bench.algorithms --game cartpole --algorithm dqn --json bench/results/algorithms.json
 
 TRIALS says what is tried: the config, the mark, within how many frames, and by how many seeds of
 how many it has to be reached. The seeds are 1, 2, ..., each of which is run and reported.
@@ -64,10 +65,12 @@ class Trial(NamedTuple):
 TRIALS: Mapping[tuple[str, str], Trial] = {
     ("cartpole", "ppo"): Trial("cartpole_ppo", 475.0, 300_000, seeds=20, needed=19),
     ("cartpole", "a2c"): Trial("cartpole_a2c", 475.0, 1_000_000, seeds=20, needed=19),
+    ("cartpole", "dqn"): Trial("cartpole_dqn", 475.0, 300_000, seeds=20, needed=19),
+    ("pendulum", "appo"): Trial("pendulum", -200.0, 500_000, seeds=5, needed=5),
 }
 # Seeds of the episodes that end a training, and of the fresh ones.
 EVALUATED, CONFIRMED = 1, 2
-NAME, SECTIONS = "run", ("model", "sampling", "learning", "runtime")
+NAME, SECTIONS = "run", ("model", "sampling", "learning", "dqn", "runtime")
 
 
 def overrides_of(trial: Trial, seed: int) -> dict[str, Any]:
@@ -191,7 +194,10 @@ class RawFile:
         values = json.loads(json.dumps(values_of(self._trial)))
         new = {"values": values, "seeds": {}}
         part: dict[str, Any] = raw.get(self._game, {}).get(self._algorithm, new)
-        if part["values"] != values:
+        # A key that came later has a default by which nothing changes.
+        stored = part["values"].items()
+        now = {name: {key: values[name].get(key) for key in old} for name, old in stored}
+        if part["values"] != now:
             raise SystemExit(
                 f"{self._path}: {self._game} {self._algorithm} was measured with other values than "
                 "the config has now; name another file"
