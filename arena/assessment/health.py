@@ -48,9 +48,12 @@ def refused_text(member: MemberFacts) -> str:
 
 
 def explores_no_more(member: MemberFacts) -> bool:
-    """Whether its policy has lost the entropy that it began with."""
+    """Whether its policy has lost the entropy that it began with.
+
+    Where actions have numbers the entropy is that of a density, and a negative one tells nothing.
+    """
     first, now = member.first_entropy, member.entropy
-    return first is not None and now is not None and first > 0 and now <= ENTROPY_GONE * first
+    return first is not None and now is not None and first > 0 and 0 <= now <= ENTROPY_GONE * first
 
 
 def _usual_frames(member: MemberFacts, history: PopulationHistory) -> int | None:

@@ -106,20 +106,20 @@ class GuestPlayer:
         """
         seats = [self._seats[key] for key in keys]
         self._start([seat for seat in seats if seat.process is None])
-        questions, masks = [], []
+        questions = []
         for row, seat in enumerate(seats):
             assert seat.process is not None
-            masks.append(self._actions.split(mask[row]))
             message = question(
                 seat.moves,
                 self._leaves,
                 {name: leaf[row] for name, leaf in observations.items()},
-                masks[-1],
+                self._actions,
+                mask[row],
             )
             questions.append(Question(seat.process, line(message), self._program.move_timeout_s))
         return [
             self._action(seat, answer, own)
-            for seat, answer, own in zip(seats, ask_all(questions), masks, strict=True)
+            for seat, answer, own in zip(seats, ask_all(questions), mask, strict=True)
         ]
 
     def _start(self, seats: Sequence[_Seat]) -> None:
@@ -152,12 +152,12 @@ class GuestPlayer:
             seat.process.tell(line(start))
 
     def _action(
-        self, seat: _Seat, answer: bytes | GuestFault, masks: Sequence[NDArray[np.bool_]]
+        self, seat: _Seat, answer: bytes | GuestFault, mask: NDArray[np.bool_]
     ) -> Action | GuestFault:
         try:
             if isinstance(answer, GuestFault):
                 raise answer
-            action = read_action(answer, masks)
+            action = read_action(answer, self._actions, mask)
         except GuestFault as fault:
             assert seat.process is not None
             where = f"guest {self._program.label}, {seat.where}: {fault}"

@@ -4,6 +4,7 @@ The protocol is described in docs/guests.md.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from pbt.errors import EnvError
 PROTOCOL = 1
 MAX_LINE_BYTES = 65_536
 _SHOWN = 200
+# A message names the meaning of so many parts of an action.
+_PARTS = 8
 
 
 class GuestFault(Exception):
@@ -56,34 +59,44 @@ def hello(
             leaf.name: {"shape": list(leaf.shape), "dtype": str(leaf.dtype)} for leaf in leaves
         },
         "choices": list(actions.choices),
+        "numbers": [
+            {"low": _finite(bounds.low), "high": _finite(bounds.high)} for bounds in actions.numbers
+        ],
         "move_timeout_s": timeout_s,
     }
+
+
+def _finite(bound: float) -> float | None:
+    return bound if math.isfinite(bound) else None
 
 
 def question(
     move: int,
     leaves: Sequence[Leaf],
     observation: Mapping[str, NDArray[Any]],
-    masks: Sequence[NDArray[np.bool_]],
+    actions: ActionSpec,
+    mask: NDArray[np.bool_],
 ) -> dict[str, Any]:
-    """The message that asks for an action. A single leaf or head stands without a list around it.
+    """The message that asks for an action. A single leaf or choice stands without a list around it.
 
     move         number of the move
     leaves       the parts of the observation
     observation  leaf name -> array of the leaf's shape
-    masks        legal actions, one array per head
+    actions      what an action is
+    mask         of the move
     """
+    masks = actions.split(mask)
     plain = {leaf.name: _plain(leaf, observation[leaf.name]) for leaf in leaves}
-    mask, legal = (
+    shown_mask, legal = (
         [part.astype(int).tolist() for part in masks],
         [np.flatnonzero(part).tolist() for part in masks],
     )
-    alone = len(masks) == 1
+    alone = actions.single_choice
     return {
         "type": "act",
         "move": move,
         "observation": plain["observation"] if list(plain) == ["observation"] else plain,
-        "mask": mask[0] if alone else mask,
+        "mask": shown_mask[0] if alone else shown_mask,
         "legal": legal[0] if alone else legal,
     }
 
@@ -102,29 +115,47 @@ def read_ready(said: bytes) -> None:
         )
 
 
-def read_action(said: bytes, masks: Sequence[NDArray[np.bool_]]) -> Action:
-    """Reads an action. masks: one per head. Raises: GuestFault unless it is a legal action."""
+def read_action(said: bytes, actions: ActionSpec, mask: NDArray[np.bool_]) -> Action:
+    """Reads an action. mask: of the move. Raises: GuestFault unless it is a legal action."""
     action = _object(said).get("action")
-    choices = action if isinstance(action, list) else [action]
-    if len(choices) != len(masks) or any(type(choice) is not int for choice in choices):
-        raise GuestFault(f"said {shown(said)}; expected one line with {_expected(masks)}")
-    for choice, mask in zip(choices, masks, strict=True):
-        if not 0 <= choice < len(mask) or not mask[choice]:
+    parts = action if isinstance(action, list) else [action]
+    masks = actions.split(mask)
+    choices, numbers = parts[: len(masks)], parts[len(masks) :]
+    if (
+        len(parts) != actions.width
+        or any(type(choice) is not int for choice in choices)
+        or any(type(number) not in (int, float) for number in numbers)
+    ):
+        raise GuestFault(f"said {shown(said)}; expected one line with {_expected(actions, masks)}")
+    for choice, part in zip(choices, masks, strict=True):
+        if not 0 <= choice < len(part) or not part[choice]:
             raise GuestFault(
-                f"said {shown(said)}; {choice} is not legal; expected {_expected(masks)}"
+                f"said {shown(said)}; {choice} is not legal; expected {_expected(actions, masks)}"
             )
-    return tuple(choices)
+    for number, bounds in zip(numbers, actions.numbers, strict=True):
+        if not bounds.holds(number):
+            raise GuestFault(
+                f"said {shown(said)}; {number!r:.20} is not {bounds}; expected "
+                f"{_expected(actions, masks)}"
+            )
+    pairs = zip(numbers, actions.numbers, strict=True)
+    return (*choices, *(bounds.part(number) for number, bounds in pairs))
 
 
-def _expected(masks: Sequence[NDArray[np.bool_]]) -> str:
-    """The form of an answer and the legal actions, for a message."""
+def _expected(actions: ActionSpec, masks: Sequence[NDArray[np.bool_]]) -> str:
+    """The form of an answer and what is legal, for a message."""
     legal = [_few(np.flatnonzero(mask).tolist()) for mask in masks]
-    if len(legal) == 1:
-        return f'{{"action": N}}, where N is one of {legal[0]}'
-    return (
-        f'{{"action": [{", ".join("N" for _ in legal)}]}}, where N is, in this order, one '
-        f"of {'; one of '.join(legal)}"
-    )
+    parts = ["N"] * len(masks) + ["X"] * len(actions.numbers)
+    form = parts[0] if len(parts) == 1 else f"[{', '.join(parts)}]"
+    meanings = [("N", [f"one of {some}" for some in legal]), ("X", list(map(str, actions.numbers)))]
+    told = " and ".join(_each(sign, each) for sign, each in meanings if each)
+    return f'{{"action": {form}}}, where {told}'
+
+
+def _each(sign: str, meanings: Sequence[str]) -> str:
+    """What a sign of an answer's form stands for, one meaning for each place where it stands."""
+    order = ", in this order," if len(meanings) > 1 else ""
+    return f"{sign} is{order} {'; '.join(meanings[:_PARTS])}" + "; ..." * (len(meanings) > _PARTS)
 
 
 def _object(said: bytes) -> dict[str, Any]:

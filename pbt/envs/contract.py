@@ -30,7 +30,9 @@ from pbt.errors import EnvError
 from pbt.objective import ObjectiveKind
 
 Action = tuple[Any, ...]
-"""An action as the engine holds it: an index for each of its choices; see `pbt.envs.actions`."""
+"""An action as the engine holds it, part by part: an index for each choice, then a float for each
+number; see `pbt.envs.actions`.
+"""
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ from pbt.errors import EnvError, EnvOptionsError
 DEFAULT_SCENARIO = "simple_push"
 _VERSIONED = re.compile(r"(\w+)_v(\d+)")
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number"}
-# Options of a scenario that a config cannot set: actions must be discrete, and the plane is not
-# shown.
-_OURS = ("continuous_actions", "render_mode")
+# What a config cannot set: the plane is not shown.
+_OURS = ("render_mode",)
 
 
 def make(**options: Any) -> Game:
@@ -166,10 +165,10 @@ class OneRole:
             int(env.observation_space(agent).shape[0]) for agent in self.possible_agents
         )
         self._space = spaces.Box(-np.inf, np.inf, (self._length,), np.float32)
-        counts = {agent: int(env.action_space(agent).n) for agent in self.possible_agents}
-        if len(set(counts.values())) > 1:
-            shown = ", ".join(f"{agent} {count}" for agent, count in counts.items())
-            problem = f"one_role = True: agents have different numbers of actions ({shown})"
+        acting = {agent: env.action_space(agent) for agent in self.possible_agents}
+        if any(space != acting[self.possible_agents[0]] for space in acting.values()):
+            shown = ", ".join(f"{agent} {space}" for agent, space in acting.items())
+            problem = f"one_role = True: agents have different actions ({shown})"
             raise EnvOptionsError([f"{problem}; leave it out, so that each kind has a role"])
 
     @property

@@ -19,7 +19,7 @@ from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX
 from pbt.seeding import action_uniforms
 from pbt.transport.messages import ActionRequest, ActionsReady
-from pbt.transport.slab import OBSERVATION_PREFIX, Slab
+from pbt.transport.slab import OBSERVATION_PREFIX, Slab, flat_rows
 from pbt.transport.staging import CPU, Form, Staging, staging_for
 from pbt.transport.weights import PublishedWeights
 
@@ -235,13 +235,7 @@ class PolicyServer:
         places = request.slots * column["mask"].shape[1] + request.rows
         for name in by_row:
             # mode="raise" would make numpy copy through a buffer; "clip" does not.
-            np.take(
-                column[name].reshape(-1, *column[name].shape[2:]),
-                places,
-                axis=0,
-                out=host[name],
-                mode="clip",
-            )
+            np.take(flat_rows(column[name]), places, axis=0, out=host[name], mode="clip")
         host["live_state"][...] = column["live_state"][request.slots]
         host["uniforms"][...] = action_uniforms(request.keys, request.steps, layout.actions.width)
         return staging.send()

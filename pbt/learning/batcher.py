@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pbt.algorithms.batch import Batch
 from pbt.errors import EngineError
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
-from pbt.transport.slab import OBSERVATION_PREFIX, Slab
+from pbt.transport.slab import OBSERVATION_PREFIX, Slab, flat_rows
 from pbt.transport.staging import Form
 
 # Columns of the slab that only identify rows, or belong to acting.
@@ -170,13 +170,7 @@ def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[n
             continue
         # One pass over memory, in the order of the batch. mode="raise" would make numpy copy
         # through a buffer; "clip" does not, and a slot that does not exist is refused above.
-        np.take(
-            column.reshape(-1, *column.shape[2:]),
-            places[column.shape[1]],
-            axis=0,
-            out=array,
-            mode="clip",
-        )
+        np.take(flat_rows(column), places[column.shape[1]], axis=0, out=array, mode="clip")
     unread = ~arrays["valid"][-1] | arrays["terminated"][-1]
     for name, array in arrays.items():
         if name.startswith(OBSERVATION_PREFIX):

@@ -1,11 +1,13 @@
-"""Distributions over actions: several categorical heads side by side in one row of logits.
+"""Distributions over actions: choices by categorical heads, and numbers by normal distributions.
 
-A row of logits is [..., A], with A the sum of the head sizes. The heads are independent given the
-observation, so probabilities of a whole action multiply: log-probability and entropy are sums over
-heads. Everything here is float32 or wider. `masked_outputs` and `distribution` lead from a
-network's outputs to a `Distribution`; callers need to know no more of it.
+A row of logits is [..., A], with A the sum of the head sizes: several heads lie side by side. All
+parts of an action are independent given the observation, so probabilities of a whole action
+multiply: log-probability and entropy are sums over parts. Everything here is float32 or wider.
+`masked_outputs` and `distribution` lead from a network's outputs to a `Distribution`; callers need
+to know no more of it.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -20,6 +22,9 @@ from pbt.envs.actions import ActionSpec
 MASKED_LOGIT = -1e9
 # A legal logit counts as no smaller than this, so that it stays legal beside an illegal one.
 LEAST_LOGIT = -1e8
+# The inverse of the normal distribution is infinite at 0 and at 1.
+_LEAST_UNIFORM, _LARGEST_UNIFORM = 2.0**-54, 1.0 - 2.0**-53
+_HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 class Distribution(Protocol):
@@ -42,24 +47,105 @@ class Distribution(Protocol):
 
 
 def masked_outputs(spec: ActionSpec, outputs: Tensor, mask: Tensor) -> Tensor:
-    """What a network says of an action, [..., A], with illegal alternatives pushed away.
+    """What a network says of an action, with illegal alternatives pushed away.
 
-    mask  [..., mask_size] bool, True = legal
+    outputs  [..., O]: the logits of all choices, then the means of all numbers
+    mask     [..., mask_size] bool, True = legal
     """
-    return masked_logits(outputs, mask, spec.choices)
+    if not spec.numbers:
+        return masked_logits(outputs, mask, spec.choices)
+    if not spec.choices:
+        return outputs
+    logits, means = outputs[..., : spec.mask_size], outputs[..., spec.mask_size :]
+    return torch.cat([masked_logits(logits, mask, spec.choices), means], -1)
 
 
-def distribution(spec: ActionSpec, outputs: Tensor) -> Distribution:
-    """The distribution that outputs stand for. outputs: [..., A], of `masked_outputs`."""
-    return Categoricals(outputs, spec.choices)
+def distribution(
+    spec: ActionSpec, outputs: Tensor, log_deviations: Tensor | None = None
+) -> Distribution:
+    """The distribution that outputs stand for.
+
+    outputs         [..., O], of `masked_outputs`
+    log_deviations  [numbers], logarithms of the numbers' standard deviations; None without numbers
+    """
+    if log_deviations is None:
+        return Categoricals(outputs, spec.choices)
+    numbers = Gaussians(outputs[..., spec.mask_size :], log_deviations)
+    if not spec.choices:
+        return numbers
+    return Mixed(Categoricals(outputs[..., : spec.mask_size], spec.choices), numbers)
+
+
+class Mixed:
+    """A Distribution of choices and numbers, the choices first."""
+
+    def __init__(self, choices: "Categoricals", numbers: "Gaussians") -> None:
+        self._choices, self._numbers, self._count = choices, numbers, choices.heads
+
+    def sample(self, uniforms: Tensor) -> Tensor:
+        """See Distribution."""
+        choices, numbers = uniforms[..., : self._count], uniforms[..., self._count :]
+        return self._joined(self._choices.sample(choices), self._numbers.sample(numbers))
+
+    def mode(self) -> Tensor:
+        """See Distribution."""
+        return self._joined(self._choices.mode(), self._numbers.mode())
+
+    def _joined(self, choices: Tensor, numbers: Tensor) -> Tensor:
+        return torch.cat([choices.to(numbers.dtype), numbers], -1)
+
+    def log_prob(self, actions: Tensor) -> Tensor:
+        """See Distribution."""
+        choices, numbers = actions[..., : self._count].long(), actions[..., self._count :]
+        return self._choices.log_prob(choices) + self._numbers.log_prob(numbers)
+
+    def entropy(self) -> Tensor:
+        """See Distribution."""
+        return self._choices.entropy() + self._numbers.entropy()
+
+
+class Gaussians:
+    """A Distribution of numbers: normal, with deviations that do not depend on what is seen.
+
+    Actions hold what was drawn, also where it lies outside the game's bounds: the spec clips it
+    only for the game. So do OpenAI's baselines, Stable-Baselines3 and CleanRL.
+    """
+
+    def __init__(self, means: Tensor, log_deviations: Tensor) -> None:
+        """means: [..., numbers]; log_deviations: [numbers]."""
+        self._means, self._log_deviations = means, log_deviations
+
+    def sample(self, uniforms: Tensor) -> Tensor:
+        """See Distribution. The normal distribution is inverted at each uniform."""
+        drawn: Tensor = torch.special.ndtri(uniforms.clamp(_LEAST_UNIFORM, _LARGEST_UNIFORM))
+        return self._means + self._log_deviations.exp() * drawn.to(self._means.dtype)
+
+    def mode(self) -> Tensor:
+        """See Distribution."""
+        return self._means
+
+    def log_prob(self, actions: Tensor) -> Tensor:
+        """See Distribution."""
+        away = (actions - self._means) * (-self._log_deviations).exp()
+        return -(0.5 * away.square() + self._log_deviations + _HALF_LOG_TWO_PI).sum(-1)
+
+    def entropy(self) -> Tensor:
+        """See Distribution. It is that of a density, so it may be negative."""
+        total = (self._log_deviations + 0.5 + _HALF_LOG_TWO_PI).sum()
+        return total.expand(self._means.shape[:-1])
 
 
 class Categoricals:
-    """A Distribution of choices. log_probs: [..., A], of every alternative."""
+    """A Distribution of choices.
+
+    log_probs  [..., A], of every alternative
+    heads      the number of choices
+    """
 
     def __init__(self, logits: Tensor, head_sizes: Sequence[int]) -> None:
         """logits: [..., A], masked already."""
         self.log_probs, self._sizes = log_probabilities(logits, head_sizes), head_sizes
+        self.heads = len(head_sizes)
 
     def sample(self, uniforms: Tensor) -> Tensor:
         """See Distribution."""

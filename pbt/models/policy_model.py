@@ -42,8 +42,8 @@ class PolicyModel(nn.Module):
     """The networks of one member.
 
     `layout` says what it sees and does; its `state_size` field is not read, since the config
-    decides. `heads` is one linear layer: rows [0, A) are what `distribution` reads, row A is the
-    value.
+    decides. `heads` is one linear layer: rows [0, O) are what `distribution` reads, row O is the
+    value. Where actions have numbers, `log_deviations`, [numbers], are parameters as well.
     """
 
     def __init__(
@@ -70,6 +70,8 @@ class PolicyModel(nn.Module):
         self.core = new_core(config, joined, dtype)
         self.state_size = 0 if self.core is None else self.core.state_size
         self.heads = blank(nn.Linear, config.memory_size or joined, self.actions.outputs + 1)
+        numbers = len(self.actions.numbers)
+        self.log_deviations = nn.Parameter(torch.empty(numbers)) if numbers else None
 
     def act(
         self,
@@ -105,7 +107,7 @@ class PolicyModel(nn.Module):
         episode_start: Tensor,
         initial_state: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """What `distribution` reads, [T+1, B, A], and values, [T+1, B], of all rows of B slots.
+        """What `distribution` reads, [T+1, B, O], and values, [T+1, B], of all rows of B slots.
 
         Both are float32.
 
@@ -124,8 +126,8 @@ class PolicyModel(nn.Module):
         return masked_outputs(self.actions, out[..., :-1], mask), out[..., -1]
 
     def distribution(self, outputs: Tensor) -> Distribution:
-        """The distribution of actions by what `unroll` gives. outputs: [..., A]."""
-        return distribution(self.actions, outputs)
+        """The distribution of actions by what `unroll` gives. outputs: [..., O]."""
+        return distribution(self.actions, outputs, self.log_deviations)
 
     def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
         features = self.hidden.through(self.encoder(observations))
@@ -190,6 +192,8 @@ class PolicyModel(nn.Module):
         nn.init.orthogonal_(self.heads.weight[:-1], self._policy_gain, generator)
         nn.init.orthogonal_(self.heads.weight[-1:], 1.0, generator)
         nn.init.zeros_(self.heads.bias)
+        if self.log_deviations is not None:
+            nn.init.zeros_(self.log_deviations)
 
 
 def build_model(

@@ -114,7 +114,7 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
         Column("tics", (), I32, "T", "worker", -1),
         # Where the row comes from: table, game count, seat, step within the game.
         Column("origin", (4,), I32, "T", "worker", -1),
-        Column("actions", (layout.actions.width,), layout.actions.dtype, "T", "policy server", -1),
+        _actions(layout.actions),
         *layout.acted,
         Column("version", (), I32, "T", "policy server", -1),
         Column("policy", (), I32, "T", "policy server", -1),
@@ -123,6 +123,11 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
         Column("initial_state", (layout.state_size,), F32, "slot", "worker", np.nan),
         Column("live_state", (layout.state_size,), F32, "slot", "policy server", 0.0),
     )
+
+
+def _actions(spec: ActionSpec) -> Column:
+    poison = np.nan if spec.dtype.kind == "f" else -1
+    return Column("actions", (spec.width,), spec.dtype, "T", "policy server", poison)
 
 
 def column_shape(layout: RoleLayout, column: Column, slots: int) -> tuple[int, ...]:
@@ -151,6 +156,12 @@ def column_offsets(layout: RoleLayout, slots: int) -> tuple[dict[str, int], int]
 def slab_bytes(layout: RoleLayout, slots: int) -> int:
     """Size in bytes of the region that a slab needs."""
     return column_offsets(layout, slots)[1]
+
+
+def flat_rows(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of rows, [slots, rows, *shape], as [slots * rows, *shape], also of no entries."""
+    slots, rows, *shape = column.shape
+    return column.reshape(slots * rows, *shape)
 
 
 class Slab:

@@ -194,9 +194,9 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
     "seat roles": (_set(seat_roles=(0, 1)), r"seat_roles \(0, 1\)"),
     "equal seat names": (_set(seat_names=("a", "a")), "expected each name once"),
     "no reward terms": (_set(reward_terms=()), r"reward_terms \(\)"),
-    "continuous actions": (
-        _set(roles=(Role("player", SEEN, SEEN),)),
-        "action space Box is not supported",
+    "actions that are words": (
+        _set(roles=(Role("player", SEEN, spaces.Text(3)),)),
+        "action space Text is not supported",
     ),
     "not replayable": (_with(reset=_unseeded), "declared replayable, but"),
     "keeps state between games": (_with(reset=_left_over), "declared replayable, but"),

@@ -190,6 +190,8 @@ def flat_mask(where: str, mask: Any, total: int) -> Mask:
             f"{where}: action_mask has {mask.size} entries (shape {mask.shape}), the action "
             f"space has {total} choices; "
             f"expected {total}: one entry per choice, heads side by side"
+            + ", and none for numbers"
+            * (not total)
         )
     flat: Mask = mask.reshape(-1).astype(np.bool_, copy=False)
     return flat

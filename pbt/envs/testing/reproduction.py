@@ -43,7 +43,7 @@ class Reproduction:
     env: str
     options: Mapping[str, Any]
     seed: int
-    actions: Sequence[Sequence[int]]
+    actions: Sequence[Sequence[float]]
     error: str
 
     def write(self, folder: Path) -> Path:
@@ -68,7 +68,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     env: str
     options: dict[str, Any]
     seed: int
-    actions: list[Annotated[list[int], msgspec.Meta(min_length=2)]]
+    actions: list[Annotated[list[int | float], msgspec.Meta(min_length=2)]]
     error: str
 
 
@@ -117,14 +117,14 @@ def play_again(
             move, left = left[: len(due)], left[len(due) :]
             if not move:
                 return Replayed("open", steps)
-            asked, given = sorted(due), [action[0] for action in move]
+            asked, given = sorted(due), [int(action[0]) for action in move]
             if asked != given:
                 return Replayed("other", steps, f"seats {asked} are due, {given} acted then")
             if (unknown := _no_action(game, move)) is not None:
                 return Replayed("other", steps, unknown)
             acting = ", ".join(game.seat_names[seat] for seat in given)
             steps += 1
-            turns = game.step({seat: tuple(parts) for seat, *parts in move})
+            turns = game.step({int(seat): tuple(parts) for seat, *parts in move})
             due = referee.judge(turns, first=False)
             told(steps)
         referee.judge_outcome(game.outcome())
@@ -142,10 +142,10 @@ def play_again(
     return Replayed("over", steps)
 
 
-def _no_action(game: Game, move: Sequence[Sequence[int]]) -> str | None:
+def _no_action(game: Game, move: Sequence[Sequence[float]]) -> str | None:
     """What in a move is no action of its seat, None where all are. move: (seat, parts...)."""
     for seat, *parts in move:
-        spec = ActionSpec.of(game.roles[game.seat_roles[seat]].action_space)
+        spec = ActionSpec.of(game.roles[game.seat_roles[int(seat)]].action_space)
         if not spec.is_legal(parts):
             return f"{parts} is no action of seat {seat}, whose actions are {spec}"
     return None

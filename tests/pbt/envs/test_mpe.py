@@ -30,6 +30,19 @@ def test_every_scenario_keeps_the_contract(scenario: str) -> None:
     assert (report.problems, report.replayable, report.seed_matters) == ((), True, True)
 
 
+@pytest.mark.parametrize("scenario", ["simple_push", "simple_tag", "simple_world_comm"])
+def test_scenarios_keep_the_contract_with_continuous_actions(scenario: str) -> None:
+    spec = EnvSpec(
+        scenario,
+        lambda: mpe.make(scenario=scenario, continuous_actions=True),
+        mpe.SPEC.chance,
+        mpe.SPEC.replayable,
+        mpe.SPEC.winners,
+    )
+    report = check_game(spec, seeds=4)
+    assert (report.problems, report.replayable, report.seed_matters) == ((), True, True)
+
+
 @pytest.mark.parametrize("scenario", ALL)
 def test_every_scenario_plays_as_behind_pettingzoos_conversion(scenario: str) -> None:
     raw_env = import_module(f"mpe2.{mpe.scenarios()[scenario]}").raw_env
@@ -147,7 +160,8 @@ def test_one_role_fills_observations_with_zeros() -> None:
         ({"max_cycles": "3"}, "max_cycles = '3': must be a whole number; the default is 25"),
         ({"max_cycles": True}, "max_cycles = True: must be a whole number"),
         ({"dynamic_rescaling": 1}, "dynamic_rescaling = 1: must be true or false"),
-        ({"continuous_actions": True}, "continuous_actions: no such option"),
+        ({"continuous_actions": 1}, "continuous_actions = 1: must be true or false"),
+        ({"render_mode": "human"}, "render_mode: no such option"),
         (
             {"scenario": "simple_spread", "local_ratio": "half"},
             "local_ratio = 'half': must be a number",
@@ -159,7 +173,7 @@ def test_one_role_fills_observations_with_zeros() -> None:
         ({"one_role": 1}, "one_role = 1: must be true or false"),
         (
             {"scenario": "simple_speaker_listener", "one_role": True},
-            "different numbers of actions (speaker_0 3, listener_0 5)",
+            "agents have different actions (speaker_0 Discrete(3), listener_0 Discrete(5))",
         ),
     ],
 )

@@ -32,6 +32,11 @@ ROLE = Role(
     ),
     gymnasium.spaces.MultiDiscrete((3, 2)),
 )
+PUSH = gymnasium.spaces.Box(-1.0, 1.0, (2,))
+NUMBERS = Role("player", ROLE.observation_space, PUSH)
+MIXED = Role(
+    "player", ROLE.observation_space, gymnasium.spaces.Tuple((PUSH, gymnasium.spaces.Discrete(3)))
+)
 ACTED = ("actions", "log_prob", "value", "version", "policy", "live_state")
 
 
@@ -57,10 +62,10 @@ def sharp_model(layout: RoleLayout, config: ModelConfig, seed: int) -> PolicyMod
     return model
 
 
-def waiting_slab(state_size: int) -> Slab:
+def waiting_slab(state_size: int, role: Role = ROLE) -> Slab:
     """A slab whose rows all wait for an action: random observations, some begin an episode."""
     slab, rng = (
-        Slab(role_layout(ROLE, ("reward",), T, state_size, Appo.columns), SLOTS),
+        Slab(role_layout(role, ("reward",), T, state_size, Appo.columns), SLOTS),
         np.random.default_rng(0),
     )
     for name, column in slab.column.items():
@@ -83,11 +88,11 @@ def request_for(slots: list[int], row: int, greedy: bool) -> ActionRequest:
 
 
 def serve(
-    core: str, greedy: bool, device: torch.device, *, images: bool = True
+    core: str, greedy: bool, device: torch.device, *, images: bool = True, role: Role = ROLE
 ) -> tuple[dict[str, NDArray[Any]], PolicyServer]:
     """Three requests of different sizes over one slab; the columns a server writes, afterwards."""
     model_config = config(core, images=images)
-    slab = waiting_slab(model_config.state_size)
+    slab = waiting_slab(model_config.state_size, role)
     server = PolicyServer([slab], 2, device)
     server.attach(1, NetworkPolicy(sharp_model(slab.layout, model_config, seed=3), "m0"))
     for slots, row in (([3, 1, 7], 0), ([1, 3], 1), ([0, 2, 4, 5, 7, 9, 11, 15], 2)):
@@ -97,10 +102,10 @@ def serve(
     return {name: slab.column[name] for name in ACTED}, server
 
 
-def lag_of_trained_rows(core: str, device: torch.device) -> UpdateStats:
+def lag_of_trained_rows(core: str, device: torch.device, role: Role = ROLE) -> UpdateStats:
     """Statistics of an update on slots that were acted by the same weights on the device."""
     model_config = config(core, images=False)
-    slab = waiting_slab(model_config.state_size)
+    slab = waiting_slab(model_config.state_size, role)
     model = sharp_model(slab.layout, model_config, seed=3)
     server = PolicyServer([slab], 2, device)
     server.attach(1, NetworkPolicy(copy.deepcopy(model), "m0"))

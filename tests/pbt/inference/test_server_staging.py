@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from pbt.algorithms.appo import Appo
+from pbt.envs.contract import Role
 from pbt.errors import EngineError
 from pbt.inference import policy_server
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
@@ -17,6 +18,8 @@ from pbt.transport.slab import role_layout
 from pbt.transport.staging import CPU, Staging
 from pbt.transport.weights import PublishedWeights
 from tests.pbt.inference.acting import (
+    MIXED,
+    NUMBERS,
     ROLE,
     SLOTS,
     T,
@@ -29,15 +32,20 @@ from tests.pbt.inference.acting import (
 )
 from tests.pbt.models.memories import MEMORIES
 
+# Masks of roles without a choice have no entries.
+NUMBERED = [("none", NUMBERS), ("none", MIXED)]
 
-@pytest.mark.parametrize("core", ["none", *MEMORIES])
+
+@pytest.mark.parametrize(
+    ("core", "role"), [*((core, ROLE) for core in ("none", *MEMORIES)), *NUMBERED]
+)
 @pytest.mark.parametrize("greedy", [False, True])
 def test_a_staged_server_writes_the_same_bits(
-    monkeypatch: pytest.MonkeyPatch, core: str, greedy: bool
+    monkeypatch: pytest.MonkeyPatch, core: str, role: Role, greedy: bool
 ) -> None:
-    plain, server = serve(core, greedy, CPU)
+    plain, server = serve(core, greedy, CPU, role=role)
     monkeypatch.setattr(policy_server, "staging_for", Staging)
-    staged, staged_server = serve(core, greedy, CPU)
+    staged, staged_server = serve(core, greedy, CPU, role=role)
     for name, column in plain.items():
         np.testing.assert_array_equal(staged[name], column, err_msg=name)
     assert (plain["policy"] == 1).sum() == 13, "rows that did not wait are not written to"
@@ -48,15 +56,15 @@ def test_a_staged_server_writes_the_same_bits(
     )
 
 
-@pytest.mark.parametrize("core", MEMORIES)
+@pytest.mark.parametrize(("core", "role"), [*((core, ROLE) for core in MEMORIES), *NUMBERED])
 @pytest.mark.parametrize("staged", [False, True])
 def test_what_acted_is_what_is_trained(
-    monkeypatch: pytest.MonkeyPatch, staged: bool, core: str
+    monkeypatch: pytest.MonkeyPatch, staged: bool, core: str, role: Role
 ) -> None:
     if staged:
         monkeypatch.setattr(policy_server, "staging_for", Staging)
         monkeypatch.setattr(gathering, "staging_for", Staging)
-    stats = lag_of_trained_rows(core, CPU)
+    stats = lag_of_trained_rows(core, CPU, role)
     assert stats.rows == SLOTS * T and abs(stats.means["kl"]) < 1e-6
     assert stats.means["clip_fraction"] == 0.0
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
+from scipy.stats import norm
 
 from pbt.config.learning import ConvLayer, ModelConfig
 from pbt.envs.contract import Role
@@ -72,6 +73,16 @@ CASES = {
         spaces.MultiDiscrete([3, 2, 4]),
         ModelConfig(hidden=(32,), conv=CONV, **memory("lstm", 16)),
     ),
+    "mixed, conv, gru, numbers": (
+        MIXED,
+        spaces.Box(-1.0, 1.0, (2,)),
+        ModelConfig(hidden=(32,), conv=CONV, **memory("gru", 16)),
+    ),
+    "board, choices and numbers": (
+        BOARD,
+        spaces.Tuple((spaces.Box(-1.0, 1.0, (2,)), spaces.MultiDiscrete([3, 2]))),
+        ModelConfig(hidden=(32,)),
+    ),
     "mixed, flat, normalised": (
         MIXED,
         spaces.MultiDiscrete([3, 2]),
@@ -113,14 +124,16 @@ def test_shapes_dtypes_and_a_nearly_uniform_start(case: tuple[RoleLayout, ModelC
             torch.zeros(5, model.state_size),
             torch.rand(5, spec.width, dtype=torch.float64),
         )
-    assert (out.actions.shape, out.actions.dtype) == ((5, spec.width), torch.int64)
+    expected = torch.from_numpy(np.zeros((5, spec.width), spec.dtype))
+    assert (out.actions.shape, out.actions.dtype) == (expected.shape, expected.dtype)
     assert (out.log_prob.shape, out.log_prob.dtype) == ((5,), torch.float32)
     assert (out.value.shape, out.value.dtype) == ((5,), torch.float32)
     kept = {"none": 0, "gru": 16, "lstm": 32}[config.core]
     assert (out.state.shape, out.state.dtype) == ((5, kept), torch.float32)
     assert kept == model.state_size == config.state_size
     uniform = -float(np.log(spec.choices).sum())
-    assert (out.log_prob - uniform).abs().max() < 0.3
+    numbers = out.actions[:, len(spec.choices) :].double().numpy()
+    assert np.abs(out.log_prob.numpy() - uniform - norm.logpdf(numbers).sum(1)).max() < 0.3
 
 
 def test_trap_acting_step_by_step_equals_unrolling_the_slot(
@@ -137,7 +150,7 @@ def test_trap_acting_step_by_step_equals_unrolling_the_slot(
     start = torch.rand(rows, slots, generator=rng) < 0.3
     initial = torch.randn(slots, model.state_size, generator=rng)
     with torch.inference_mode():
-        logits, values = model.unroll(observations, mask, start, initial)
+        outputs, values = model.unroll(observations, mask, start, initial)
         state = initial
         for t in range(rows):
             uniforms = torch.rand(
@@ -154,23 +167,23 @@ def test_trap_acting_step_by_step_equals_unrolling_the_slot(
             torch.testing.assert_close(out.value, values[t], atol=1e-5, rtol=1e-5)
             torch.testing.assert_close(
                 out.log_prob,
-                naive_log_prob(logits[t], out.actions, space_layout),
+                naive_log_prob(outputs[t], out.actions, space_layout),
                 atol=1e-5,
                 rtol=1e-5,
             )
 
 
 def naive_log_prob(
-    logits: torch.Tensor, actions: torch.Tensor, space_layout: RoleLayout
+    outputs: torch.Tensor, actions: torch.Tensor, space_layout: RoleLayout
 ) -> torch.Tensor:
-    parts = logits.split(list(space_layout.actions.choices), -1)
-    return sum(
-        (
-            part.log_softmax(-1)[torch.arange(len(actions)), actions[:, i]]
-            for i, part in enumerate(parts)
-        ),
-        torch.zeros(len(actions)),
-    )
+    spec = space_layout.actions
+    *parts, means = outputs.split([*spec.choices, len(spec.numbers)], -1)
+    found = torch.from_numpy(
+        norm.logpdf(actions[:, len(parts) :].numpy(), means.numpy()).sum(-1)
+    ).float()
+    for i, part in enumerate(parts):
+        found += part.log_softmax(-1)[torch.arange(len(actions)), actions[:, i].long()]
+    return found
 
 
 def test_greedy_ignores_the_uniforms() -> None:
