@@ -49,7 +49,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "film": {"envs", "errors", "transport"},
         "snapshots": {"errors", "files", "models"},
         "inference": {"envs", "errors", "models", "records", "seeding", "transport"},
-        "algorithms": {"config", "models", "transport"},
+        "algorithms": {"config", "errors", "models", "transport"},
         "learning": {
             "algorithms",
             "config",

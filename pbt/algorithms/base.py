@@ -74,7 +74,7 @@ class Loss(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Replay:
+class ReplayRules:
     """That an algorithm trains on steps that it saw before, drawn evenly from the newest ones.
 
     rows        the newest steps that are kept
@@ -110,7 +110,7 @@ class Algorithm(Protocol):
     def sums(self) -> tuple[str, ...]: ...
 
     @property
-    def replay(self) -> Replay | None: ...
+    def replay(self) -> ReplayRules | None: ...
 
     @property
     def scales_returns(self) -> bool: ...

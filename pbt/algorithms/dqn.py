@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import huber_loss
 
-from pbt.algorithms.base import Loss, LossInputs, Replay
+from pbt.algorithms.base import Loss, LossInputs, ReplayRules
 from pbt.algorithms.batch import Batch, zeroed_observations
 from pbt.config.learning import DqnConfig
 from pbt.models.acting import Acting, ActingRule, Chosen, Outputs
@@ -103,7 +103,7 @@ class Dqn:
     def __init__(self, config: DqnConfig) -> None:
         self._config = config
         sizes = config.replay_rows, config.least_rows, config.batch_rows
-        self.replay = Replay(*sizes, config.training_intensity)
+        self.replay = ReplayRules(*sizes, config.training_intensity)
 
     def rule(self, *, explores: bool) -> ActingRule:
         """See Algorithm."""

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pbt.algorithms.base import Replay
+from pbt.algorithms.base import ReplayRules
 from pbt.algorithms.batch import Batch, minibatches
 from pbt.errors import EngineError
 from pbt.learning.batcher import NOT_TRAINED_ON
@@ -65,7 +65,7 @@ class UniformReplay:
     added  [1] int64, slots that were put into it since the start
     """
 
-    def __init__(self, member: str, slab: Slab | None, rules: Replay, device: torch.device) -> None:
+    def __init__(self, member: str, slab: Slab | None, rules: ReplayRules, device: torch.device) -> None:
         """Draw from `slab` by `rules`, onto `device`. member: for errors."""
         self.slab, self._rules = slab, rules
         self._member, self._device = member, device

@@ -84,13 +84,16 @@ class Learner:
         self.algorithm.explore(model, 0)
         self.experience = self._new_experience(replay)
         self._sums = StepSums(self.algorithm.sums)
-        scale = ReturnScale(self.device, keeps_heads=config.value_clip is not None)
-        scales = config.normalize_returns and self.algorithm.scales_returns
-        self._returns = scale if scales else None
+        self._returns = self._new_scale()
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
         self._batch: Batch | None = None  # trained on at the moment, for messages
         self.set_hyperparams(hyperparams)
+
+    def _new_scale(self) -> ReturnScale | None:
+        if not (self.config.normalize_returns and self.algorithm.scales_returns):
+            return None
+        return ReturnScale(self.device, keeps_heads=self.config.value_clip is not None)
 
     def _new_experience(self, replay: Slab | None) -> Experience:
         rules = self.algorithm.replay

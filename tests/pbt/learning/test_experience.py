@@ -7,7 +7,7 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from pbt.algorithms.base import Replay
+from pbt.algorithms.base import ReplayRules
 from pbt.algorithms.batch import Batch
 from pbt.algorithms.registry import KINDS
 from pbt.config.learning import OF_ONE_CHOICE, REPLAYING, AlgorithmName
@@ -60,7 +60,7 @@ def drawn(replay: UniformReplay, slab: Slab, count: int = 0) -> list[Batch]:
 def replay_of(
     rows: int, *, least: int = 1, batch: int = 16, intensity: float = 20.0
 ) -> UniformReplay:
-    rules = Replay(rows, least, batch, intensity)
+    rules = ReplayRules(rows, least, batch, intensity)
     return UniformReplay("m0", Slab(layout(), rows // STEPS), rules, torch.device("cpu"))
 
 

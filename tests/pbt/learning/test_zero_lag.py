@@ -12,6 +12,7 @@ import torch
 
 from pbt.algorithms.batch import Batch, zeroed_observations
 from pbt.config.schema import RunConfig
+from pbt.envs import registry
 from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import SlotFull
 from tests.pbt.models.memories import memory
@@ -53,7 +54,7 @@ class ZeroLag(CheckedEngine):
 
     def __init__(self, config: RunConfig) -> None:
         self.seen = dict.fromkeys(("truncated", "begins behind row 0", "goes on in a new slot"), 0)
-        super().__init__(config)
+        super().__init__(config, registry.spec(config.env.name, allow_files=True))
         for local in self.population.learners:
             self._sharpen(local)
 
