@@ -6,8 +6,8 @@ Like `stored.tar.xz` it is made once (`tests/fence/make_stored.py` says how such
 
 The archive holds two trainings that were stopped before their end:
 
-    data/populations/replayed   tic-tac-toe, two members that learn by DQN from a replay and two
-                                by APPO, with rounds, and past opponents by payoff
+    data/populations/replayed   tic-tac-toe, three members that learn by DQN from a replay and three
+                                by APPO, with rounds, copies, and past opponents by payoff
     data/populations/numbers    `simple_push` of MPE2 with continuous actions, an LSTM
 """
 
@@ -20,10 +20,9 @@ from pathlib import Path
 from tests.fence.make_stored import Maker, pack
 
 REPLAYED = """
-stop_at_frames = 3_000
+stop_at_frames = 2_500
 env = { name = "tictactoe" }
-population = { members = 4 }
-members = { m2 = { algorithm = "dqn" }, m3 = { algorithm = "dqn" } }
+population = { members = 6 }
 model = { hidden = [8] }
 sampling = { environments = 12, rollout_steps = 8, opening_plies = 2 }
 learning = { batch_steps = 96 }
@@ -33,6 +32,11 @@ snapshots = { every_frames = 1_000 }
 checkpoints = { keep = 1 }
 runtime = { placement = "serial", precision = "float32" }
 
+[members]
+m3 = { algorithm = "dqn" }
+m4 = { algorithm = "dqn" }
+m5 = { algorithm = "dqn" }
+
 [dqn]
 replay_rows = 512
 least_rows = 100
@@ -40,10 +44,11 @@ batch_rows = 32
 epsilon_frames = 1_000
 
 [pbt]
-period_frames = 700
-warmup_frames = 700
-top_share = 0.5
+period_frames = 400
+warmup_frames = 400
+top_share = 0.4
 copy_gap = 0.0
+copy_significance = 1.0
 min_games = 5
 mutation_probability = 0.5
 """

@@ -14,7 +14,7 @@ from pbt.checkpoint.files import read_newest
 from tests.fence import record, resumed
 from tests.fence.answers import answer
 
-FRAMES = {"replayed": 3_000, "numbers": 4_000}
+FRAMES = {"replayed": 2_500, "numbers": 4_000}
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def test_the_stored_checkpoints_hold_what_they_are_kept_for() -> None:
         (manifest,) = Path("data/populations", name, "checkpoints").glob("*/manifest.json")
         assert json.loads(manifest.read_bytes())["format"] == 2
     replayed, _ = read_newest(Path("data/populations/replayed/checkpoints"))
-    assert {"replay-m2", "replay-m3"} <= replayed.tensors.keys()
+    assert {"replay-m3", "replay-m5"} <= replayed.tensors.keys()
     assert replayed.state.controller.payoffs is not None
     assert any(member.copies for member in replayed.state.controller.members)
     numbers, _ = read_newest(Path("data/populations/numbers/checkpoints"))
