@@ -17,6 +17,7 @@ PbtError
 │   └── LostWeightsError the file of weights is gone or damaged
 ├── CheckpointError      a checkpoint that is missing, damaged or foreign
 │   └── LostCheckpointError  none of the checkpoints that there are can be used
+│       └── ForeignCheckpointError  the newest one is whole, but another program's
 ├── FailedMembersError   every member of a population failed
 ├── HeldError            another process holds the population
 ├── StoppedError         a training was asked to stop by another process than the one that needs it
@@ -129,6 +130,13 @@ class CheckpointError(PbtError):
 
 class LostCheckpointError(CheckpointError):
     """None of the checkpoints that there are can be used, until a person restores one."""
+
+
+class ForeignCheckpointError(LostCheckpointError):
+    """A checkpoint is whole, but of a form that only another version of the program reads.
+
+    An older checkpoint does not take its place, since training on from that one would be lost work.
+    """
 
 
 class FailedMembersError(PbtError):

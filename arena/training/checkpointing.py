@@ -5,7 +5,10 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+
+from msgspec import structs
 
 from arena.league.best import best_of_each_role
 from arena.league.database import League
@@ -85,14 +88,14 @@ class Checkpointer:
             self._sink.drain(drain_timeout_s)
             self._number += 1
             frames = max(self._engine.clocks().values())
-            checkpoint = self._engine.take_cut(self._number)
+            cut = self._engine.take_cut(self._number)
             # The config is stored as the user gave it, since every start chooses its processes and
             # devices anew.
-            checkpoint.state.update(
-                config=self.config.model_dump(mode="json"), league=self._sink.known()
-            )
+            config, known = self.config.model_dump(mode="json"), self._sink.known()
+            state = structs.replace(cut.state, config=config, league=known)
             try:
-                path = write_checkpoint(self._folder, checkpoint, self.config.checkpoints.keep)
+                whole = replace(cut, state=state)
+                path = write_checkpoint(self._folder, whole, self.config.checkpoints.keep)
             except CheckpointError as error:
                 self._sink.event(Event("warning", None, frames, str(error)))
                 raise

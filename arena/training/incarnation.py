@@ -55,11 +55,11 @@ def new_incarnation(league: League, name: str, start: Start) -> Incarnation:
     population_id = next(summary.id for summary in list_populations(league) if summary.name == name)
     if checkpoint is None:
         return open_incarnation(league, population_id, os.getpid(), known=NOTHING_KNOWN)
-    stored = checkpoint.state.get("league")  # older checkpoints lack it
-    rows = stored and CheckpointRows(
-        stored["incarnation"], stored["events"], frozenset(stored["snapshots"])
-    )
-    number, last_game = f"{checkpoint.number:08d}", checkpoint.state["controller"]["games"] - 1
+    stored = checkpoint.state.league
+    rows = None
+    if stored is not None:
+        rows = CheckpointRows(stored.incarnation, stored.events, frozenset(stored.snapshots))
+    number, last_game = f"{checkpoint.number:08d}", checkpoint.state.controller.games - 1
     return open_incarnation(
         league,
         population_id,

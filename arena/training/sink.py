@@ -7,7 +7,6 @@ import logging
 import time
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from typing import Any
 
 from arena.data.metrics import MetricsWriter
 from arena.league.database import League
@@ -16,6 +15,7 @@ from arena.league.writer import LeagueWriter
 from arena.training.strengths import CountedGames, Strength
 from pbt.objective import ObjectiveKind
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
+from pbt.saved import SavedLeague
 
 RECENT_EVENTS = 50
 MOST_WARNINGS = 20
@@ -106,19 +106,15 @@ class TrainingSink:
         speed = {"frames_per_s": (frames - earlier) / (now - then)} if frames > earlier else {}
         self._metrics.series(member, frames, {**values, **speed})
 
-    def known(self) -> dict[str, Any]:
-        """The rows that the league has, as JSON-able values for a checkpoint.
+    def known(self) -> SavedLeague:
+        """The rows that the league has, for a checkpoint.
 
         A resume takes back exactly the rows that came later; `arena.training.incarnation` reads it.
         The head of the chain stands for all rows; `arena verify` looks for it in the chain.
         """
         incarnation, events = self._writer.position
-        return {
-            "head": self._writer.head(),
-            "incarnation": incarnation,
-            "events": events,
-            "snapshots": [record.snapshot_id for record in self.snapshots],
-        }
+        snapshots = [record.snapshot_id for record in self.snapshots]
+        return SavedLeague(incarnation, events, snapshots, self._writer.head())
 
     @property
     def backlog(self) -> int:

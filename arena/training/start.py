@@ -252,7 +252,7 @@ def known_rounds(checkpoint: Checkpoint | None) -> dict[str, int]:
     """
     if checkpoint is None:
         return {}
-    left = config_as_stored(checkpoint.state["config"], "stored config").population.left
+    left = config_as_stored(checkpoint.state.config, "stored config").population.left
     return dict.fromkeys(left, EVERY_ROUND) | {
         name: member.round for name, member in members_of(checkpoint).items()
     }
@@ -284,7 +284,8 @@ def strange_head(league: League, name: str, checkpoint: Checkpoint) -> list[str]
 
     Rows were altered and their chain was made anew, or another league was put in place.
     """
-    head = checkpoint.state.get("league", {}).get("head")
+    known = checkpoint.state.league
+    head = None if known is None else known.head
     stored = (row.id for row in list_populations(league) if row.name == name)
     population_id = next(stored, None)
     if head is None or population_id is None:
@@ -331,7 +332,7 @@ def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | 
     Raises: LostCheckpointError for a damaged file.
     """
     if checkpoint is not None:
-        return config_as_stored(checkpoint.state["config"], f"stored config of {name!r}")
+        return config_as_stored(checkpoint.state.config, f"stored config of {name!r}")
     try:
         table = json.loads(paths.config.read_bytes())
     except ValueError as error:

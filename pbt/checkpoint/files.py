@@ -1,9 +1,10 @@
 """Checkpoints on disk: each is there as a whole or not at all.
 
-A checkpoint is a folder of safetensors files, `state.json`, and `manifest.json` with the SHA-256 of
-each and the time of writing, in seconds since the epoch. It is written under another name, every
-file and the folder are fsynced, then it is renamed. A damaged file does not match its hash, and the
-checkpoint before is used.
+A checkpoint is a folder of safetensors files, `state.json` (`pbt.saved.SavedRun`), and
+`manifest.json` with its format, the program that wrote it, the time, and the SHA-256 of each file.
+It is written under another name, every file and the folder are fsynced, then it is renamed. A
+damaged file does not match its hash, and the checkpoint before is used. A checkpoint of a newer
+format is refused: the one before would take back what was trained since.
 """
 
 import hashlib
@@ -13,8 +14,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
@@ -22,12 +23,17 @@ from torch import Tensor
 from pbt.checkpoint.folders import (
     FORMAT,
     MANIFEST,
+    PROGRAM,
     STATE,
+    Manifest,
     checkpoint_folders,
     parse_manifest,
 )
-from pbt.errors import CheckpointError, LostCheckpointError, reason
+from pbt.checkpoint.upgrade import upgrade_1_to_2
+from pbt.errors import CheckpointError, ForeignCheckpointError, LostCheckpointError, reason
 from pbt.files import sync_folder, write_synced
+from pbt.saved import SavedRun
+from pbt.transport.wire import plain
 
 
 @dataclass(frozen=True)
@@ -35,12 +41,12 @@ class Checkpoint:
     """The state of a run, with its place among the run's checkpoints.
 
     number   ascending
-    state    the part that is JSON
+    state    the part without tensors
     tensors  file name -> tensor name -> tensor
     """
 
     number: int
-    state: dict[str, Any]
+    state: SavedRun
     tensors: dict[str, dict[str, Tensor]]
 
 
@@ -59,13 +65,14 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
         for name, content in _contents(checkpoint):
             write_synced(aside / name, content)
             hashes[name] = hashlib.sha256(content).hexdigest()
-        manifest = {
-            "format": FORMAT,
-            "number": checkpoint.number,
-            "written_at": time.time(),
-            "sha256": hashes,
-        }
-        write_synced(aside / MANIFEST, json.dumps(manifest, indent=1).encode())
+        manifest = Manifest(
+            format=FORMAT,
+            program=PROGRAM,
+            number=checkpoint.number,
+            written_at=time.time(),
+            sha256=hashes,
+        )
+        write_synced(aside / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
         sync_folder(aside)
         shutil.rmtree(target, ignore_errors=True)
         aside.rename(target)
@@ -84,12 +91,15 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
 def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
     """Return the newest intact checkpoint and, in words, what is wrong with newer ones.
 
-    Raises: CheckpointError when there is none, LostCheckpointError when none is usable.
+    Raises: CheckpointError when there is none, LostCheckpointError when none is usable,
+    ForeignCheckpointError when the newest one is another program's.
     """
     damaged: list[str] = []
     for path in reversed(checkpoint_folders(folder)):
         try:
             return read_checkpoint(path), damaged
+        except ForeignCheckpointError as error:
+            raise ForeignCheckpointError(f"{folder}: {error}") from error
         except CheckpointError as error:
             damaged.append(str(error))
     problem = "\n".join(["no usable checkpoint", *damaged]) if damaged else "no checkpoint yet"
@@ -101,7 +111,8 @@ def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read one checkpoint.
 
-    Raises: CheckpointError naming the file whose content does not match the manifest.
+    Raises: CheckpointError naming the file whose content does not match the manifest,
+    ForeignCheckpointError for one that this program does not read.
     """
     try:
         manifest = parse_manifest(path.name, (path / MANIFEST).read_bytes())
@@ -119,7 +130,22 @@ def read_checkpoint(path: Path) -> Checkpoint:
         for name, content in contents.items()
         if name != STATE
     }
-    return Checkpoint(manifest.number, json.loads(contents[STATE]), tensors)
+    return Checkpoint(manifest.number, _state(path.name, manifest, contents[STATE]), tensors)
+
+
+def _state(name: str, manifest: Manifest, content: bytes) -> SavedRun:
+    """Raises: ForeignCheckpointError for fields that are missing, unknown or of another type."""
+    try:
+        stored = json.loads(content)
+        if manifest.format == 1:
+            stored = upgrade_1_to_2(stored)
+        return msgspec.convert(stored, SavedRun, str_keys=True)
+    except (msgspec.MsgspecError, ValueError, KeyError, IndexError, TypeError) as error:
+        raise ForeignCheckpointError(
+            f"checkpoint {name}: {STATE}, format {manifest.format}, written by "
+            f"{manifest.program}: {type(error).__name__}: {error}; this is {PROGRAM}, which does "
+            "not read it; go on with the program that wrote it, or a later version"
+        ) from error
 
 
 def _contents(checkpoint: Checkpoint) -> Iterator[tuple[str, bytes]]:
@@ -129,4 +155,6 @@ def _contents(checkpoint: Checkpoint) -> Iterator[tuple[str, bytes]]:
     """
     for name, tensors in checkpoint.tensors.items():
         yield f"{name}.safetensors", save_tensors(tensors)
-    yield STATE, json.dumps(checkpoint.state).encode()
+    # Numbers that are not finite have a name here; msgspec's own JSON would lose them.
+    state = msgspec.to_builtins(checkpoint.state, str_keys=True, enc_hook=plain)
+    yield STATE, json.dumps(state).encode()

@@ -16,40 +16,13 @@ from torch import Tensor
 from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.resharding import split_worker
 from pbt.checkpoint.workers import count_valid, load_slab, save_slab
-from pbt.config.schema import RunConfig
-from pbt.population.controller import Controller
 from pbt.sampling.slots import Partition
-from pbt.transport.messages import JsonState
+from pbt.saved import SavedQueue, SavedWorker
 from pbt.transport.slab import Slab
 
 
-def cut_state(
-    config: RunConfig,
-    engine: JsonState,
-    controller: Controller,
-    planner: JsonState,
-    worker: JsonState,
-    batchers: Mapping[str, JsonState],
-) -> JsonState:
-    """Return the part of the state that is JSON.
-
-    engine    the engine's own counts
-    planner   of the whole run, merged
-    worker    of the whole run, merged
-    batchers  by member
-    """
-    return {
-        "config": config.model_dump(mode="json"),
-        "engine": engine,
-        "controller": controller.state(),
-        "planner": planner,
-        "worker": worker,
-        "trainees": dict(batchers),
-    }
-
-
 def cut_tensors(
-    learners: Mapping[str, Mapping[str, Tensor]], slabs: Sequence[Slab], worker: JsonState
+    learners: Mapping[str, Mapping[str, Tensor]], slabs: Sequence[Slab], worker: SavedWorker
 ) -> dict[str, dict[str, Tensor]]:
     """Return the part of the state that is tensors, by file.
 
@@ -58,8 +31,8 @@ def cut_tensors(
     worker    merged; the slots that it calls free are left out
     """
     tensors = {learner_part(name): dict(state) for name, state in learners.items()}
-    for role, (slab, filler) in enumerate(zip(slabs, worker["fillers"], strict=True)):
-        tensors[f"slab-{role}"] = save_slab(slab, set(filler["pool"]["free"]))
+    for role, (slab, filler) in enumerate(zip(slabs, worker.fillers, strict=True)):
+        tensors[f"slab-{role}"] = save_slab(slab, set(filler.pool.free))
     return tensors
 
 
@@ -76,12 +49,12 @@ def replay_part(member: str) -> str:
 class SplitCut(NamedTuple):
     """A checkpoint state for other partitions.
 
-    workers   the state that the worker of each partition loads
-    batchers  the state that each member's batcher loads
+    workers  what the worker of each partition loads
+    queues   what each member's batcher loads
     """
 
-    workers: list[JsonState]
-    batchers: dict[str, JsonState]
+    workers: list[SavedWorker]
+    queues: dict[str, SavedQueue]
 
 
 def split_cut(
@@ -93,19 +66,19 @@ def split_cut(
     counted as "no room". Raises: EngineError when there is no room for the open games either,
     CheckpointError when the game changed since.
     """
-    trainees = checkpoint.state["trainees"]
-    queues = {member: batcher["queue"] for member, batcher in trainees.items()}
-    split = split_worker(checkpoint.state["worker"], queues, shares)
+    stored = checkpoint.state.queues
+    waiting = {member: own.queue for member, own in stored.items()}
+    split = split_worker(checkpoint.state.worker, waiting, shares)
     saved = [checkpoint.tensors[f"slab-{role}"] for role in range(len(slabs))]
     for slab, tensors, places in zip(slabs, saved, split.places, strict=True):
         load_slab(slab, tensors, places)
-    batchers = {}
-    for member, batcher in trainees.items():
-        dropped = Counter[str](batcher["dropped"])
+    queues = {}
+    for member, own in stored.items():
+        dropped = Counter(own.dropped)
         if lost := split.lost.get(member):
-            dropped["no room"] += count_valid(saved[queues[member][0][0]], lost)
-        batchers[member] = {"queue": split.queues[member], "dropped": dict(dropped)}
-    return SplitCut(split.workers, batchers)
+            dropped["no room"] += count_valid(saved[own.queue[0].role], lost)
+        queues[member] = SavedQueue(split.queues[member], dict(dropped))
+    return SplitCut(split.workers, queues)
 
 
 def digest_of(models: Iterable[Mapping[str, Tensor]]) -> str:

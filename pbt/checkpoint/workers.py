@@ -1,10 +1,9 @@
-"""A rollout worker's state as plain data, and back.
+"""A rollout worker's state as columns, and back; the contents of its slots as tensors.
 
 Open games are rebuilt by replaying their actions, and voided where a game cannot be replayed.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,38 +15,67 @@ from pbt.errors import CheckpointError, EngineError, EnvError
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.table import Seat, Table
-from pbt.transport.messages import GamePlan, JsonState, SeatPlan
+from pbt.saved import (
+    GameColumns,
+    SavedFiller,
+    SavedWorker,
+    SeatColumns,
+    TableColumns,
+    WaitingColumns,
+)
+from pbt.transport.messages import GamePlan, SeatPlan
 from pbt.transport.slab import Slab
 
 Places = dict[int, int]
 """Slot in a saved state -> slot in this run, of one role."""
+_OF_PLAN = [name for name in GameColumns.__struct_fields__ if name in GamePlan._fields]
+_OF_TABLE = ("due", "steps", "moves")
+_OF_SEAT = [name for name in SeatColumns.__struct_fields__ if name not in ("table", "kind", "name")]
 
 
-def save_worker(worker: RolloutWorker) -> JsonState:
+def save_worker(worker: RolloutWorker) -> SavedWorker:
     """Return a worker's state without its slabs.
 
     Raises: EngineError within a turn, when an action is on its way or a table is to be stepped.
     """
     if worker.in_motion:
         raise EngineError("the worker was asked for its state in the middle of a turn")
-    return {
-        "numbers": list(worker.share.tables),
-        "tables": [_save_table(table) for table in worker.tables],
-        "idle": [table.index for table in worker.idle],
-        "levels": [
-            [table.index, level]
-            for table in worker.tables
-            if (level := float(table.levels[table.index]))
+    asking = [one for waiting in worker.waiting.values() for one in waiting]
+    return SavedWorker(
+        tables=TableColumns.of((one.index, float(one.levels[one.index])) for one in worker.tables),
+        games=game_columns([table for table in worker.tables if table.seats]),
+        seats=seat_columns([(table, seat) for table in worker.tables for seat in table.seats]),
+        waiting=WaitingColumns.of((table.index, seat.index) for table, seat in asking),
+        idle=[table.index for table in worker.idle],
+        fillers=[
+            SavedFiller(filler.pool.state(), filler.produced, dict(filler.dropped))
+            for filler in worker.fillers
         ],
-        "waiting": [
-            [*key, [[table.index, seat.index] for table, seat in asking]]
-            for key, asking in worker.waiting.items()
-        ],
-        "fillers": [
-            {"pool": f.pool.state(), "produced": f.produced, "dropped": dict(f.dropped)}
-            for f in worker.fillers
-        ],
-    }
+    )
+
+
+def game_columns(tables: Sequence[Table]) -> GameColumns:
+    return GameColumns(
+        table=[table.index for table in tables],
+        **_columns([table.plan for table in tables], _OF_PLAN),
+        **_columns(tables, _OF_TABLE),
+        history=[list(table.history) for table in tables],
+        actions=[[(seat, list(own)) for seat, own in one.actions.items()] for one in tables],
+    )
+
+
+def seat_columns(seated: Sequence[tuple[Table, Seat]]) -> SeatColumns:
+    """The seats' columns, without their witnesses, which belong to one start of a population."""
+    return SeatColumns(
+        table=[table.index for table, _ in seated],
+        kind=[seat.player.kind for _, seat in seated],
+        name=[seat.player.name for _, seat in seated],
+        **_columns([seat for _, seat in seated], _OF_SEAT),
+    )
+
+
+def _columns(objects: Sequence[object], names: Iterable[str]) -> dict[str, list[Any]]:
+    return {name: [getattr(one, name) for one in objects] for name in names}
 
 
 class Reseater(Protocol):
@@ -61,30 +89,26 @@ class Reseater(Protocol):
 
 
 def load_worker(
-    worker: RolloutWorker, state: JsonState, planner: Reseater, *, replayable: bool
+    worker: RolloutWorker, state: SavedWorker, planner: Reseater, *, replayable: bool
 ) -> int:
     """Put a fresh worker into a saved state, after its slabs were filled.
 
     Returns how many open games were voided: those of players that have left the population, those
     that did not replay, and all of them unless `replayable`.
     """
-    for filler, saved in zip(worker.fillers, state["fillers"], strict=True):
-        filler.pool.load(saved["pool"])
-        filler.produced = saved["produced"]
-        filler.dropped.update(saved["dropped"])
-    worker.idle = [worker.table[number] for number in state["idle"]]
-    # Checkpoints of earlier programs have none.
-    for number, level in state.get("levels", ()):
+    for filler, saved in zip(worker.fillers, state.fillers, strict=True):
+        filler.pool.load(saved.pool)
+        filler.produced = saved.produced
+        filler.dropped.update(saved.dropped)
+    worker.idle = [worker.table[number] for number in state.idle]
+    for number, level in zip(state.tables.table, state.tables.level, strict=True):
         worker.table[number].levels[number] = level
-    for table, saved in zip(worker.tables, state["tables"], strict=True):
-        if saved is not None:
-            _load_table(table, saved, planner)
-    for _, role, greedy, asking in state["waiting"]:
-        for number, index in asking:
-            table = worker.table[number]
-            seat = table.seats[index]
-            # A frozen player may have another policy index than it had.
-            worker.waiting.setdefault((seat.policy, role, greedy), []).append((table, seat))
+    _load_games(worker, state, planner)
+    for number, index in zip(state.waiting.table, state.waiting.seat, strict=True):
+        table = worker.table[number]
+        seat = table.seats[index]
+        asking = (seat.policy, seat.role, table.plan.greedy)
+        worker.waiting.setdefault(asking, []).append((table, seat))
     lost = 0
     for table in worker.tables:
         if table.seats and (gone := planner.gone(table.plan)):
@@ -104,59 +128,24 @@ def _void_abandoned(worker: RolloutWorker, table: Table, gone: str) -> None:
         worker.fillers[seat.role].discard_parked(seat.policy)
 
 
-def _save_table(table: Table) -> JsonState | None:
-    if not table.seats:
-        return None
-    return {
-        "plan": table.plan._asdict()
-        | {"seats": [[*_player(seat.player), *seat[1:]] for seat in table.plan.seats]},
-        "seats": [_save_seat(seat) for seat in table.seats],
-        "actions": [[seat, list(action)] for seat, action in table.actions.items()],
-        "due": table.due,
-        "history": table.history,
-        "steps": table.steps,
-        "moves": table.moves,
-    }
-
-
-def _save_seat(seat: Seat) -> JsonState:
-    """Return a seat without its witness, which belongs to one start of a population."""
-    saved = asdict(seat) | {"player": _player(seat.player)}
-    return {name: value for name, value in saved.items() if name not in ("weights", "answers")}
-
-
-def _player(player: PlayerRef) -> list[str]:
-    return [player.kind, player.name]
-
-
-def _load_table(table: Table, saved: JsonState, planner: Reseater) -> None:
-    fields: dict[str, Any] = dict(saved["plan"])
-    seats = tuple(
-        SeatPlan(PlayerRef(kind, name), *rest) for kind, name, *rest in fields.pop("seats")
-    )
-    noise = tuple(fields.pop("noise"))
-    plan = planner.reseat(GamePlan(**fields, seats=seats, noise=noise))
-    table.clear(plan)
-    for seat, seat_plan in zip(saved["seats"], plan.seats, strict=True):
-        known = {**seat, "player": seat_plan.player, **_first_action(seat, saved)}
-        table.seats.append(replace(Seat(**known), policy=seat_plan.policy))
-    table.actions = {seat: tuple(action) for seat, action in saved["actions"]}
-    table.due, table.history = saved["due"], list(saved["history"])
-    table.steps, table.moves = saved["steps"], saved["moves"]
-
-
-def _first_action(seat: JsonState, table: JsonState) -> JsonState:
-    """Return what is known of the first action of a saved seat's player.
-
-    Checkpoints of earlier programs lack `acted`. Those programs noted the first version only where
-    no opening ply of the seat came before the player's first action.
-    """
-    if "acted" in seat:
-        return {}
-    opening = table["plan"]["opening_plies"]
-    if seat["steps"] == 0 or table["moves"] < opening:
-        return {"acted": False, "version_start": None}
-    return {"acted": True, "version_start": None if opening else seat["version_start"]}
+def _load_games(worker: RolloutWorker, state: SavedWorker, planner: Reseater) -> None:
+    """Seat the players of all open games where they sat."""
+    seats: dict[int, list[Seat]] = {}
+    for row in state.seats.rows():
+        table, player = row.pop("table"), PlayerRef(row.pop("kind"), row.pop("name"))
+        seats.setdefault(table, []).append(Seat(player=player, **row))
+    for row in state.games.rows():
+        table, own = worker.table[row["table"]], seats[row["table"]]
+        planned = {name: row[name] for name in _OF_PLAN}
+        seated = tuple(
+            SeatPlan(seat.player, seat.policy, seat.began_generation, seat.learning) for seat in own
+        )
+        table.clear(planner.reseat(GamePlan(**planned, seats=seated)))
+        for seat, plan in zip(own, table.plan.seats, strict=True):
+            seat.policy = plan.policy  # a frozen player may have another one than it had
+        table.seats, table.history = own, list(row["history"])
+        table.actions = {seat: tuple(action) for seat, action in row["actions"]}
+        table.due, table.steps, table.moves = row["due"], row["steps"], row["moves"]
 
 
 def _replays(worker: RolloutWorker, table: Table) -> bool:
@@ -203,8 +192,9 @@ def save_slab(slab: Slab, free: set[int]) -> dict[str, Tensor]:
 def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
     """Put saved slots into their places; those without a place are no longer needed.
 
-    Raises: CheckpointError when the game changed since.
+    Raises: CheckpointError when the game changed since, or other columns were saved.
     """
+    _check_columns(slab, saved)
     used = saved["slots"].numpy()
     kept = [index for index, slot in enumerate(used.tolist()) if slot in places]
     at = [places[used[index]] for index in kept]
@@ -220,6 +210,17 @@ def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
                 "or train a new population"
             )
         array[at] = saved[name].numpy()[kept]
+
+
+def _check_columns(slab: Slab, saved: Mapping[str, Tensor]) -> None:
+    found, expected = saved.keys() - {"slots"}, slab.column.keys()
+    if found != expected:
+        unknown, missing = (sorted(found - expected), sorted(expected - found))
+        raise CheckpointError(
+            f'checkpoint: slots of role "{slab.layout.role.name}": unknown columns {unknown}, '
+            f"missing columns {missing}; the algorithm or the game changed since: undo that, or "
+            "train a new population"
+        )
 
 
 def save_replay(slab: Slab) -> dict[str, Tensor]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from pbt.algorithms.batch import Batch
 from pbt.errors import EngineError
-from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
+from pbt.saved import SavedQueue
+from pbt.transport.messages import RolloutPermit, SlotFull
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab, flat_rows
 from pbt.transport.staging import Form
 
@@ -114,12 +115,11 @@ class Batcher:
             self.dropped[reason] += self.rows(fulls)
         return self.permits(fulls)
 
-    def state(self) -> JsonState:
-        return {"queue": [list(full) for full in self._queue], "dropped": dict(self.dropped)}
+    def state(self) -> SavedQueue:
+        return SavedQueue(list(self._queue), dict(self.dropped))
 
-    def load(self, state: JsonState) -> None:
-        self._queue = deque(SlotFull(*entry) for entry in state["queue"])
-        self.dropped = Counter(state["dropped"])
+    def load(self, state: SavedQueue) -> None:
+        self._queue, self.dropped = deque(state.queue), Counter(state.dropped)
 
 
 def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:

@@ -8,7 +8,6 @@ time. A member changes while it learns, so the newest hundred games or so weigh 
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
-from copy import deepcopy
 from itertools import chain
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from pbt.config.population import MatchmakingConfig
 from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.roster import SnapshotEntry
 from pbt.records import GameRecord, PlayerRef, SeatRecord, is_voided
-from pbt.transport.messages import JsonState
+from pbt.saved import SavedCounts, SavedRatings, SavedSource
 
 FORGET = 0.99
 # Every win rate starts with one game won and one lost, so it is never 0 or 1, and 1/2 at first.
@@ -40,11 +39,7 @@ class PayoffSource(ABC):
     """Estimates members' expected scores against snapshots from the games they played.
 
     It knows the snapshots of the window and which games count; a subclass makes estimates of them.
-
-    kind  name of the subclass in checkpoints
     """
-
-    kind: str
 
     def __init__(self, window: int) -> None:
         """window: newest snapshots of each role that may be opponents."""
@@ -95,16 +90,22 @@ class PayoffSource(ABC):
                     if other.player != own.player:
                         yield Meeting(own.player.name, other.player, _points(own, other))
 
-    def state(self) -> JsonState:
-        candidates = {role: list(ids) for role, ids in self._candidates.items()}
-        return {"candidates": candidates, "generations": dict(self._generations)}
+    @abstractmethod
+    def state(self) -> SavedCounts | SavedRatings: ...
 
-    def load(self, state: JsonState) -> None:
-        """Take over what `state` returned."""
+    @abstractmethod
+    def load(self, state: SavedCounts | SavedRatings) -> bool:
+        """Take over what `state` returned; False where that was of another kind of source."""
+
+    def _followed(self) -> tuple[dict[str, list[str]], dict[str, int]]:
+        candidates = {role: list(ids) for role, ids in self._candidates.items()}
+        return candidates, dict(self._generations)
+
+    def _follow(self, state: SavedSource) -> None:
         self._candidates = {
-            role: deque(ids, maxlen=self._window) for role, ids in state["candidates"].items()
+            role: deque(ids, maxlen=self._window) for role, ids in state.candidates.items()
         }
-        self._generations = dict(state["generations"])
+        self._generations = dict(state.generations)
 
 
 def _points(own: SeatRecord, other: SeatRecord) -> float:
@@ -116,8 +117,6 @@ class RecentWinRates(PayoffSource):
 
     A draw counts half, and a game counts less the older it is.
     """
-
-    kind = "counts"
 
     def __init__(self, window: int) -> None:
         super().__init__(window)
@@ -154,12 +153,23 @@ class RecentWinRates(PayoffSource):
             for snapshot_id, cells in self._cells.items()
         }
 
-    def state(self) -> JsonState:
-        return {"cells": deepcopy(self._cells), **super().state()}
+    def state(self) -> SavedCounts:
+        cells = {
+            snapshot_id: {member: (points, games) for member, (points, games) in own.items()}
+            for snapshot_id, own in self._cells.items()
+        }
+        return SavedCounts(*self._followed(), cells)
 
-    def load(self, state: JsonState) -> None:
-        super().load(state)
-        self._cells = deepcopy(state["cells"])
+    def load(self, state: SavedCounts | SavedRatings) -> bool:
+        """See PayoffSource."""
+        if not isinstance(state, SavedCounts):
+            return False
+        self._follow(state)
+        self._cells = {
+            snapshot_id: {member: list(cell) for member, cell in own.items()}
+            for snapshot_id, own in state.cells.items()
+        }
+        return True
 
 
 class EloRatings(PayoffSource):
@@ -167,8 +177,6 @@ class EloRatings(PayoffSource):
 
     A snapshot starts with its member's rating. A member that copies another takes its rating.
     """
-
-    kind = "elo"
 
     def __init__(self, window: int) -> None:
         super().__init__(window)
@@ -212,16 +220,16 @@ class EloRatings(PayoffSource):
     def _expected(self, member: str, rating: float) -> float:
         return float(1.0 / (1.0 + 10.0 ** ((rating - self._members.get(member, 0.0)) / 400.0)))
 
-    def state(self) -> JsonState:
-        return {
-            "members": dict(self._members),
-            "snapshots": dict(self._snapshots),
-            **super().state(),
-        }
+    def state(self) -> SavedRatings:
+        return SavedRatings(*self._followed(), dict(self._members), dict(self._snapshots))
 
-    def load(self, state: JsonState) -> None:
-        super().load(state)
-        self._members, self._snapshots = dict(state["members"]), dict(state["snapshots"])
+    def load(self, state: SavedCounts | SavedRatings) -> bool:
+        """See PayoffSource."""
+        if not isinstance(state, SavedRatings):
+            return False
+        self._follow(state)
+        self._members, self._snapshots = dict(state.members), dict(state.snapshots)
+        return True
 
 
 def payoff_source(config: MatchmakingConfig) -> PayoffSource | None:

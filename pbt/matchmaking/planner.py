@@ -5,7 +5,7 @@ share a run. Each plans for its own tables, and all follow the same roster.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -17,7 +17,8 @@ from pbt.inference.frozen import FrozenPool, Seated
 from pbt.matchmaking.next_games import GameFacts, NextGames, TrainingGame
 from pbt.matchmaking.roster import Roster
 from pbt.records import PlayerRef
-from pbt.transport.messages import GamePlan, JsonState, SeatPlan
+from pbt.saved import SavedPlanner
+from pbt.transport.messages import GamePlan, SeatPlan
 
 # Games of a table that are planned at once, where the roster stays.
 MOST_AHEAD = 16
@@ -175,22 +176,21 @@ class TrainingPlanner:
 
     # --- resume -----------------------------------------------------------------------------------
 
-    def state(self) -> JsonState:
-        return planner_state(
-            self._roster, self._counts.tolist(), self._evaluated, self._closing_played
-        )
+    def state(self) -> SavedPlanner:
+        counts, evaluated = self._counts.tolist(), dict(self._evaluated)
+        return SavedPlanner(counts, evaluated, self._closing_played, self._roster.state())
 
-    def load(self, state: JsonState) -> None:
-        if len(state["counts"]) != len(self._counts):
+    def load(self, state: SavedPlanner) -> None:
+        if len(state.counts) != len(self._counts):
             raise EngineError(
-                f"the checkpoint counts the games of {len(state['counts'])} tables; there "
+                f"the checkpoint counts the games of {len(state.counts)} tables; there "
                 f"are {len(self._counts)}"
             )
         for table in self._tables:
-            self._counts[table] = state["counts"][table]
-        self._evaluated = Counter(state["evaluated"])
-        self._closing_played = state["closing_played"]
-        self._follow(self._roster.resumed(state))
+            self._counts[table] = state.counts[table]
+        self._evaluated = Counter(state.evaluated)
+        self._closing_played = state.closing_played
+        self._follow(self._roster.resumed(state.roster))
 
     def gone(self, plan: GamePlan) -> str:
         """Name of the plan's first live player that is no member any more, "" if there is none."""
@@ -215,16 +215,3 @@ class TrainingPlanner:
             for seat in plan.seats
         )
         return plan._replace(seats=seats)
-
-
-def planner_state(
-    roster: Roster, counts: Sequence[int], evaluated: Mapping[str, int], closing_played: int
-) -> JsonState:
-    """What a checkpoint keeps of matchmaking.
-
-    counts          games so far, by table
-    evaluated       evaluation games so far, by snapshot
-    closing_played  games of the final evaluation so far
-    """
-    games = {"counts": list(counts), "evaluated": dict(evaluated), "closing_played": closing_played}
-    return {**games, **roster.state()}

@@ -5,12 +5,12 @@ is sent when it has changed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 from pbt.matchmaking.past import WinRates
-from pbt.transport.messages import JsonState
+from pbt.saved import SavedEntrant, SavedOpponent, SavedRoster
 
 # A member's newest snapshots, which meet in evaluation games.
 _OF_A_MEMBER = 2
@@ -117,22 +117,23 @@ class Roster:
 
     # --- resume -----------------------------------------------------------------------------------
 
-    def state(self) -> JsonState:
-        return {
-            "snapshots": [
-                [entry.snapshot_id, entry.member, entry.role] for entry in self.snapshots
-            ],
-            "entrants": {one.name: [one.generation, one.learning] for one in self.members},
-            "win_rates": self.win_rates,
-        }
+    def state(self) -> SavedRoster:
+        return SavedRoster(
+            {one.name: SavedEntrant(one.generation, one.learning) for one in self.members},
+            [SavedOpponent(one.snapshot_id, one.member, one.role) for one in self.snapshots],
+            {snapshot: dict(rates) for snapshot, rates in self.win_rates.items()},
+        )
 
-    def resumed(self, state: Mapping[str, JsonState]) -> Self:
-        """With what stands in a `state` of these members, or in one of an earlier version."""
+    def resumed(self, state: SavedRoster) -> Self:
+        """With what stands in a `state` of these members; it may have more snapshots than those."""
         members = []
         for member in self.members:
-            generation, learning = state["entrants"][member.name]
-            members.append(replace(member, generation=generation, learning=learning))
-        snapshots = self._seatable([SnapshotEntry(*entry) for entry in state["snapshots"]])
-        # Older checkpoints have no win rates.
-        win_rates = state.get("win_rates", {})
-        return replace(self, members=tuple(members), snapshots=snapshots, win_rates=win_rates)
+            saved = state.entrants[member.name]
+            members.append(replace(member, generation=saved.generation, learning=saved.learning))
+        entries = [SnapshotEntry(one.snapshot_id, one.member, one.role) for one in state.snapshots]
+        return replace(
+            self,
+            members=tuple(members),
+            snapshots=self._seatable(entries),
+            win_rates=state.win_rates,
+        )

@@ -25,7 +25,8 @@ from pbt.population.pbt_rules import PbtRules
 from pbt.population.schedules import schedule_text, scheduled_directive
 from pbt.population.scores import ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord, is_voided
-from pbt.transport.messages import GameEnd, JsonState
+from pbt.saved import SavedController
+from pbt.transport.messages import GameEnd
 
 # What becomes of a member that learns no more.
 FROZEN = "sits as a frozen opponent from now on"
@@ -307,27 +308,23 @@ class Controller:
 
     # --- resume -----------------------------------------------------------------------------------
 
-    def state(self) -> JsonState:
-        return {
-            "games": self.games,
-            "members": [member.state() for member in self.members.values()],
-            "window": self.window.state(),
-            "payoffs": self._payoffs.state(),
-            **self._curves.state(),
-        }
+    def state(self) -> SavedController:
+        members = [member.state() for member in self.members.values()]
+        curves, payoffs = self._curves.state(), self._payoffs.state()
+        return SavedController(self.games, members, self.window.state(), curves, payoffs)
 
-    def load(self, state: JsonState) -> None:
+    def load(self, state: SavedController) -> None:
         """Take over a checkpoint's state.
 
         A member that had reached an earlier stop goes on if the stop was moved, and one that had
         failed tries again. Raises: EngineError when the checkpoint holds other members.
         """
-        self.games = state["games"]
-        self.window.load(state["window"])
-        self._curves.load(state)
-        self._payoffs.load(state.get("payoffs"))
+        self.games = state.games
+        self.window.load(state.window)
+        self._curves.load(state.curves)
+        self._payoffs.load(state.payoffs)
         self._set_due()
-        stored = {entry["name"]: Member.load(entry) for entry in state["members"]}
+        stored = {saved.name: Member.load(saved) for saved in state.members}
         if set(stored) != set(self.members):
             held, known = sorted(stored), sorted(self.members)
             raise EngineError(f"the checkpoint holds members {held}; the configuration has {known}")

@@ -9,7 +9,7 @@ from pbt.learning.statistics import UpdateStats
 from pbt.objective import ObjectiveKind
 from pbt.population.members import Member
 from pbt.records import GameRecord, MemberScore
-from pbt.transport.messages import JsonState
+from pbt.saved import SavedCurves
 
 
 class TrainingCurves:
@@ -43,14 +43,14 @@ class TrainingCurves:
                 curves[name] = math.fsum(values) / len(values)
         return curves
 
-    def state(self) -> JsonState:
+    def state(self) -> SavedCurves:
         """Return the games since the last updates, for a checkpoint."""
-        return {"returns": dict(self._returns), "points": dict(self._points)}
+        return SavedCurves(_copied(self._returns), _copied(self._points))
 
-    def load(self, state: JsonState) -> None:
-        """Take over what `state` returned; a checkpoint from before points existed has none."""
-        self._returns = _copied(state["returns"])
-        self._points = _copied(state.get("points", {}))
+    def load(self, state: SavedCurves) -> None:
+        """Take over what `state` returned."""
+        self._returns = defaultdict(list, _copied(state.returns))
+        self._points = defaultdict(list, _copied(state.points))
 
 
 def ranked_curve(score: MemberScore, objective: ObjectiveKind) -> Mapping[str, float]:
@@ -63,5 +63,5 @@ def ranked_curve(score: MemberScore, objective: ObjectiveKind) -> Mapping[str, f
     return {"win_rate" if objective == "win" else "margin": score.objective}
 
 
-def _copied(by_member: JsonState) -> defaultdict[str, list[float]]:
-    return defaultdict(list, {member: list(values) for member, values in by_member.items()})
+def _copied(by_member: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    return {member: list(values) for member, values in by_member.items()}

@@ -1,15 +1,17 @@
 """One member of the population as the controller keeps it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from dataclasses import asdict, dataclass
+from typing import Self
 
+from msgspec import structs
 from torch import Tensor
 
 from pbt.hyperparams import Hyperparams
 from pbt.learning.statistics import UpdateStats
 from pbt.population.interfaces import SnapshotStore
 from pbt.records import SnapshotRecord
+from pbt.saved import SavedMember
 
 NOT_FINITE = "because its loss or its gradient was not finite"
 
@@ -96,13 +98,10 @@ class Member:
             snapshot_id, self.name, self.role, *clocks, reason, self.newest_snapshot, size_bytes
         )
 
-    def state(self) -> dict[str, Any]:
-        return asdict(self)
+    def state(self) -> SavedMember:
+        return SavedMember(**asdict(self))
 
     @classmethod
-    def load(cls, state: dict[str, Any]) -> Self:
-        """Read what `state` returned; those of earlier versions lack the later fields."""
-        later = ("failed", "failure", "updates", "refused_updates")
-        return cls(
-            **{f.name: state[f.name] for f in fields(cls) if f.name in state or f.name not in later}
-        )
+    def load(cls, state: SavedMember) -> Self:
+        """Read what `state` returned."""
+        return cls(**structs.asdict(state) | {"hyperparams": dict(state.hyperparams)})

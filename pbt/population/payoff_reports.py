@@ -8,7 +8,7 @@ from pbt.matchmaking.payoffs import payoff_source
 from pbt.matchmaking.roster import SnapshotEntry
 from pbt.population.interfaces import Matchmaker
 from pbt.records import GameRecord
-from pbt.transport.messages import JsonState
+from pbt.saved import SavedPayoffs
 
 # The matchmaker is told new win rates after this many games that changed one.
 REPORT_EVERY_GAMES = 100
@@ -47,23 +47,20 @@ class PayoffReports:
             roster = self._matchmaker.roster.with_win_rates(self._source.win_rates())
             self._matchmaker.roster = roster
 
-    def state(self) -> JsonState | None:
+    def state(self) -> SavedPayoffs | None:
         """Return the payoffs for a checkpoint, None where the mode has none."""
         if self._source is None:
             return None
-        kind, source = self._source.kind, self._source.state()
-        return {"kind": kind, "untold": self._unreported, "source": source}
+        return SavedPayoffs(self._unreported, self._source.state())
 
-    def load(self, state: JsonState | None) -> None:
+    def load(self, state: SavedPayoffs | None) -> None:
         """Take over what `state` returned.
 
-        Payoffs of another kind, and a checkpoint from before payoffs existed, say nothing about
-        this mode: every win rate is unknown again.
+        Payoffs of another mode say nothing about this one: every win rate is unknown again.
         """
         if self._source is None:
             return
-        if state is not None and state["kind"] == self._source.kind:
-            self._unreported = state["untold"]
-            self._source.load(state["source"])
+        if state is not None and self._source.load(state.source):
+            self._unreported = state.untold
         else:
             self._matchmaker.roster = self._matchmaker.roster.with_win_rates({})

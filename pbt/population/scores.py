@@ -5,12 +5,13 @@ The functions are pure: live records and stored rows of the same games give the 
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
 
 from pbt.errors import EngineError, EnvError
 from pbt.objective import ObjectiveKind
 from pbt.records import Against, GameRecord, MemberScore, PlayerRef, is_voided
+from pbt.saved import SavedWindow
 
 Detail = Literal["plain", "against", "squares", "against_squares"]
 """What a score holds besides its mean.
@@ -193,36 +194,28 @@ class ScoreWindow:
         """Return the score without details, which take ten times as long; displays need no more."""
         return score_points(member, self._windows.get(member, ()))
 
-    def state(self) -> dict[str, Any]:
-        """Return the windows as JSON, for a checkpoint.
-
-        Each game names its opponent by an index into the list of opponents.
-        """
+    def state(self) -> SavedWindow:
         places: dict[str, int] = {}
         games = {
             member: [
-                [game.number, game.points, places.setdefault(game.opponent, len(places))]
+                (game.number, game.points, places.setdefault(game.opponent, len(places)))
                 for game in window
             ]
             for member, window in sorted(self._windows.items())
         }
-        return {"games": games, "opponents": list(places), "generations": dict(self._generations)}
+        return SavedWindow(games, list(places), dict(self._generations))
 
-    def load(self, state: Mapping[str, Any]) -> None:
+    def load(self, state: SavedWindow) -> None:
         """Take over what `state` returned; with a smaller `score_games` the newest games stay.
 
-        Games whose opponents were not kept no longer count where scores keep opponents apart now.
-        That is the case of older checkpoints, and of a `detail` that needed no opponents.
+        Games whose opponents were not kept, as a `detail` needed none, no longer count where scores
+        keep opponents apart now.
         """
-        self._generations = {
-            member: int(generation) for member, generation in state["generations"].items()
-        }
-        opponents = state.get("opponents", [""])
-        self._windows = {}
-        for member, games in state["games"].items():
+        self._generations, self._windows = dict(state.generations), {}
+        for member, games in state.games.items():
             window = deque[Counted](maxlen=self.score_games)
-            for number, points, *place in games:
-                opponent = opponents[place[0]] if place else ""
+            for number, points, place in games:
+                opponent = state.opponents[place]
                 if opponent or self.detail not in _KEEPS_OPPONENTS:
-                    window.append(Counted(int(number), float(points), opponent))
+                    window.append(Counted(number, points, opponent))
             self._windows[member] = window

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from pbt.checkpoint.resharding import merge_workers
 from pbt.population.members import Member
 from pbt.runtime.blueprint import Blueprint
@@ -15,6 +17,7 @@ from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.shared import SharedMemory
+from pbt.saved import SavedFiller, SavedPlanner, SavedWorker
 from pbt.transport.messages import JsonState
 
 
@@ -40,8 +43,8 @@ class Assignments:
         self._plans = {plan.name: plan for plan in plans}
         self._workers = [plan for plan in plans if plan.groups]
         self._servers = sum(plan.serves is not None for plan in plans)
-        # By partition, the states that workers take over at their next start.
-        self._states = shared.empty_workers()
+        # By partition, the states that workers take over at their next start, if not empty ones.
+        self._resumed: list[SavedWorker] | None = None
 
     @property
     def away(self) -> bool:
@@ -72,10 +75,9 @@ class Assignments:
 
         Tables are those of the checkpoint at the first start after a resume, else empty ones.
         """
-        states, self._states = self._states, self._shared.empty_workers()
+        states, self._resumed = self._next_states(), None
         games = self._final_games.shares(self._roster.closing_begun)
-        playing = [table for state in states for table in state["tables"]]
-        planner = self._roster.state(self._shared.counts, playing)
+        planner = self._roster.state(self._shared.counts, states)
         return {
             plan.name: {
                 "source": source,
@@ -88,29 +90,33 @@ class Assignments:
             for source, plan in enumerate(self._workers)
         }
 
-    def resume(self, workers: list[JsonState]) -> tuple[int, Counter[str]]:
+    def _next_states(self) -> list[SavedWorker]:
+        return self._resumed or self._shared.empty_workers()
+
+    def resume(self, workers: list[SavedWorker]) -> tuple[int, Counter[str]]:
         """Have workers take over these states, one per partition, at their next start.
 
         Returns what the states had counted: rows produced, and rows dropped by reason.
         """
         produced, dropped = 0, Counter[str]()
-        for filler in (filler for worker in workers for filler in worker["fillers"]):
-            produced += filler["produced"]
-            dropped.update(filler["dropped"])
-            filler["produced"], filler["dropped"] = 0, {}
-        self._states = workers
+        for filler in (filler for worker in workers for filler in worker.fillers):
+            produced += filler.produced
+            dropped.update(filler.dropped)
+        self._resumed = [_uncounted(worker) for worker in workers]
         return produced, dropped
 
-    def merged(self, paused: Mapping[str, Paused]) -> tuple[JsonState, JsonState]:
+    def merged(self, paused: Mapping[str, Paused]) -> tuple[SavedWorker, SavedPlanner]:
         """Return the states of all workers as one, with no row counts, and of matchmaking.
 
         paused: the workers' answers at rest, empty before they were started.
         """
-        groups = self._states
-        if paused:
-            groups = [group for plan in self._workers for group in paused[plan.name].groups]
-        worker = merge_workers(groups)
-        planner = self._roster.state(self._shared.counts, worker["tables"])
-        for filler in worker["fillers"]:
-            filler["produced"], filler["dropped"] = 0, {}
-        return worker, planner
+        groups = [
+            group for plan in self._workers if paused for group in paused[plan.name].groups
+        ] or self._next_states()
+        worker = _uncounted(merge_workers(groups))
+        return worker, self._roster.state(self._shared.counts, [worker])
+
+
+def _uncounted(worker: SavedWorker) -> SavedWorker:
+    """The state without row counts, which the main process has."""
+    return replace(worker, fillers=[SavedFiller(one.pool, 0, {}) for one in worker.fillers])

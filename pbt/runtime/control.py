@@ -12,6 +12,7 @@ from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.roster import Roster
 from pbt.processes.messages import Failed, Stop
 from pbt.runtime.placements import ProcessPlan
+from pbt.saved import SavedWorker
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
 
@@ -48,13 +49,13 @@ class Paused(NamedTuple):
     """A worker has come to rest.
 
     rest      the number that Pause gave
-    groups    states of the worker's groups of tables (`pbt.checkpoint.workers`)
+    groups    of the worker's tables (`pbt.checkpoint.workers`)
     needed    ids of the snapshots that its tables may still seat
     standing  valid rows in its slots
     """
 
     rest: int
-    groups: list[JsonState]
+    groups: list[SavedWorker]
     needed: tuple[str, ...]
     standing: int
 

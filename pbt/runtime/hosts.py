@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import convert
+
 from pbt.checkpoint.workers import load_worker, save_worker
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
@@ -26,6 +28,7 @@ from pbt.runtime.shared import AttachedMemory
 from pbt.sampling.game_code import NO_TABLE
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.sampler import Sampler
+from pbt.saved import SavedPlanner, SavedWorker
 from pbt.transport.channel import Channel
 from pbt.transport.fifo import attach_fifo
 from pbt.transport.messages import JsonState
@@ -85,7 +88,7 @@ class WorkerHost:
         partitions = [shares[group] for group in place.plan.groups]
         tables = [table for partition in partitions for table in partition.tables]
         self._planner = new_planner(blueprint, frozen, tables, place.memory.counts)
-        self._planner.load(orders["planner"])
+        self._planner.load(convert(orders["planner"], SavedPlanner))
         self._planner.close_with(orders["closing_games"])
         make_game = game_maker(place.config, blueprint.spec)
         snapshots = Path(orders["snapshots"])
@@ -109,9 +112,9 @@ class WorkerHost:
             for partition in partitions
         ]
         self._row.enter("starting")
-        replayable = blueprint.spec.replayable
-        for worker, state in zip(self._groups, orders["states"], strict=True):
-            load_worker(worker, state, self._planner, replayable=replayable)
+        states = convert(orders["states"], list[SavedWorker])
+        for worker, state in zip(self._groups, states, strict=True):
+            load_worker(worker, state, self._planner, replayable=blueprint.spec.replayable)
         self._sampler = Sampler(self._groups, inference, self._row)
         self._sampler.play(0)
         self._planner.on_generation = self._sampler.regenerate

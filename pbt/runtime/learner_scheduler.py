@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pbt.checkpoint.files import Checkpoint
-from pbt.checkpoint.state import cut_state, cut_tensors, learner_part, replay_part
+from pbt.checkpoint.state import cut_tensors, learner_part, replay_part
 from pbt.checkpoint.workers import load_replay, save_replay
 from pbt.config.schema import RunConfig
 from pbt.learning.batcher import Batcher
@@ -21,7 +21,8 @@ from pbt.runtime import control
 from pbt.runtime.learner_handle import LearnerHandle
 from pbt.runtime.pacing import new_pacing
 from pbt.runtime.pipeline import Dispatched, Pipeline
-from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
+from pbt.saved import SavedEngine, SavedPlanner, SavedQueue, SavedRun, SavedWorker
+from pbt.transport.messages import RolloutPermit, SlotFull
 from pbt.transport.slab import Slab
 
 
@@ -252,8 +253,8 @@ class LearnerScheduler:
         number: int,
         config: RunConfig,
         games: Mapping[GameKind, int],
-        planner: JsonState,
-        worker: JsonState,
+        planner: SavedPlanner,
+        worker: SavedWorker,
     ) -> Checkpoint:
         """Return the state of a whole run at rest.
 
@@ -262,9 +263,14 @@ class LearnerScheduler:
         planner, worker  of the whole run, merged
         """
         lines = self.pipelines.items()
-        queues = {name: line.batcher.state() for name, line in lines}
-        engine = {"games": dict(games), "rows_trained": self.rows_trained}
-        state = cut_state(config, engine, self.controller, planner, worker, queues)
+        state = SavedRun(
+            config.model_dump(mode="json"),
+            SavedEngine(dict(games), self.rows_trained),
+            self.controller.state(),
+            planner,
+            worker,
+            {name: line.batcher.state() for name, line in lines},
+        )
         learners = {name: line.handle.state() for name, line in lines}
         tensors = cut_tensors(learners, self._slabs, worker)
         for name, line in lines:
@@ -272,13 +278,13 @@ class LearnerScheduler:
                 tensors[replay_part(name)] = save_replay(line.handle.replay)
         return Checkpoint(number, state, tensors)
 
-    def load(self, checkpoint: Checkpoint, queues: Mapping[str, JsonState]) -> None:
+    def load(self, checkpoint: Checkpoint, queues: Mapping[str, SavedQueue]) -> None:
         """Take over a checkpoint's learners and controller. queues: its full slots, by member."""
-        self.rows_trained = checkpoint.state["engine"]["rows_trained"]
+        self.rows_trained = checkpoint.state.engine.rows_trained
         for name, line in self.pipelines.items():
             line.batcher.load(queues[name])
             line.handle.load(checkpoint.tensors[learner_part(name)])
             # A member that joined begins with an empty one.
             if line.handle.replay is not None and replay_part(name) in checkpoint.tensors:
                 load_replay(line.handle.replay, checkpoint.tensors[replay_part(name)])
-        self.controller.load(checkpoint.state["controller"])
+        self.controller.load(checkpoint.state.controller)

@@ -7,12 +7,13 @@ the other members stay valid. Games in which a member that left sits are voided 
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
+from msgspec.structs import replace
 from torch import Tensor
 
 from pbt.checkpoint.files import Checkpoint
-from pbt.checkpoint.state import learner_part
+from pbt.checkpoint.state import learner_part, replay_part
 from pbt.checkpoint.workers import count_valid
 from pbt.errors import EngineError
 from pbt.models.weights import MODEL_PREFIX, policy_tensors
@@ -21,8 +22,10 @@ from pbt.population.members import Member
 from pbt.records import SnapshotRecord
 from pbt.runtime.assembly import new_learner
 from pbt.runtime.blueprint import Blueprint, MemberPlace
-from pbt.transport.messages import JsonState
+from pbt.saved import SavedEntrant, SavedFiller, SavedPool, SavedQueue, SavedWorker
 
+K = TypeVar("K")
+V = TypeVar("V")
 LEFT = "left"
 """The reason under which rows are counted that are dropped because their member left."""
 
@@ -44,7 +47,7 @@ class Newcomer(NamedTuple):
 
 def members_of(cut: Checkpoint) -> dict[str, Member]:
     """Return the members of a checkpoint, in order."""
-    return {entry["name"]: Member.load(entry) for entry in cut.state["controller"]["members"]}
+    return {saved.name: Member.load(saved) for saved in cut.state.controller.members}
 
 
 def freeze(cut: Checkpoint, name: str, store: SnapshotStore, *, whole: bool) -> SnapshotRecord:
@@ -95,16 +98,14 @@ def joined(cut: Checkpoint, newcomer: Newcomer, role: str) -> Checkpoint:
     member = Member(
         name, role, newcomer.place.policy, newcomer.hyperparams, newest_snapshot=newcomer.origin
     )
-    controller, planner = cut.state["controller"], cut.state["planner"]
-    state = {
-        **cut.state,
-        "controller": {**controller, "members": [*controller["members"], member.state()]},
-        "planner": {
-            **planner,
-            "entrants": {**planner["entrants"], name: [member.generation, True]},
-        },
-        "trainees": {**cut.state["trainees"], name: {"queue": [], "dropped": {}}},
-    }
+    state, roster = cut.state, cut.state.planner.roster
+    entrants = {**roster.entrants, name: SavedEntrant(member.generation, True)}
+    state = replace(
+        state,
+        controller=replace(state.controller, members=[*state.controller.members, member.state()]),
+        planner=replace(state.planner, roster=replace(roster, entrants=entrants)),
+        queues={**state.queues, name: SavedQueue([], {})},
+    )
     return Checkpoint(
         cut.number, state, {**cut.tensors, learner_part(name): dict(newcomer.learner)}
     )
@@ -118,43 +119,41 @@ def without(cut: Checkpoint, name: str) -> Checkpoint:
     members = members_of(cut)
     if name not in members:
         raise EngineError(f"{name} is no member; there are {', '.join(members)}")
-    controller, planner = cut.state["controller"], cut.state["planner"]
-    state = {
-        **cut.state,
-        "controller": {
-            **controller,
-            "members": [entry for entry in controller["members"] if entry["name"] != name],
-        },
-        "planner": {**planner, "entrants": _other(planner["entrants"], name)},
-        "trainees": _other(cut.state["trainees"], name),
-        "worker": _freed(cut, name, members[name].policy),
-    }
-    return Checkpoint(cut.number, state, _other(cut.tensors, learner_part(name)))
+    state, roster = cut.state, cut.state.planner.roster
+    stay = [saved for saved in state.controller.members if saved.name != name]
+    state = replace(
+        state,
+        controller=replace(state.controller, members=stay),
+        planner=replace(
+            state.planner, roster=replace(roster, entrants=_other(roster.entrants, name))
+        ),
+        queues=_other(state.queues, name),
+        worker=_freed(cut, name, members[name].policy),
+    )
+    tensors = _other(_other(cut.tensors, learner_part(name)), replay_part(name))
+    return Checkpoint(cut.number, state, tensors)
 
 
-def _freed(cut: Checkpoint, name: str, policy: int) -> JsonState:
+def _freed(cut: Checkpoint, name: str, policy: int) -> SavedWorker:
     """Return the workers' state with no slot kept for a policy.
 
     Its PARKED slots and those that wait for its next batch become FREE, and their rows count as
     dropped.
     """
-    batcher, worker = cut.state["trainees"][name], cut.state["worker"]
+    left, worker = cut.state.queues[name], cut.state.worker
     fillers = []
-    for role, filler in enumerate(worker["fillers"]):
-        parked = [slot for slot, _ in filler["pool"]["parked"].get(str(policy), [])]
-        freed = parked + [full[-1] for full in batcher["queue"] if full[0] == role]
-        dropped = Counter[str](filler["dropped"])
+    for role, filler in enumerate(worker.fillers):
+        parked = [slot for slot, _ in filler.pool.parked.get(policy, ())]
+        freed = parked + [full.slot for full in left.queue if full.role == role]
+        dropped = Counter(filler.dropped)
         dropped[LEFT] += count_valid(cut.tensors[f"slab-{role}"], freed)
         # The counts of the member's own batcher leave with it, so they are kept here.
-        dropped.update(batcher["dropped"] if role == 0 else {})
-        pool = {
-            "free": [*filler["pool"]["free"], *freed],
-            "parked": _other(filler["pool"]["parked"], str(policy)),
-        }
+        dropped.update(left.dropped if role == 0 else {})
+        pool = SavedPool([*filler.pool.free, *freed], _other(filler.pool.parked, policy))
         counted = {reason: count for reason, count in dropped.items() if count}
-        fillers.append({**filler, "pool": pool, "dropped": counted})
-    return {**worker, "fillers": fillers}
+        fillers.append(SavedFiller(pool, filler.produced, counted))
+    return replace(worker, fillers=fillers)
 
 
-def _other(entries: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: entry for key, entry in entries.items() if key != name}
+def _other(entries: Mapping[K, V], key: K) -> dict[K, V]:
+    return {other: entry for other, entry in entries.items() if other != key}

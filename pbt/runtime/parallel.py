@@ -187,7 +187,7 @@ class ParallelEngine(Engine):
     def restore(self, checkpoint: Checkpoint) -> int:
         """See `Engine.restore`. Games that cannot be replayed are voided when workers start."""
         self._state.restore(checkpoint)
-        self.games = Counter(checkpoint.state["engine"]["games"])
+        self.games = Counter(checkpoint.state.engine.games)
         return 0
 
     def edit(self, config: RunConfig) -> None:

@@ -5,12 +5,12 @@ It also counts the games that are over, which the workers cannot tell when they 
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from pbt.matchmaking.planner import planner_state
 from pbt.matchmaking.roster import Roster
 from pbt.runtime import control
-from pbt.transport.messages import GameEnd, JsonState
+from pbt.saved import SavedPlanner, SavedWorker
+from pbt.transport.messages import GameEnd
 
 # Win rates and snapshots may wait this long, so that the roster is not sent too often.
 SEND_EVERY_S = 0.25
@@ -90,36 +90,42 @@ class RosterSender:
 
     # --- resume -----------------------------------------------------------------------------------
 
-    def state(self, counts: Iterable[int], tables: Iterable[JsonState | None]) -> JsonState:
+    def state(self, counts: Iterable[int], workers: Collection[SavedWorker]) -> SavedPlanner:
         """Return the state that a planner of all tables would.
 
-        counts: games so far, of every table; tables: the workers' states of all tables.
+        counts: games so far, of every table; workers: those of all tables that play.
         """
-        playing = [frozen for table in tables if (frozen := _evaluating(table)) is not None]
-        evaluated = self._evaluated + Counter(name for names in playing for name in names)
+        playing = [table for worker in workers for table in _evaluating(worker)]
+        evaluated = sum((_evaluated(worker) for worker in workers), +self._evaluated)
         closing = self.closing_played + (0 if self.roster.learning else len(playing))
-        return planner_state(self.roster, [int(count) for count in counts], evaluated, closing)
+        began = [int(count) for count in counts]
+        return SavedPlanner(began, dict(evaluated), closing, self.roster.state())
 
-    def load(self, state: JsonState, tables: Sequence[JsonState | None]) -> None:
+    def load(self, state: SavedPlanner, worker: SavedWorker) -> None:
         """Take over a planner's state before the workers start, so none is told.
 
-        tables: the workers' states of all tables.
+        worker: all of them as one.
         """
-        self._roster = self._roster.resumed(state)
-        playing = {number: _evaluating(table) for number, table in enumerate(tables)}
-        self._resumed = {number for number, frozen in playing.items() if frozen is not None}
-        self._evaluated = Counter(state["evaluated"])
-        self._evaluated -= Counter(name for names in playing.values() for name in names or ())
+        self._roster = self._roster.resumed(state.roster)
+        self._resumed = _evaluating(worker)
+        self._evaluated = Counter(state.evaluated)
+        self._evaluated -= _evaluated(worker)
         open_closing = 0 if self.roster.learning else len(self._resumed)
-        self.closing_played = max(0, state["closing_played"] - open_closing)
+        self.closing_played = max(0, state.closing_played - open_closing)
+        playing = set(worker.games.table)
         self._over = {
-            number: begun - 1 - (table is not None)
-            for number, (begun, table) in enumerate(zip(state["counts"], tables, strict=True))
+            number: begun - 1 - (number in playing) for number, begun in enumerate(state.counts)
         }
 
 
-def _evaluating(table: JsonState | None) -> list[str] | None:
-    """The snapshots of a table's evaluation game; None where none is played."""
-    if table is None or table["plan"]["kind"] != "evaluation":
-        return None
-    return [name for kind, name, *_ in table["plan"]["seats"] if kind == "snapshot"]
+def _evaluating(worker: SavedWorker) -> set[int]:
+    """The tables that play an evaluation game."""
+    games = zip(worker.games.table, worker.games.kind, strict=True)
+    return {table for table, kind in games if kind == "evaluation"}
+
+
+def _evaluated(worker: SavedWorker) -> Counter[str]:
+    """The snapshots that sit in evaluation games, as often as they do."""
+    seats = worker.seats.at(_evaluating(worker))
+    players = zip(seats.kind, seats.name, strict=True)
+    return Counter(name for kind, name in players if kind == "snapshot")

@@ -6,6 +6,8 @@ A checkpoint stores it, and the run's rows are accounted for by it.
 from collections import Counter
 from collections.abc import Collection, Mapping
 
+from msgspec.structs import replace
+
 from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.state import split_cut
 from pbt.population.interfaces import RunSink
@@ -22,6 +24,7 @@ from pbt.runtime.process_group import ProcessGroup
 from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.shared import SharedMemory
 from pbt.runtime.slot_releases import SlotReleases
+from pbt.saved import SavedFiller
 from pbt.snapshots import FileSnapshotStore
 
 
@@ -92,10 +95,9 @@ class RunState:
         """
         worker, planner = self.assignments.merged(answers)
         # Counts are stored as one sum: at a resume, other processes host the roles.
-        worker["fillers"][0] |= {
-            "produced": self.counters.produced(),
-            "dropped": dict(self.counters.dropped() + self.scheduler.dropped),
-        }
+        dropped = dict(self.counters.dropped() + self.scheduler.dropped)
+        first = SavedFiller(worker.fillers[0].pool, self.counters.produced(), dropped)
+        worker = replace(worker, fillers=[first, *worker.fillers[1:]])
         config = self.assignments.config
         return self.scheduler.checkpoint(number, config, games, planner, worker)
 
@@ -104,9 +106,9 @@ class RunState:
         state, counters = checkpoint.state, self.counters
         split = split_cut(checkpoint, self.shared.slabs, self.shared.shares)
         counters.produced_before, counters.dropped_before = self.assignments.resume(split.workers)
-        self.roster.load(state["planner"], state["worker"]["tables"])
-        self.shared.counts[:] = state["planner"]["counts"]
-        self.scheduler.load(checkpoint, split.batchers)
+        self.roster.load(state.planner, state.worker)
+        self.shared.counts[:] = state.planner.counts
+        self.scheduler.load(checkpoint, split.queues)
 
     # --- rows -------------------------------------------------------------------------------------
 

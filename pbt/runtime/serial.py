@@ -122,12 +122,12 @@ class SerialEngine(Engine):
         population, state = self.population, checkpoint.state
         split = split_cut(checkpoint, population.slabs, [population.worker.share])
         worker, planner = population.worker, population.planner
-        planner.load(state["planner"])
+        planner.load(state.planner)
         replayable = population.blueprint.spec.replayable
         voided = load_worker(worker, split.workers[0], planner, replayable=replayable)
-        self.scheduler.load(checkpoint, split.batchers)
+        self.scheduler.load(checkpoint, split.queues)
         self.take_over_hyperparams()
-        self.games = Counter(state["engine"]["games"])
+        self.games = Counter(state.engine.games)
         # Games that were voided by the resume are recorded before the next checkpoint.
         for message in worker.advance():
             self._route(message)

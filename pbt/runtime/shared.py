@@ -16,6 +16,15 @@ from pbt.learning.shared_reducer import reducer_bytes
 from pbt.runtime.assembly import new_learner, new_replay, replay_slots
 from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, usual_slots
 from pbt.runtime.placements import ProcessPlan
+from pbt.saved import (
+    GameColumns,
+    SavedFiller,
+    SavedPool,
+    SavedWorker,
+    SeatColumns,
+    TableColumns,
+    WaitingColumns,
+)
 from pbt.transport.fifo import Fifo, fifo_kinds, make_fifo
 from pbt.transport.memory import Region
 from pbt.transport.messages import JsonState
@@ -148,31 +157,23 @@ class SharedMemory:
         descriptors = [fd for fifo in fifos for fd in fifo.descriptors]
         return handles, [region.fd for region in regions.values()] + descriptors
 
-    def empty_workers(self) -> list[JsonState]:
+    def empty_workers(self) -> list[SavedWorker]:
         """Return the state of a worker with empty tables (`save_worker`), for every partition.
 
         Only the levels of its tables are left of what was played there.
         """
         return [
-            {
-                "numbers": list(share.tables),
-                "levels": [
-                    [table, level]
-                    for table in share.tables
-                    if (level := float(self._levels[table]))
-                ],
-                "tables": [None] * len(share.tables),
-                "idle": list(share.tables),
-                "waiting": [],
-                "fillers": [
-                    {
-                        "pool": {"free": list(reversed(slots)), "parked": {}},
-                        "produced": 0,
-                        "dropped": {},
-                    }
+            SavedWorker(
+                tables=TableColumns.of((one, float(self._levels[one])) for one in share.tables),
+                games=GameColumns.of(()),
+                seats=SeatColumns.of(()),
+                waiting=WaitingColumns.of(()),
+                idle=list(share.tables),
+                fillers=[
+                    SavedFiller(SavedPool(list(reversed(slots)), {}), 0, {})
                     for slots in share.slots
                 ],
-            }
+            )
             for share in self.shares
         ]
 

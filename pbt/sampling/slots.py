@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pbt.errors import EngineError
-from pbt.transport.messages import JsonState
+from pbt.saved import SavedPool
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,12 @@ class SlotPool:
         """(slot, rows written) of every PARKED slot."""
         return [entry for entries in self._parked.values() for entry in entries]
 
-    def state(self) -> JsonState:
-        return {
-            "free": list(self._free),
-            "parked": {str(policy): entries for policy, entries in self._parked.items() if entries},
-        }
+    def state(self) -> SavedPool:
+        parked = {policy: list(entries) for policy, entries in self._parked.items() if entries}
+        return SavedPool(list(self._free), parked)
 
-    def load(self, state: JsonState) -> None:
-        self._free = list(state["free"])
+    def load(self, state: SavedPool) -> None:
+        self._free = list(state.free)
         self._parked.clear()
-        for policy, entries in state["parked"].items():
-            self._parked[int(policy)] = [(slot, row) for slot, row in entries]
+        for policy, entries in state.parked.items():
+            self._parked[policy] = list(entries)

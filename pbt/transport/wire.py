@@ -28,7 +28,7 @@ class Wire:
             )
         self._types = tuple(types)
         self._kinds = {kind: number for number, kind in enumerate(types)}
-        self._encoder = msgspec.msgpack.Encoder(enc_hook=_plain)
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=plain)
         try:
             self._decoders = tuple(msgspec.msgpack.Decoder(kind) for kind in types)
         except TypeError as error:
@@ -72,8 +72,8 @@ class Wire:
             ) from error
 
 
-def _plain(value: Any) -> Any:
-    """Convert a value that msgpack does not know. Numpy's scalars become numbers.
+def plain(value: Any) -> Any:
+    """Convert a value that msgspec does not know. Numpy's scalars become numbers.
 
     Raises TypeError for anything else.
     """

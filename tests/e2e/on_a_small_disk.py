@@ -35,6 +35,7 @@ from pbt.snapshots import FileSnapshotStore
 from tests.api.live import live
 from tests.arena.league.samples import game, new_league
 from tests.arena.matches.lamps import Lamps
+from tests.pbt.checkpoint.cuts import empty_run
 from tests.pbt.film.reading import read
 from tests.pbt.sampling.test_filming import name_of, play
 from tests.served import SMALL_TRAINING, Served, wait
@@ -97,7 +98,9 @@ def free_bytes() -> int:
 
 def cut(number: int) -> Checkpoint:
     return Checkpoint(
-        number, {"number": number}, {"weights": {"a": torch.full((50_000,), float(number))}}
+        number,
+        empty_run({"number": number}),
+        {"weights": {"a": torch.full((50_000,), float(number))}},
     )
 
 
@@ -108,7 +111,7 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_older_ones(folder: Path) -> N
     assert [path.name for path in folder.iterdir()] == ["00000001"]
     write_checkpoint(folder, cut(2), keep=2)
     newest, damaged = read_newest(folder)
-    assert (newest.state["number"], damaged) == (2, [])
+    assert (newest.state.config["number"], damaged) == (2, [])
 
 
 def test_a_snapshot_that_does_not_fit_is_not_there(folder: Path) -> None:

@@ -34,7 +34,7 @@ import tarfile
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -122,10 +122,10 @@ DEADLINE_S = 300.0
 class Maker:
     """folder: where `data` and `beside` are made, and in which every command runs."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, configs: Mapping[str, str]) -> None:
         self.folder, self.data = folder, folder / "data"
         (folder / "beside").mkdir()
-        for name, text in CONFIGS.items():
+        for name, text in configs.items():
             (folder / "beside" / f"{name}.toml").write_text(text.lstrip("\n"))
         guest = folder / "beside" / "bot.py"
         guest.write_text(GUEST)
@@ -180,7 +180,7 @@ def wait(seen: Callable[[], bool]) -> None:
 
 def make(folder: Path) -> None:
     """Everything, in the order of the module's text."""
-    maker = Maker(folder)
+    maker = Maker(folder, CONFIGS)
     maker.train_until("kept", 4_600)
     maker.train_until("push", 2_000)
     maker.train_until("doom", 2_000)

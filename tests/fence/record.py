@@ -22,17 +22,18 @@ from tests.fence import answers, program, schemas, sources
 
 HERE = Path(__file__).resolve().parent
 STORED = HERE / "stored.tar.xz"
+STORED_2 = HERE / "stored_2.tar.xz"
 PUBLIC = HERE / "public.json"
 
 Lists = dict[str, set[str]]
 
 
-def unpack(folder: Path) -> None:
+def unpack(folder: Path, stored: Path = STORED) -> None:
     """The stored data directory: `data` and `beside` in this folder.
 
     Its league is upgraded, as by the first command that writes.
     """
-    with tarfile.open(STORED) as archive:
+    with tarfile.open(stored) as archive:
         archive.extractall(folder, filter="data")
     upgrade_league(folder / "data" / "league.db")
 

@@ -23,6 +23,7 @@ from tests.api.routes.test_read_routes import write_league
 from tests.api.service import Service, serving
 from tests.arena.league.samples import RANDOM, game, snapshot_player, write_games
 from tests.arena.sample_status import STATUS
+from tests.pbt.checkpoint.cuts import empty_run
 
 TYPES = {
     "arena_best_rating": "gauge",
@@ -229,7 +230,7 @@ def test_the_best_of_a_role_changes_its_series_and_leaves_none_behind() -> None:
 def test_the_age_of_a_checkpoint_stands_in_it(tmp_path: Path) -> None:
     """Not in its folder: a copied or restored checkpoint is as old as what it holds."""
     assert checkpoint_age_s(tmp_path) is None
-    folder = write_checkpoint(tmp_path, Checkpoint(2, {}, {}), keep=2)
+    folder = write_checkpoint(tmp_path, Checkpoint(2, empty_run(), {}), keep=2)
     os.utime(folder, (0, 0))
     assert checkpoint_age_s(tmp_path) == pytest.approx(0, abs=30)
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -28,6 +28,7 @@ from pbt.errors import EngineError, PbtError
 from pbt.records import Event
 from tests.arena.league.samples import RANDOM, game, new_league, snapshot, snapshot_player
 from tests.arena.tiny_populations import UNRATED, train
+from tests.pbt.checkpoint.cuts import empty_run
 
 
 def test_a_row_refused_for_good_ends_the_training_with_the_reason(
@@ -47,11 +48,12 @@ def test_a_row_refused_for_good_ends_the_training_with_the_reason(
 
 def test_a_checkpoint_knows_the_snapshots_and_events_it_was_taken_behind(tmp_path: Path) -> None:
     train(tmp_path, "demo", UNRATED)
-    known = read_newest(population_paths(tmp_path, "demo").checkpoints)[0].state["league"]
+    known = read_newest(population_paths(tmp_path, "demo").checkpoints)[0].state.league
+    assert known is not None
     with open_league(league_path(tmp_path), read_only=True) as league:
         snapshots, events = list_snapshots(league, "demo"), list_events(league, "demo")
-    assert sorted(known["snapshots"]) == sorted(stored.record.snapshot_id for stored in snapshots)
-    assert [stored.event.kind for stored in events[known["events"] :]] == ["checkpoint"], (
+    assert sorted(known.snapshots) == sorted(stored.record.snapshot_id for stored in snapshots)
+    assert [stored.event.kind for stored in events[known.events :]] == ["checkpoint"], (
         "its own row comes behind it"
     )
 
@@ -160,10 +162,10 @@ class Recorder:
 
     def take_cut(self, number: int) -> Checkpoint:
         self.said.append("cut")
-        return Checkpoint(number, {"config": "the engine's own"}, {})
+        return Checkpoint(number, empty_run({"config": "the engine's own"}), {})
 
-    def known(self) -> dict[str, Any]:
-        return {}
+    def known(self) -> None:
+        return None
 
     def clocks(self) -> dict[str, int]:
         return {"m0": 7}
@@ -201,7 +203,7 @@ def test_a_checkpoint_holds_the_stored_config_not_the_processes_of_this_start(
     tmp_path: Path,
 ) -> None:
     make_checkpointer(tmp_path, Recorder(), CONFIG).checkpoint()
-    assert read_newest(tmp_path)[0].state["config"] == CONFIG.model_dump(mode="json")
+    assert read_newest(tmp_path)[0].state.config == CONFIG.model_dump(mode="json")
     assert CONFIG.runtime.placement == "auto"
 
 

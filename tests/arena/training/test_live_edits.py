@@ -62,7 +62,7 @@ def test_what_is_left_while_it_trains_is_in_force_and_saved(tmp_path: Path) -> N
     assert (result.finished, result.status.edits_taken, result.status.edits_refused) == (True, 7, 0)
     checkpoint = read_newest(paths.checkpoints)[0]
     assert checkpoint is not None
-    for stored in (json.loads(paths.config.read_text()), checkpoint.state["config"]):
+    for stored in (json.loads(paths.config.read_text()), checkpoint.state.config):
         found = (
             stored["stop_at_frames"],
             stored["pbt"]["period_frames"],

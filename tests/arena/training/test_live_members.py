@@ -74,7 +74,7 @@ def test_one_comes_and_one_goes_while_the_others_train(tmp_path: Path) -> None:
     }
     checkpoint = read_newest(paths.checkpoints)[0]
     stored = json.loads(paths.config.read_text())
-    assert checkpoint is not None and stored == checkpoint.state["config"]
+    assert checkpoint is not None and stored == checkpoint.state.config
     assert (stored["population"]["left"], stored["population"]["joined"]) == (
         ["m1"],
         {"m3": {"role": "player", "weights": "m0"}},

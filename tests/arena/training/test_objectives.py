@@ -166,7 +166,7 @@ def make_older(data: Path, name: str) -> None:
     paths.config.write_text(json.dumps(stored), encoding="utf-8")
     for folder in checkpoint_folders(paths.checkpoints):
         checkpoint = read_checkpoint(folder)
-        del checkpoint.state["config"]["env"]["objective"]
+        del checkpoint.state.config["env"]["objective"]
         write_checkpoint(paths.checkpoints, checkpoint, keep=100)
     with closing(sqlite3.connect(league_path(data))) as connection, connection:
         connection.execute(

@@ -2,8 +2,6 @@
 standing, the last by looking into the slots.
 """
 
-from typing import Any
-
 import numpy as np
 
 from pbt.checkpoint.files import Checkpoint
@@ -20,11 +18,9 @@ def row_problems(run: Run) -> list[str]:
     if checkpoint is None or status is None:
         return ["no checkpoint, or no status of the last start"]
     state = checkpoint.state
-    produced = sum(filler["produced"] for filler in state["worker"]["fillers"])
-    trained = state["engine"]["rows_trained"]
-    counts = [filler["dropped"] for filler in state["worker"]["fillers"]] + [
-        batcher["dropped"] for batcher in state["trainees"].values()
-    ]
+    produced = sum(filler.produced for filler in state.worker.fillers)
+    trained = state.engine.rows_trained
+    counts = [own.dropped for own in (*state.worker.fillers, *state.queues.values())]
     dropped = {
         reason: sum(count.get(reason, 0) for count in counts)
         for count in counts
@@ -59,30 +55,20 @@ def standing_rows(checkpoint: Checkpoint) -> int:
     """Valid rows in the slots of seats that learn, in parked slots, and in full ones that wait
     for their batch.
     """
-    worker = checkpoint.state["worker"]
+    worker = checkpoint.state.worker
     used: Slots = {
-        (full[0], full[3])
-        for batcher in checkpoint.state["trainees"].values()
-        for full in batcher["queue"]
+        (full.role, full.slot) for own in checkpoint.state.queues.values() for full in own.queue
     }
-    for role, filler in enumerate(worker["fillers"]):
-        used |= {
-            (role, slot) for entries in filler["pool"]["parked"].values() for slot, _ in entries
-        }
+    for role, filler in enumerate(worker.fillers):
+        used |= {(role, slot) for entries in filler.pool.parked.values() for slot, _ in entries}
     used |= {
         (seat["role"], seat["slot"])
-        for table in worker["tables"]
-        if table is not None
-        for seat in table["seats"]
-        if _learns(seat)
+        for seat in worker.seats.rows()
+        if seat["learning"] and seat["slot"] >= 0
     }
     rows = 0
-    for role in range(len(worker["fillers"])):
+    for role in range(len(worker.fillers)):
         saved = checkpoint.tensors[f"slab-{role}"]
         places = np.isin(saved["slots"].numpy(), [slot for owner, slot in used if owner == role])
         rows += int(saved["valid"].numpy()[places].sum())
     return rows
-
-
-def _learns(seat: dict[str, Any]) -> bool:
-    return bool(seat["learning"]) and seat["slot"] >= 0

@@ -19,6 +19,7 @@ from tests.pbt.sampling.made_up import GAMES_PER_TABLE, MadeUpGame
 from tests.pbt.sampling.made_up_bench import Bench, shares_of
 
 TABLES, ROLES, MOST = 5, (0, 1), 12.0
+ANY: Any = SimpleNamespace()  # in place of a packing of actions
 Levels = dict[int, list[float]]
 
 
@@ -89,18 +90,6 @@ def test_a_voided_game_leaves_its_table_at_its_level(heard: Levels) -> None:
     assert {0.0, 1.0} <= set(seen) <= {0.0, 1.0}
 
 
-def test_a_checkpoint_from_before_levels_is_taken_over(heard: Levels) -> None:
-    first = Bench(7, ROLES, TABLES, 4, 0.0)
-    for _ in range(20):
-        first.turn()
-    first.rest()
-    state, queues = saved(first)
-    del state["levels"]
-    second = Bench(8, ROLES, TABLES, 4, 0.0, 2)
-    resume(first, split_worker(state, queues, shares_of(TABLES, ROLES, 2)), state, second)
-    assert all(table.levels[table.index] == 0.0 for w in second.workers for table in w.tables)
-
-
 @pytest.mark.parametrize(("kind", "told"), [("training", [3.0]), ("evaluation", [])])
 def test_only_games_of_a_training_are_told_a_level(kind: GameKind, told: list[float]) -> None:
     class Game:
@@ -119,9 +108,7 @@ def test_only_games_of_a_training_are_told_a_level(kind: GameKind, told: list[fl
     game: Any = Game()
     game.levels = []
     assert isinstance(game, Curricular)
-    table = Table(
-        1, game, GamePacking([]), NO_PLAN._replace(kind=kind), levels=np.array([0.0, 3.0])
-    )
+    table = Table(1, game, ANY, NO_PLAN._replace(kind=kind), levels=np.array([0.0, 3.0]))
     table.begin()
     table.note_level()
     assert game.levels == told
@@ -135,6 +122,6 @@ def test_a_level_that_is_no_number_is_refused() -> None:
     game: Any = SimpleNamespace(
         follows_results=True, train_at=lambda level: None, next_level=lambda: float("nan")
     )
-    table = Table(0, game, GamePacking([]), NO_PLAN._replace(kind="training"), levels=np.zeros(1))
+    table = Table(0, game, ANY, NO_PLAN._replace(kind="training"), levels=np.zeros(1))
     with pytest.raises(EnvError, match=r"next_level\(\) gave nan; expected a finite number"):
         table.note_level()

@@ -10,35 +10,46 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert, to_builtins
+from msgspec.structs import replace
 
 from pbt.checkpoint.resharding import Split, merge_workers, split_worker
 from pbt.checkpoint.workers import load_slab, load_worker, save_slab, save_worker
 from pbt.errors import EngineError
 from pbt.sampling.slots import Partition
+from pbt.saved import SavedFiller, SavedPool, SavedWorker
+from pbt.transport.messages import SlotFull
+from tests.pbt.checkpoint.cuts import empty_worker
 from tests.pbt.sampling.made_up_bench import Bench, shares_of
 
 SEAT_ROLES = [(0,), (0, 0), (0, 1), (0, 1, 1, 0)]
 
 
-def saved(bench: Bench) -> tuple[dict[str, Any], dict[str, list[list[int]]]]:
+Queues = dict[str, list[SlotFull]]
+
+
+def saved(bench: Bench) -> tuple[SavedWorker, Queues]:
     """What a checkpoint keeps of a bench at rest: workers merged, queues by policy."""
-    states = [json.loads(json.dumps(save_worker(worker))) for worker in bench.workers]
+    states = [save_worker(worker) for worker in bench.workers]
+    stored = json.loads(json.dumps(to_builtins(states, str_keys=True)))
+    assert convert(stored, list[SavedWorker], str_keys=True) == states
     return merge_workers(states), {
-        str(policy): batcher.state()["queue"] for policy, batcher in bench.batchers.items()
+        str(policy): batcher.state().queue for policy, batcher in bench.batchers.items()
     }
 
 
-def resume(first: Bench, split: Split, state: dict[str, Any], second: Bench) -> None:
+def resume(first: Bench, split: Split, state: SavedWorker, second: Bench) -> None:
     for role, slab in enumerate(second.slabs):
         load_slab(
             slab,
-            save_slab(first.slabs[role], set(state["fillers"][role]["pool"]["free"])),
+            save_slab(first.slabs[role], set(state.fillers[role].pool.free)),
             split.places[role],
         )
     for worker, part in zip(second.workers, split.workers, strict=True):
         assert load_worker(worker, part, second, replayable=True) == 0
     for policy, batcher in second.batchers.items():
-        batcher.load({**first.batchers[policy].state(), "queue": split.queues[str(policy)]})
+        queue = split.queues[str(policy)]
+        batcher.load(replace(first.batchers[policy].state(), queue=queue))
     second.counts, second.generation, second.trained = (
         list(first.counts),
         first.generation.copy(),
@@ -46,9 +57,7 @@ def resume(first: Bench, split: Split, state: dict[str, Any], second: Bench) -> 
     )
 
 
-def check_places(
-    split: Split, state: dict[str, Any], queues: dict[str, list[list[int]]], parts: list[Partition]
-) -> None:
+def check_places(split: Split, state: SavedWorker, queues: Queues, parts: list[Partition]) -> None:
     """Every slot that holds something has one new place.
 
     A table's slots lie in its own partition, and every partition knows which of its slots are free.
@@ -56,19 +65,14 @@ def check_places(
     owner = {table: part for part in parts for table in part.tables}
     for role, places in enumerate(split.places):
         parked = [
-            slot
-            for entries in state["fillers"][role]["pool"]["parked"].values()
-            for slot, _ in entries
+            slot for entries in state.fillers[role].pool.parked.values() for slot, _ in entries
         ]
-        seats = [
-            (table, seat)
-            for table, saved in enumerate(state["tables"])
-            if saved
-            for seat in saved["seats"]
-            if seat["role"] == role
+        seated = [
+            (seat["table"], seat["slot"])
+            for seat in state.seats.rows()
+            if seat["role"] == role and seat["slot"] >= 0
         ]
-        seated = [(table, seat["slot"]) for table, seat in seats if seat["slot"] >= 0]
-        waiting = [full[-1] for queue in queues.values() for full in queue if full[0] == role]
+        waiting = [full.slot for queue in queues.values() for full in queue if full.role == role]
         held = [*parked, *waiting, *(slot for _, slot in seated)]
         assert len(held) == len(set(held)) == len(places.keys() & set(held)) and len(
             set(places.values())
@@ -76,12 +80,10 @@ def check_places(
         assert all(places[slot] in owner[table].slots[role] for table, slot in seated)
         taken = {places[slot] for slot in held}
         for part, worker in zip(parts, split.workers, strict=True):
-            assert sorted(worker["fillers"][role]["pool"]["free"]) == sorted(
-                set(part.slots[role]) - taken
-            )
+            assert sorted(worker.fillers[role].pool.free) == sorted(set(part.slots[role]) - taken)
 
 
-def described(state: dict[str, Any], places: list[dict[int, int]] | None = None) -> Any:
+def described(state: SavedWorker, places: list[dict[int, int]] | None = None) -> Any:
     """A merged state without what may change: slot numbers, order, and which slots are free.
 
     places: old slot number -> new one, by which the slots are renamed.
@@ -90,30 +92,20 @@ def described(state: dict[str, Any], places: list[dict[int, int]] | None = None)
     def renamed(role: int, slot: int) -> int:
         return slot if places is None or slot < 0 else places[role][slot]
 
-    tables = [
-        saved
-        and {
-            **saved,
-            "seats": [{**s, "slot": renamed(s["role"], s["slot"])} for s in saved["seats"]],
-        }
-        for saved in state["tables"]
-    ]
+    seats = [{**s, "slot": renamed(s["role"], s["slot"])} for s in state.seats.rows()]
     fillers = [
-        {
-            **filler,
-            "pool": {
+        (
+            filler.produced,
+            filler.dropped,
+            {
                 policy: sorted([renamed(role, slot), row] for slot, row in entries)
-                for policy, entries in filler["pool"]["parked"].items()
+                for policy, entries in filler.pool.parked.items()
             },
-        }
-        for role, filler in enumerate(state["fillers"])
+        )
+        for role, filler in enumerate(state.fillers)
     ]
-    waiting = sorted(
-        [policy, role, greedy, *entry]
-        for policy, role, greedy, asking in state["waiting"]
-        for entry in asking
-    )
-    return tables, fillers, waiting, sorted(state["idle"])
+    waiting = sorted(zip(state.waiting.table, state.waiting.seat, strict=True))
+    return state.tables, state.games, seats, fillers, waiting, sorted(state.idle)
 
 
 @settings(max_examples=40, deadline=None)
@@ -164,28 +156,18 @@ def test_one_worker_with_the_same_slots_gets_the_state_as_it_was() -> None:
         bench.turn()
     state, queues = saved(bench)
     split = split_worker(state, queues, shares_of(5, (0, 1), 1))
-    assert (
-        split.workers == [{**state, "numbers": [0, 1, 2, 3, 4]}]
-        and split.queues == queues
-        and split.lost == {}
-    )
+    assert split.workers == [state] and split.queues == queues and split.lost == {}
     assert all(slot == place for places in split.places for slot, place in places.items())
 
 
-def filled(
-    parked: int, waiting: dict[str, int]
-) -> tuple[dict[str, Any], dict[str, list[list[int]]]]:
+def filled(parked: int, waiting: dict[str, int]) -> tuple[SavedWorker, Queues]:
     """Two empty tables of one role, PARKED slots of one policy, and queues of these lengths."""
     slots = iter(range(1000))
-    pool = {"free": [], "parked": {"0": [[next(slots), 1] for _ in range(parked)]}}
-    state = {
-        "tables": [None, None],
-        "idle": [1, 0],
-        "waiting": [],
-        "fillers": [{"pool": pool, "produced": 9, "dropped": {"voided": 2}}],
-    }
-    return state, {
-        member: [[0, 0, 0, next(slots)] for _ in range(count)] for member, count in waiting.items()
+    pool = SavedPool([], {0: [(next(slots), 1) for _ in range(parked)]})
+    filler = SavedFiller(pool, 9, {"voided": 2})
+    return replace(empty_worker(2), idle=[1, 0], fillers=[filler]), {
+        member: [SlotFull(0, 0, 0, next(slots)) for _ in range(count)]
+        for member, count in waiting.items()
     }
 
 
@@ -198,17 +180,17 @@ def test_where_there_is_no_room_the_youngest_waiting_slots_are_lost_and_named() 
     split = split_worker(state, queues, two_shares(4, 3))
     assert split.lost == {"m0": [5, 6], "m1": []}
     assert [len(split.queues[member]) for member in ("m0", "m1")] == [3, 2]
-    assert sum(len(part["fillers"][0]["pool"]["free"]) for part in split.workers) == 0
-    assert [part["fillers"][0]["produced"] for part in split.workers] == [9, 0], (
+    assert sum(len(part.fillers[0].pool.free) for part in split.workers) == 0
+    assert [part.fillers[0].produced for part in split.workers] == [9, 0], (
         "what was counted is counted once"
     )
-    assert [part["idle"] for part in split.workers] == [[0], [1]]
+    assert [part.idle for part in split.workers] == [[0], [1]]
 
 
 def test_parked_slots_are_spread_so_that_no_worker_has_more_than_its_tables_can_use() -> None:
     state, queues = filled(6, {})
     split = split_worker(state, queues, two_shares(9, 9))
-    assert [len(part["fillers"][0]["pool"]["parked"]["0"]) for part in split.workers] == [3, 3]
+    assert [len(part.fillers[0].pool.parked[0]) for part in split.workers] == [3, 3]
 
 
 def test_games_that_find_no_room_at_all_are_refused_in_words() -> None:

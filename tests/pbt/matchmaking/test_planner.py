@@ -1,7 +1,6 @@
 """News of members show in the plans that a planner hands out, alone or as one of several."""
 
 import hashlib
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bench.memory import MemorySink, MemoryStore
@@ -165,7 +165,7 @@ def test_planners_of_disjoint_tables_hand_out_the_games_of_one_planner_for_all()
         plan and (plan._replace(seats=()), players(plan)) for plan in alone
     ]
     assert any(player.kind == "snapshot" for plan in apart for player in players(plan))
-    assert counts.tolist() == [20] * TABLES == one.state()["counts"]
+    assert counts.tolist() == [20] * TABLES == one.state().counts
 
 
 @pytest.mark.parametrize("block", [1, 2, 4])
@@ -211,8 +211,8 @@ def test_a_planner_goes_on_from_its_state() -> None:
     add_snapshots(one)
     one.roster = one.roster.with_learning("m1", False).with_generation("m2", 3)
     hand_out(one, range(TABLES), 20)
-    state = json.loads(json.dumps(one.state()))
-    assert sum(state["evaluated"].values()) > 50
+    state = one.state()
+    assert sum(state.evaluated.values()) > 50
     two.load(state)
     assert two.state() == one.state() and two.roster == one.roster
     assert [plan and players(plan) for plan in hand_out(two, range(TABLES), 20)] == [
@@ -233,7 +233,7 @@ def test_counts_of_another_number_of_tables_are_refused_in_words() -> None:
     with pytest.raises(
         EngineError, match="the checkpoint counts the games of 2 tables; there are 6"
     ):
-        planner(0.0).load({**planner(0.0).state(), "counts": [1, 2]})
+        planner(0.0).load(replace(planner(0.0).state(), counts=[1, 2]))
 
 
 def test_a_frozen_player_whose_weights_are_gone_takes_nobodys_place() -> None:

@@ -1,13 +1,13 @@
 """The roster as a value: what changes it, and which snapshots it keeps."""
 
-import json
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pbt.config.population import PastMode
 from pbt.matchmaking.roster import MemberEntry, Roster, SnapshotEntry
 from pbt.matchmaking.seats import past_candidates
+from pbt.saved import SavedOpponent
 from tests.pbt.matchmaking.one_game import past_rules
 
 MEMBERS = (
@@ -69,10 +69,7 @@ def test_it_goes_on_from_its_state_and_from_that_of_earlier_programs() -> None:
     one, everything = with_all(2, ["m0", "m1", "m0", "m2", "m0", "m0"])
     one = one.with_generation("m2", 3).with_learning("m0", False)
     one = one.with_win_rates({"m0-5": {"m1": 0.75}})
-    state = json.loads(json.dumps(one.state()))
-    assert roster(2).resumed(state) == one
-    # Those stored every snapshot whose weights are there, and at first no win rates.
-    stored = [[entry.snapshot_id, entry.member, entry.role] for entry in everything]
-    earlier = {**state, "snapshots": stored}
-    del earlier["win_rates"]
-    assert roster(2).resumed(earlier) == one.with_win_rates({})
+    assert roster(2).resumed(one.state()) == one
+    # Those stored every snapshot whose weights are there.
+    stored = [SavedOpponent(one.snapshot_id, one.member, one.role) for one in everything]
+    assert roster(2).resumed(replace(one.state(), snapshots=stored)) == one

@@ -180,13 +180,9 @@ def naive_log_prob(
 ) -> torch.Tensor:
     spec = space_layout.actions
     *parts, means = outputs.split([*spec.choices, len(spec.numbers)], -1)
-<<<<<<< HEAD
-    found = torch.from_numpy(norm.logpdf(actions[:, len(parts) :], means).sum(-1)).float()
-=======
     found = torch.from_numpy(
         norm.logpdf(actions[:, len(parts) :].numpy(), means.numpy()).sum(-1)
     ).float()
->>>>>>> w-act-wip
     for i, part in enumerate(parts):
         found += part.log_softmax(-1)[torch.arange(len(actions)), actions[:, i].long()]
     return found

@@ -3,8 +3,7 @@
 import pytest
 from torch import Tensor
 
-from pbt.population.members import Member
-from tests.pbt.population.controller_scene import HYPERPARAMS, NAMES, Counting, Scene
+from tests.pbt.population.controller_scene import NAMES, Counting, Scene
 
 
 @pytest.fixture
@@ -93,15 +92,6 @@ def test_a_resume_gives_failed_members_another_chance(scene: Scene) -> None:
         40,
         "had failed; tries again",
     )
-
-
-def test_members_of_older_checkpoints_have_not_failed() -> None:
-    state = Member("m0", "player", 0, dict(HYPERPARAMS)).state()
-    del state["failed"]
-    assert not Member.load(state).failed
-    del state["finished"]
-    with pytest.raises(KeyError):
-        Member.load(state)
 
 
 def test_a_snapshot_is_recorded_with_the_clocks_of_the_weights_it_holds(scene: Scene) -> None:

@@ -1,6 +1,5 @@
 """Scores: what counts, and that a window computed again from stored games is equal to the bit."""
 
-import json
 import math
 import random
 from dataclasses import replace
@@ -19,6 +18,7 @@ from pbt.population.scores import (
     opponent_of,
 )
 from pbt.records import Against, GameKind, GameRecord, MemberScore, PlayerRef, SeatRecord
+from pbt.saved import SavedWindow
 from tests.pbt.population.rounds import score_games
 
 M0, M1 = PlayerRef("member", "m0"), PlayerRef("member", "m1")
@@ -133,7 +133,7 @@ def test_a_score_recomputed_from_rows_is_bit_equal(
         if index == restart_at:
             window.restart("m0", 1)
         if index == count // 2:
-            saved = json.loads(json.dumps(window.state()))
+            saved = window.state()
             window = ScoreWindow(objective, newest, detail)
             window.load(saved)
         window.add(record)
@@ -220,10 +220,8 @@ def test_opponents_have_names() -> None:
     assert opponent_of(game(seat(M0, 0), seat(M0, 1)), "m0") == "itself"
 
 
-def test_games_of_older_checkpoints_without_opponents_count_only_where_nobody_asks_for_them() -> (
-    None
-):
-    older = {"games": {"m0": [[3, 1.0], [5, 0.0]]}, "generations": {}}
+def test_games_without_opponents_count_only_where_no_score_asks_for_them() -> None:
+    older = SavedWindow({"m0": [(3, 1.0, 0), (5, 0.0, 0)]}, [""], {})
     plain, fair = ScoreWindow("win", 10), ScoreWindow("win", 10, "against")
     plain.load(older)
     fair.load(older)
@@ -233,7 +231,7 @@ def test_games_of_older_checkpoints_without_opponents_count_only_where_nobody_as
         "m0", 1, 1.0, 7, 7, None, (Against("member m1 0", 1, 1.0),)
     )
     asked_later = ScoreWindow("win", 10, "against")
-    asked_later.load(json.loads(json.dumps(plain.state())))
+    asked_later.load(plain.state())
     assert asked_later.score("m0").games == 0
 
 

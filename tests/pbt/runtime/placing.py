@@ -12,7 +12,9 @@ from pbt.checkpoint.files import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.runtime.build import build_engine
+from pbt.runtime.membership import members_of
 from pbt.runtime.placements import resolve
+from pbt.saved import SavedEntrant
 from pbt.snapshots import FileSnapshotStore
 
 PLACEMENTS: dict[str, dict[str, Any]] = {
@@ -169,32 +171,25 @@ class Running:
         with self.engine.at_rest():
             self.account()  # a rest within the rest
             cut = self.engine.take_cut(number)
-        members = {member["name"]: member for member in cut.state["controller"]["members"]}
-        entrants = {
-            name: [member["generation"], not (member["finished"] or member["failed"])]
+        members, roster = members_of(cut), cut.state.planner.roster
+        assert roster.entrants == {
+            name: SavedEntrant(member.generation, member.learning)
             for name, member in members.items()
         }
-        assert cut.state["planner"]["entrants"] == entrants
         opponents = [
             record.snapshot_id for record in self.sink.snapshots if record.reason != "round"
         ]
-        seatable = {entry[0] for entry in cut.state["planner"]["snapshots"]}
+        seatable = {entry.snapshot_id for entry in roster.snapshots}
         window = self.config.matchmaking.past_window
         # Older ones, and those of the run before, may be seated no more.
         assert set(opponents[-window:]) <= seatable
-        generations = {member["policy"]: member["generation"] for member in members.values()}
-        seats = [
-            seat
-            for table in cut.state["worker"]["tables"]
-            if table
-            for seat in table["seats"]
-            if seat["learning"]
-        ]
+        generations = {member.policy: member.generation for member in members.values()}
+        seats = [seat for seat in cut.state.worker.seats.rows() if seat["learning"]]
         assert all(seat["generation"] == generations[seat["policy"]] for seat in seats), (
             "rows of replaced weights would be trained on"
         )
-        fulls = [full for trainee in cut.state["trainees"].values() for full in trainee["queue"]]
-        assert all(generation == generations[policy] for _, policy, generation, _ in fulls)
+        fulls = [full for own in cut.state.queues.values() for full in own.queue]
+        assert all(full.generation == generations[full.policy] for full in fulls)
         return cut
 
     def games(self) -> dict[tuple[int, int], Any]:

@@ -19,24 +19,18 @@ OTHERS = [placement for placement in PLACEMENTS if placement != "shards"]
 
 def rows_in(cut: Checkpoint) -> int:
     """Valid rows in the slots of a checkpoint: OPEN, PARKED, and waiting for their batch."""
-    worker, found = cut.state["worker"], 0
+    worker, found = cut.state.worker, 0
     places = [
         (seat["role"], seat["slot"], seat["row"])
-        for table in worker["tables"]
-        if table
-        for seat in table["seats"]
+        for seat in worker.seats.rows()
         if seat["learning"]
     ]
-    for role, filler in enumerate(worker["fillers"]):
+    for role, filler in enumerate(worker.fillers):
         places += [
-            (role, slot, row)
-            for entries in filler["pool"]["parked"].values()
-            for slot, row in entries
+            (role, slot, row) for entries in filler.pool.parked.values() for slot, row in entries
         ]
     places += [
-        (role, slot, None)
-        for trainee in cut.state["trainees"].values()
-        for role, _, _, slot in trainee["queue"]
+        (full.role, full.slot, None) for own in cut.state.queues.values() for full in own.queue
     ]
     for role, slot, row in places:
         if slot != NO_SLOT:
@@ -47,26 +41,20 @@ def rows_in(cut: Checkpoint) -> int:
 
 def account(cut: Checkpoint) -> dict[str, int]:
     """What was counted so far, wherever in the checkpoint."""
-    fillers, trainees = cut.state["worker"]["fillers"], cut.state["trainees"].values()
-    dropped = sum(sum(part["dropped"].values()) for part in (*fillers, *trainees))
+    fillers, queues = cut.state.worker.fillers, cut.state.queues.values()
+    dropped = sum(sum(part.dropped.values()) for part in (*fillers, *queues))
     return {
-        "produced": sum(filler["produced"] for filler in fillers),
-        "trained": cut.state["engine"]["rows_trained"],
+        "produced": sum(filler.produced for filler in fillers),
+        "trained": cut.state.engine.rows_trained,
         "dropped": dropped,
     }
 
 
 def open_games(cut: Checkpoint) -> dict[tuple[int, int], list[Any]]:
     """(environment, count) -> what does not depend on the placement."""
-    tables = enumerate(cut.state["worker"]["tables"])
     return {
-        (number, table["plan"]["game_count"]): [
-            table["plan"]["seed"],
-            list(table["history"]),
-            table["steps"],
-        ]
-        for number, table in tables
-        if table
+        (game["table"], game["game_count"]): [game["seed"], game["history"], game["steps"]]
+        for game in cut.state.worker.games.rows()
     }
 
 
@@ -76,16 +64,13 @@ def check_same(run: Running, cut: Checkpoint) -> None:
     assert engine.restore(cut) == 0
     engine.take_over_hyperparams()
     assert engine.clocks() == {
-        name: int(cut.tensors[f"learner-{name}"]["clocks"][1]) for name in cut.state["trainees"]
+        name: int(cut.tensors[f"learner-{name}"]["clocks"][1]) for name in cut.state.queues
     }
     with engine.at_rest():
         again = engine.take_cut(cut.number + 1)
-    assert (
-        again.state["controller"] == cut.state["controller"]
-        and again.state["engine"] == cut.state["engine"]
-    )
-    assert again.state["planner"] == cut.state["planner"]
-    lost = sum(trainee["dropped"].get("no room", 0) for trainee in again.state["trainees"].values())
+    assert again.state.controller == cut.state.controller and again.state.engine == cut.state.engine
+    assert again.state.planner == cut.state.planner
+    lost = sum(own.dropped.get("no room", 0) for own in again.state.queues.values())
     before = account(cut)
     assert before["produced"] == before["trained"] + before["dropped"] + rows_in(cut)
     assert (
@@ -148,10 +133,10 @@ def check_life(told: list[GameRecord], cuts: list[Checkpoint]) -> None:
             assert (
                 record.seed == seed
                 and record.steps >= steps
-                and record.number >= cut.state["controller"]["games"]
+                and record.number >= cut.state.controller.games
             )
     assert all(
-        later.state["controller"]["games"] > earlier.state["controller"]["games"]
+        later.state.controller.games > earlier.state.controller.games
         for earlier, later in pairwise(cuts)
     )
 

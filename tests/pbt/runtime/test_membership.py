@@ -62,7 +62,7 @@ def check_cut(before: Checkpoint, after: Checkpoint) -> None:
     assert taken["clocks"].tolist() == [0, 0, 0, 0]
     assert all(torch.equal(taken[name], given[name]) for name in given if name != "clocks")
     assert account(after)["produced"] == account(before)["produced"]
-    dropped = sum(filler["dropped"].get(LEFT, 0) for filler in after.state["worker"]["fillers"])
+    dropped = sum(filler.dropped.get(LEFT, 0) for filler in after.state.worker.fillers)
     assert account(after)["dropped"] == account(before)["dropped"] + dropped
     assert rows_in(after) == rows_in(before) - dropped
 
@@ -106,7 +106,7 @@ def test_one_comes_one_goes(tmp_path: Path, placement: str) -> None:
 
 
 def seated(cut: Checkpoint, key: tuple[int, int]) -> set[str]:
-    return {seat["player"][1] for seat in cut.state["worker"]["tables"][key[0]]["seats"]}
+    return set(cut.state.worker.seats.at({key[0]}).name)
 
 
 def test_who_leaves_is_frozen_as_it_stands(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.checkpoint.files import Checkpoint, read_newest, write_checkpoint
@@ -21,7 +22,6 @@ from pbt.runtime.assembly import assemble
 from pbt.runtime.blueprint import equal_shares
 from pbt.runtime.engine import Engine
 from pbt.runtime.serial import SerialEngine
-from pbt.transport.messages import SlotFull
 from pbt.transport.slab import Slab
 from tests.pbt.envs.image_games import FILE
 from tests.pbt.models.memories import memory
@@ -215,6 +215,7 @@ def test_a_cut_survives_the_disk_unchanged(tmp_path: Path) -> None:
     write_checkpoint(tmp_path, cut, keep=2)
     loaded, _ = read_newest(tmp_path)
     assert isinstance(loaded, Checkpoint) and loaded.number == 1
+    assert loaded.state == cut.state
     assert {name: sorted(part) for name, part in loaded.tensors.items()} == {
         name: sorted(part) for name, part in cut.tensors.items()
     }
@@ -242,11 +243,8 @@ def over_workers(cut: Cut, run: Run, workers: int) -> Checkpoint:
     learners = {
         name: part for name, part in cut.checkpoint.tensors.items() if name.startswith("learner-")
     }
-    return Checkpoint(
-        1,
-        {**cut.checkpoint.state, "worker": worker, "trainees": split.batchers},
-        learners | cut_tensors({}, slabs, worker),
-    )
+    state = structs.replace(cut.checkpoint.state, worker=worker, queues=split.queues)
+    return Checkpoint(1, state, learners | cut_tensors({}, slabs, worker))
 
 
 @pytest.mark.parametrize("game", CONFIGS)
@@ -261,10 +259,9 @@ def test_a_cut_of_several_workers_is_taken_over_by_one(game: str) -> None:
     assert second.engine.restore(over_workers(cut, run, 3)) == 0
     before = cut.checkpoint.state
     assert second.engine.clocks() == {
-        name: int(cut.checkpoint.tensors[f"learner-{name}"]["clocks"][1])
-        for name in before["trainees"]
+        name: int(cut.checkpoint.tensors[f"learner-{name}"]["clocks"][1]) for name in before.queues
     }
-    counted = sum(filler["produced"] for filler in before["worker"]["fillers"])
+    counted = sum(filler.produced for filler in before.worker.fillers)
     assert second.engine.rows_produced() == counted
     missing = (
         counted
@@ -305,7 +302,7 @@ def test_whole_batches_that_wait_in_a_cut_are_learned_before_anything_is_played(
         batcher = run.population.scheduler.pipelines[local.name].batcher
         if batcher.waiting:
             break
-    waiting = SlotFull(*batcher.state()["queue"][0])
+    waiting = batcher.state().queue[0]
     for _ in range(20):
         again = pool.take()
         for array in run.population.slabs[0].column.values():

@@ -1,18 +1,21 @@
 """What workers are told, together or one after the other, and what their answers add up to."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
+from msgspec.structs import replace
 
 from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.checkpoint.state import split_cut
+from pbt.checkpoint.workers import game_columns, seat_columns
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.inference.frozen import FrozenPool
@@ -29,8 +32,11 @@ from pbt.runtime.placements import process_plans, resolve
 from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.serial import SerialEngine
 from pbt.runtime.shared import SharedMemory
+from pbt.sampling.table import Seat, Table
+from pbt.saved import SavedPlanner, SavedWorker
 from pbt.transport.messages import GameEnd, GamePlan, JsonState, SeatPlan
 from pbt.transport.wire import Wire
+from tests.pbt.checkpoint.cuts import empty_worker
 
 TABLES = 7
 CONFIG = RunConfig.model_validate(
@@ -71,6 +77,20 @@ def evaluation(*players: tuple[str, str], kind: Any = "evaluation") -> GameEnd:
     return GameEnd(0, GamePlan(0, kind, 0, seats, ()), records, 5, 5, "win", "", None)
 
 
+def playing(tables: int, plans: dict[int, GamePlan]) -> SavedWorker:
+    """A worker whose games have just begun, by table."""
+    waiting: list[tuple[Table, Seat]] = []
+    for number, plan in plans.items():
+        table = Table(number, Mock(), Mock(), plan)
+        table.seats = [Seat(place, 0, *seat, key=0) for place, seat in enumerate(plan.seats)]
+        waiting += [(table, seat) for seat in table.seats]
+    return replace(
+        empty_worker(tables),
+        games=game_columns(list({table.index: table for table, _ in waiting}.values())),
+        seats=seat_columns(waiting),
+    )
+
+
 members = st.sampled_from(sorted(MEMBERS))
 told = st.one_of(
     st.tuples(st.just("add"), members, st.integers(0, 9)),
@@ -88,7 +108,7 @@ def test_a_new_worker_knows_what_the_old_ones_were_told(
     sender = RosterSender(new_roster(blueprint), messages.append)
     for number, (what, member, value) in enumerate([*story, ("learning", "m0", 1)]):
         if number == min(joins, len(story)):
-            late.load(json.loads(json.dumps(sender.state([0] * TABLES, ()))))
+            late.load(sender.state([0] * TABLES, ()))
         roster, snapshot_id = sender.roster, f"{member}-{value}"
         match what:
             case "add" if snapshot_id not in roster.snapshot_ids():
@@ -109,7 +129,7 @@ def test_a_new_worker_knows_what_the_old_ones_were_told(
     assert old.state() == late.state() == sender.state([0] * TABLES, ())
     assert old.roster == late.roster == sender.roster
     again = RosterSender(new_roster(blueprint), messages.append)
-    again.load(sender.state([0] * TABLES, ()), [None] * TABLES)
+    again.load(sender.state([0] * TABLES, ()), empty_worker(TABLES))
     again.send()
     assert again.state([0] * TABLES, ()) == sender.state([0] * TABLES, ()) and not messages, (
         "workers that start later have it in their assignment"
@@ -145,7 +165,7 @@ def test_evaluation_games_are_counted_when_they_are_over(blueprint: Blueprint) -
     sender.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
     sender.game_over(evaluation(("snapshot", "a"), ("scripted", "random")))
     sender.game_over(evaluation(("member", "m0"), ("snapshot", "b"), kind="training"))
-    assert sender.state([], ())["evaluated"] == {"a": 2, "b": 1} and sender.closing_played == 0
+    assert sender.state([], ()).evaluated == {"a": 2, "b": 1} and sender.closing_played == 0
     for name in MEMBERS:
         sender.roster = sender.roster.with_learning(name, False)
     sender.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
@@ -160,20 +180,22 @@ def test_open_evaluation_games_are_counted_once(blueprint: Blueprint) -> None:
     for name in MEMBERS:
         sender.roster = sender.roster.with_learning(name, False)
     sender.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
-    seats = [["snapshot", "a", 3, 0, False], ["scripted", "random", 4, 0, False]]
-    playing: JsonState = {"plan": {"kind": "evaluation", "seats": seats}}
-    tables = [playing, None, {"plan": {"kind": "training", "seats": []}}]
-    state = sender.state([2, 0, 1], tables)
-    assert state["evaluated"] == {"a": 2, "b": 1} and state["closing_played"] == 2
+    plans = {
+        0: evaluation(("snapshot", "a"), ("scripted", "random")).plan,
+        2: evaluation(("snapshot", "b"), ("member", "m0"), kind="training").plan,
+    }
+    worker = playing(3, plans)
+    state = sender.state([2, 0, 1], [worker])
+    assert state.evaluated == {"a": 2, "b": 1} and state.closing_played == 2
     resumed = RosterSender(new_roster(blueprint), lambda message: None)
-    resumed.load(state, tables)
+    resumed.load(state, worker)
     assert (resumed.closing_played, resumed.closing_begun) == (1, 2)
-    assert resumed.state([2, 0, 1], tables) == state
+    assert resumed.state([2, 0, 1], [worker]) == state
     resumed.game_over(evaluation(("snapshot", "a"), ("scripted", "random")))
     assert (resumed.closing_played, resumed.closing_begun) == (2, 2)
-    assert resumed.state([2, 0, 1], [None] * 3) == state
+    assert resumed.state([2, 0, 1], [empty_worker(3)]) == state
     lost = RosterSender(new_roster(blueprint), lambda message: None)
-    lost.load(state, tables)
+    lost.load(state, worker)
     assert lost.void_open_games([2, 0, 1]) == 2 and lost.closing_begun == 1
 
 
@@ -229,18 +251,18 @@ def engine() -> SerialEngine:
 def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -> None:
     checkpoint = engine.take_cut(1)
     state = checkpoint.state
-    before = state["worker"]
+    before = state.worker
     split = split_cut(checkpoint, desk.shared.slabs, desk.shared.shares)
-    desk.roster.load(state["planner"], before["tables"])
-    desk.shared.counts[:] = state["planner"]["counts"]
+    desk.roster.load(state.planner, before)
+    desk.shared.counts[:] = state.planner.counts
     assert desk.assignments.resume(split.workers) == (
         engine.rows_produced(),
-        Counter(before["fillers"][0]["dropped"]),
+        Counter(before.fillers[0].dropped),
     )
 
     unstarted = desk.assignments.merged({})
     tables = desk.tables()
-    assert [state["numbers"] for own in tables.values() for state in own["states"]] == [
+    assert [state.tables.table for own in tables.values() for state in own["states"]] == [
         list(share.tables) for share in desk.shared.shares
     ]
     assert [own["source"] for own in tables.values()] == [0, 1] and [
@@ -251,16 +273,12 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     )
 
     worker, planner = unstarted
-    assert planner == state["planner"]
-    assert [table and table["plan"] for table in worker["tables"]] == [
-        table and table["plan"] for table in before["tables"]
-    ]
-    assert [filler["produced"] for filler in worker["fillers"]] == [0] and not worker["fillers"][0][
-        "dropped"
-    ], "those are counted elsewhere"
-    parked, parked_before = (
-        fillers["fillers"][0]["pool"]["parked"] for fillers in (worker, before)
+    assert planner == state.planner
+    assert worker.games == before.games
+    assert [(one.produced, one.dropped) for one in worker.fillers] == [(0, {})], (
+        "those are counted elsewhere"
     )
+    parked, parked_before = (one.fillers[0].pool.parked for one in (worker, before))
     assert {policy: sorted(row for _, row in entries) for policy, entries in parked.items()} == {
         policy: sorted(row for _, row in entries) for policy, entries in parked_before.items()
     }
@@ -269,18 +287,14 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     assert [state for own in again.values() for state in own["states"]] == empty, (
         "a second plane starts with empty tables"
     )
-    over = desk.roster.state(state["planner"]["counts"], ())["evaluated"]
-    assert all(own["planner"]["evaluated"] == over for own in again.values())
+    over = desk.roster.state(state.planner.counts, ()).evaluated
+    assert all(own["planner"].evaluated == over for own in again.values())
 
 
 def test_before_anything_was_played_the_tables_are_empty(desk: Desk) -> None:
     worker, planner = desk.assignments.merged({})
-    assert (
-        worker["tables"] == [None] * TABLES
-        and sorted(worker["idle"]) == list(range(TABLES))
-        and not worker["waiting"]
-    )
-    assert sorted(worker["fillers"][0]["pool"]["free"]) == list(range(desk.shared.slabs[0].slots))
+    assert worker == replace(empty_worker(TABLES), fillers=worker.fillers)
+    assert sorted(worker.fillers[0].pool.free) == list(range(desk.shared.slabs[0].slots))
     assert planner == desk.roster.state([0] * TABLES, ())
     assert desk.assignments.merged(desk.paused(desk.tables())) == (worker, planner)
 
@@ -302,7 +316,8 @@ def test_an_assignment_travels(desk: Desk, blueprint: Blueprint, engine: SerialE
         if plan.groups:
             shares = equal_shares(blueprint, arrived.orders["partitions"])
             assert shares == desk.shared.shares
-            assert [state["numbers"] for state in arrived.orders["states"]] == [
+            states = convert(arrived.orders["states"], list[SavedWorker])
+            assert [state.tables.table for state in states] == [
                 list(shares[group].tables) for group in plan.groups
             ]
-            planner(blueprint).load(arrived.orders["planner"])
+            planner(blueprint).load(convert(arrived.orders["planner"], SavedPlanner))
