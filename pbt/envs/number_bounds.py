@@ -85,11 +85,7 @@ def box_numbers(
     def build(entries: Iterator[float]) -> NDArray[Any]:
         own = np.array([next(entries) for _ in range(count)])
         own = np.minimum(np.maximum(middle + unit * own, low), high)
-<<<<<<< HEAD
-        return (np.rint(own) if whole else own).astype(dtype).reshape(shape)
-=======
         made: NDArray[Any] = (np.rint(own) if whole else own).astype(dtype).reshape(shape)
         return made
->>>>>>> w-act-wip
 
     return numbers, build

@@ -20,11 +20,7 @@ from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import MODEL_PREFIX
 from pbt.seeding import action_uniforms
 from pbt.transport.messages import ActionRequest, ActionsReady
-<<<<<<< HEAD
 from pbt.transport.slab import OBSERVATION_PREFIX, RoleLayout, Slab, flat_rows
-=======
-from pbt.transport.slab import OBSERVATION_PREFIX, Slab, flat_rows
->>>>>>> w-act-wip
 from pbt.transport.staging import CPU, Form, Staging, staging_for
 from pbt.transport.weights import PublishedWeights
 

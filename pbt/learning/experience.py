@@ -65,7 +65,9 @@ class UniformReplay:
     added  [1] int64, slots that were put into it since the start
     """
 
-    def __init__(self, member: str, slab: Slab | None, rules: ReplayRules, device: torch.device) -> None:
+    def __init__(
+        self, member: str, slab: Slab | None, rules: ReplayRules, device: torch.device
+    ) -> None:
         """Draw from `slab` by `rules`, onto `device`. member: for errors."""
         self.slab, self._rules = slab, rules
         self._member, self._device = member, device

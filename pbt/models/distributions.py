@@ -117,11 +117,7 @@ class Gaussians:
 
     def sample(self, uniforms: Tensor) -> Tensor:
         """See Distribution. The normal distribution is inverted at each uniform."""
-<<<<<<< HEAD
-        drawn = torch.special.ndtri(uniforms.clamp(_LEAST_UNIFORM, _LARGEST_UNIFORM))
-=======
         drawn: Tensor = torch.special.ndtri(uniforms.clamp(_LEAST_UNIFORM, _LARGEST_UNIFORM))
->>>>>>> w-act-wip
         return self._means + self._log_deviations.exp() * drawn.to(self._means.dtype)
 
     def mode(self) -> Tensor:

@@ -114,11 +114,7 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
         Column("tics", (), I32, "T", "worker", -1),
         # Where the row comes from: table, game count, seat, step within the game.
         Column("origin", (4,), I32, "T", "worker", -1),
-<<<<<<< HEAD
         _actions(layout.actions),
-=======
-        _actions(layout.actions),
->>>>>>> w-act-wip
         *layout.acted,
         Column("version", (), I32, "T", "policy server", -1),
         Column("policy", (), I32, "T", "policy server", -1),
@@ -127,11 +123,6 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
         Column("initial_state", (layout.state_size,), F32, "slot", "worker", np.nan),
         Column("live_state", (layout.state_size,), F32, "slot", "policy server", 0.0),
     )
-
-
-def _actions(spec: ActionSpec) -> Column:
-    poison = np.nan if spec.dtype.kind == "f" else -1
-    return Column("actions", (spec.width,), spec.dtype, "T", "policy server", poison)
 
 
 def _actions(spec: ActionSpec) -> Column:

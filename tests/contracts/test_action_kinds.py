@@ -13,12 +13,7 @@ from tests.arena.guests.guest_match import program
 from tests.contracts.pushing import KINDS
 
 FILE = Path(__file__).with_name("pushing.py")
-<<<<<<< HEAD
-MASKED = [kind for kind in KINDS if kind != "box"]
-CASES = [(kind, False) for kind in KINDS] + [(kind, True) for kind in MASKED]
-=======
 CASES = [(kind, False) for kind in KINDS] + [("multi-discrete", True), ("mixed", True)]
->>>>>>> w-act-wip
 
 GUEST = """
 import json, random, sys

@@ -50,11 +50,7 @@ def test_pendulum_trains_and_goes_on(
     told = json.loads(capsys.readouterr().out)
     assert told["played_again"]["played"] >= 8
     result = arena.evaluate("swing/m0", episodes=4, data=tmp_path)
-<<<<<<< HEAD
-    assert -2000.0 < result.mean < 0.0
-=======
     assert -2000.0 < result.mean_return < 0.0
->>>>>>> w-act-wip
 
 
 def test_a_stored_game_has_the_numbers_that_were_drawn(tmp_path: Path) -> None:
@@ -62,13 +58,9 @@ def test_a_stored_game_has_the_numbers_that_were_drawn(tmp_path: Path) -> None:
     arena.train(table, "swing", data=tmp_path)
     with open_league(league_path(tmp_path), read_only=True) as league:
         games = list(population_games(league, "swing", GameFilter(kind="evaluation")))
-<<<<<<< HEAD
-    with closing(registry.spec(CONFIG["env"]["name"]).make(**CONFIG["env"]["options"])) as game:
-=======
     with closing(
         registry.spec(CONFIG["env"]["name"], allow_files=True).make(**CONFIG["env"]["options"])
     ) as game:
->>>>>>> w-act-wip
         packing = GamePacking.of(game)
         for record in (stored.record for stored in games):
             assert record.actions is not None and len(record.actions) == 20 * 3 * 2

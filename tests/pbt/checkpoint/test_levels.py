@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from pbt.checkpoint.resharding import split_worker
-from pbt.envs.actions import GamePacking
 from pbt.envs.contract import Curricular, SeatTurn
 from pbt.errors import EnvError
 from pbt.records import GameKind
