@@ -70,8 +70,7 @@ class Learner:
         """
         if len(key) < 2 or not isinstance(key[0], int):
             raise EngineError(f"learner: key = {key!r}; expected (run seed, ..., member)")
-        self.model = model
-        self.config = config
+        self.model, self.config = model, config
         self._terms = reward_terms
         self._stop_at_frames = stop_at_frames
         self._key: tuple[int, tuple[Key, ...]] = (key[0], key[1:])

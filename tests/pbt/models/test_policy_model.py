@@ -169,7 +169,6 @@ def test_trap_acting_step_by_step_equals_unrolling_the_slot(
             torch.testing.assert_close(
                 out.columns["log_prob"],
                 naive_log_prob(outputs[t], out.actions, space_layout),
-                naive_log_prob(outputs[t], out.actions, space_layout),
                 atol=1e-5,
                 rtol=1e-5,
             )
