@@ -16,6 +16,15 @@ from pbt.matchmaking.roster import MemberEntry, Roster, SnapshotEntry
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime import control
 from pbt.runtime.placements import ProcessPlan, Shard
+from pbt.saved import (
+    GameColumns,
+    SavedFiller,
+    SavedPool,
+    SavedWorker,
+    SeatColumns,
+    TableColumns,
+    WaitingColumns,
+)
 from pbt.transport.messages import (
     ActionRequest,
     GameEnd,
@@ -36,12 +45,41 @@ SEATS = (
     SeatRecord(PlayerRef("scripted", "random"), 0, 0, 0, 1, -1.5, 3.0),
 )
 STATE = {
-    "tables": [None, {"plan": [1, "x"], "seed": 2**64 - 1}],
+    "states": [None, {"plan": [1, "x"], "seed": 2**64 - 1}],
     "rate": 1e-300,
     "empty": {},
     "text": "é\x00",
     "flags": [True, False],
 }
+WORKER = SavedWorker(
+    TableColumns([0, 1], [0.5, 1e-300]),
+    GameColumns(
+        table=[1],
+        game_count=[7],
+        kind=["evaluation"],
+        seed=[2**64 - 1],
+        noise=[("action", 4, 7)],
+        opening_plies=[3],
+        opening_seed=[2**62],
+        record_actions=[True],
+        greedy=[True],
+        pair=[None],
+        due=[2],
+        steps=[5],
+        moves=[3],
+        history=[[0, 1, 0.5]],
+        actions=[[(1, [2, -0.25])]],
+    ),
+    SeatColumns.of(
+        [
+            (1, 0, 0, "member", "m0", 0, 3, True, 2**64 - 1, -1, 2, 1, True, True, False)
+            + (4, 5, math.inf, True, None, 6, 2)
+        ]
+    ),
+    WaitingColumns([1], [0]),
+    [0],
+    [SavedFiller(SavedPool([3, 1], {5: [(2, 1)]}), 9, {"voided": 2})],
+)
 STATS = UpdateStats(1, 2, 3, 0.1, 0.2, 4, 5, 6, {"kl": math.inf, "entropy": 0.4})
 
 ROSTER = Roster(
@@ -58,7 +96,7 @@ EXAMPLES: tuple[Any, ...] = (
     control.Ready(),
     control.Go(),
     control.Pause(3),
-    control.Paused(3, [STATE], ("ab", "cd"), 9),
+    control.Paused(3, [WORKER], ("ab", "cd"), 9),
     control.TurnsPlayed(),
     control.PlayTurns(3),
     control.PlayTurns(None),
