@@ -61,7 +61,7 @@ def refused(data: Path, wanted: StartFrom, table: Mapping[str, Any] = UNRATED) -
             ],
         ),
         (StartFrom(("first/m9",)), UNRATED, ["population first has no member 'm9'"]),
-        (StartFrom(("nobody/m0",)), UNRATED, ["no population 'nobody'"]),
+        (StartFrom(("nowhere/m0",)), UNRATED, ["no population 'nowhere'"]),
         (StartFrom(("first",)), UNRATED, ["'first' is a population; expected one player of it"]),
         (StartFrom(("abcdef123456",)), UNRATED, ["no snapshot id begins with 'abcdef123456'"]),
         (StartFrom(("random",)), UNRATED, ["found a built-in player, which has no weights"]),
