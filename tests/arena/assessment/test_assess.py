@@ -170,6 +170,8 @@ def test_policies_without_entropy_are_a_collapse_only_where_none_beats_random() 
     assert entropy.startswith("m0, m1, m2 and 1 other explore no more")
     (alone,) = assess(with_member(population(grows), 1, entropy=1e-3)).findings[1:]
     assert alone.member == "m1" and "is 0.001 nats, and was 1.9" in alone.text
+    # The entropy of a density is negative where it is narrow.
+    assert len(assess(with_member(population(grows), 1, entropy=-3.0)).findings) == 1
 
 
 def test_warnings_are_findings() -> None:

@@ -59,6 +59,7 @@ def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_g
         "role": "player",
         "seats": 2,
         "choices": [7],
+        "numbers": [],
         "move_timeout_s": 5.0,
         "observation": {"observation": {"shape": [6, 7, 2], "dtype": "int8"}},
     }
