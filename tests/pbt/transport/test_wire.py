@@ -70,11 +70,29 @@ WORKER = SavedWorker(
         history=[[0, 1, 0.5]],
         actions=[[(1, [2, -0.25])]],
     ),
-    SeatColumns.of(
-        [
-            (1, 0, 0, "member", "m0", 0, 3, True, 2**64 - 1, -1, 2, 1, True, True, False)
-            + (4, 5, math.inf, True, None, 6, 2)
-        ]
+    SeatColumns(
+        table=[1],
+        index=[0],
+        role=[1],
+        kind=["member"],
+        name=["m0"],
+        policy=[4],
+        generation=[3],
+        learning=[True],
+        key=[2**64 - 1],
+        slot=[-1],
+        row=[2],
+        first_row=[1],
+        pending=[True],
+        episode_start=[False],
+        over=[True],
+        steps=[5],
+        frames=[6],
+        returns=[math.inf],
+        acted=[True],
+        version_start=[None],
+        version_end=[7],
+        began_generation=[2],
     ),
     WaitingColumns([1], [0]),
     [0],
