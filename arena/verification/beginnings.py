@@ -9,7 +9,7 @@ from arena.verification.files import SUFFIX, file_difference
 from pbt.config.schema import RunConfig
 from pbt.errors import SnapshotError
 from pbt.models.tensor_file import TensorInfo, read_tensor_file
-from pbt.models.weights import MODEL_PREFIX
+from pbt.models.weights import MODEL_PREFIX, RULE_PREFIX
 
 
 def beginning_differences(
@@ -60,11 +60,13 @@ def _unlike(origin: Path, own: Path) -> str:
 
 
 def _network(path: Path) -> tuple[Mapping[str, TensorInfo], int]:
-    """(the tensors that act, by name; where the data begin). Raises: SnapshotError."""
+    """(what acts and was learned, by name; where the data begin). Raises: SnapshotError."""
     info = read_tensor_file(path)
     data_bytes = max(tensor.last for tensor in info.tensors.values())
     network = {
-        name: tensor for name, tensor in info.tensors.items() if name.startswith(MODEL_PREFIX)
+        name: tensor
+        for name, tensor in info.tensors.items()
+        if name.startswith(MODEL_PREFIX) and not name.startswith(RULE_PREFIX)
     }
     return network, info.size_bytes - data_bytes
 

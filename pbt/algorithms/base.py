@@ -44,7 +44,8 @@ class LossInputs:
     unit       gives (values that older versions predicted, [T, B]; these versions, [T, B]) in the
                unit of the present value head; None: all are in that unit
     memory     `Algorithm.memory` as it stands
-    at         at(vector): within it, the model computes with other parameters, [parameters]
+    at         at(vector): within it, the model computes with other parameters, [parameters];
+               None: with its own
     """
 
     batch: Batch
@@ -54,7 +55,7 @@ class LossInputs:
     reducer: Reducer
     unit: Callable[[Tensor, Tensor], Tensor] | None = None
     memory: Mapping[str, Tensor] = field(default_factory=dict)
-    at: Callable[[Tensor], AbstractContextManager[None]] = lambda vector: nullcontext()
+    at: Callable[[Tensor | None], AbstractContextManager[None]] = lambda vector: nullcontext()
 
 
 class Loss(NamedTuple):

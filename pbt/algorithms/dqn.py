@@ -89,7 +89,7 @@ class Dqn:
     """The Algorithm of the [dqn] section, for games with one choice a step.
 
     Its memory: "target", [parameters] float32, the weights that targets are computed with, and
-    "steps", [1] int64, the optimiser's steps since the target was set first.
+    "steps", [1] int64, the optimiser's steps since the first one, -1 before it.
     """
 
     columns = (
@@ -118,7 +118,7 @@ class Dqn:
 
     def memory(self, parameters: Tensor) -> dict[str, Tensor]:
         """See Algorithm."""
-        # So the first step sets the target: weights may have been put in place since.
+        # Before the first step the weights are the target: they may have been put in place since.
         steps = torch.full((1,), -1, dtype=torch.int64, device=parameters.device)
         return {_TARGET: parameters.clone(), _STEPS: steps}
 
@@ -131,7 +131,8 @@ class Dqn:
     def loss(self, model: PolicyModel, inputs: LossInputs) -> Loss:
         """See Algorithm. It is Huber's, of the distance of an action's value from its target."""
         batch, valid = inputs.batch, inputs.batch.valid
-        with torch.no_grad(), inputs.at(inputs.memory[_TARGET]):
+        target = inputs.memory[_TARGET] if int(inputs.memory[_STEPS]) >= 0 else None
+        with torch.no_grad(), inputs.at(target):
             targets = _unrolled(model, batch)[1:]
         of_all = _unrolled(model, batch)
         values = _of_actions(of_all[:-1], batch)

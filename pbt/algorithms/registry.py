@@ -9,11 +9,8 @@ from pbt.config.learning import AlgorithmName
 from pbt.config.schema import RunConfig
 from pbt.errors import SnapshotError
 from pbt.models.acting import ActingRule
-from pbt.models.weights import MODEL_PREFIX
+from pbt.models.weights import RULE_PREFIX
 from pbt.transport.slab import Column
-
-# Where a model's tensors have those of its rule.
-_RULE = f"{MODEL_PREFIX}rule."
 
 KINDS: Mapping[AlgorithmName, Callable[[RunConfig], Algorithm]] = {
     "appo": lambda config: Appo(config.learning),
@@ -33,10 +30,10 @@ def frozen_rule(config: RunConfig, names: Iterable[str]) -> ActingRule:
     names   of the snapshot's tensors, among which are those of its rule
     Raises: SnapshotError where no algorithm acts by such tensors.
     """
-    own = {name for name in names if name.startswith(_RULE)}
+    own = {name for name in names if name.startswith(RULE_PREFIX)}
     for make in KINDS.values():
         rule = make(config).rule(explores=False)
-        if {f"{_RULE}{name}" for name in rule.state_dict()} == own:
+        if {f"{RULE_PREFIX}{name}" for name in rule.state_dict()} == own:
             return rule
     raise SnapshotError(
         f"the snapshot acts by {', '.join(sorted(own))}, which no algorithm here does; it may be "
@@ -44,8 +41,11 @@ def frozen_rule(config: RunConfig, names: Iterable[str]) -> ActingRule:
     )
 
 
-def columns_of(config: RunConfig, members: Iterable[str]) -> tuple[Column, ...]:
-    """Return what acting writes for the algorithms of all these members."""
-    kinds = dict.fromkeys(config.algorithm_of(member) for member in members)
-    columns = (column for kind in kinds for column in KINDS[kind](config).columns)
+def columns_of(config: RunConfig) -> tuple[Column, ...]:
+    """Return what acting writes for all algorithms that a config names, in the order of KINDS.
+
+    It does not depend on which members there are, since members come and go.
+    """
+    named = (make(config) for name, make in KINDS.items() if name in config.algorithms)
+    columns = (column for algorithm in named for column in algorithm.columns)
     return tuple({column.name: column for column in columns}.values())

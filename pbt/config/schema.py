@@ -161,11 +161,11 @@ class RunConfig(Section):
         if "dqn" not in self.algorithms:
             return []
         dqn = self.dqn
+        # Some rows of a slot only carry a last observation, so not all of them are steps.
         problems = [
-            f"dqn.{key} = {rows}: more than dqn.replay_rows = {dqn.replay_rows}, which are kept; "
-            "lower it"
+            f"dqn.{key} = {rows}: more than half of dqn.replay_rows = {dqn.replay_rows}; lower it"
             for key in ("least_rows", "batch_rows")
-            if (rows := getattr(dqn, key)) > dqn.replay_rows
+            if 2 * (rows := getattr(dqn, key)) > dqn.replay_rows
         ]
         if dqn.replay_rows < self.learning.batch_steps:
             problems.append(

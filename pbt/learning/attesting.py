@@ -101,6 +101,8 @@ class Attestor:
         oldest = int(torch.where(batch.valid, batch.version, version).min())
         factor, actor = learner.annealed(1.0), self._compare_actor(batch)
         self._batch, self._trained = batch, None
+        if learner.algorithm.replay is not None and self._kept is not None:
+            learner.listener = self._listen
         try:
             stats = learner.update(batch, reducer)
         finally:
@@ -149,9 +151,7 @@ class Attestor:
         batch, count = self._batch, min(SAMPLE_SLOTS, part.slots)
         assert batch is not None, "`update` has begun"
         if self._learner.algorithm.replay is not None:
-            # Steps of the replay are of many batches; what was computed for them is compared.
-            own = part.select(torch.arange(count))
-            self._trained = self._sample(own, log_prob[:, :count], own.valid)
+            self._listen_to_replay(part)
             return
         found = _places(part, batch, count)
         own = batch.select(torch.tensor([place or 0 for place in found]))
@@ -159,6 +159,18 @@ class Attestor:
         if sample is not None and None in found:
             sample = sample._replace(largest=float("inf"))
         self._trained = sample
+
+    def _listen_to_replay(self, part: Batch) -> None:
+        """Compare what actors stored with steps that were drawn, for the kept weights' own ones.
+
+        The steps have gone through the replay, so they must still stand beside what was stored.
+        Where none was drawn, the next part is looked at.
+        """
+        rows = part.valid & (part.version == self._version)
+        stored = part.acted[self._learner.algorithm.evidence]
+        self._trained = self._sample(part, stored, rows)
+        if self._trained is None:
+            self._learner.listener = self._listen
 
     @torch.no_grad()
     def _sample(self, part: Batch, log_prob: Tensor, rows: Tensor) -> LogProbSample | None:

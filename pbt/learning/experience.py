@@ -98,6 +98,8 @@ class UniformReplay:
                 f"learner of {self._member}: a replay of {slots} slots for batches of "
                 f"{batch.slots}; raise dqn.replay_rows"
             )
+        # `added` is published with the weights. A learner that dies before that begins again from
+        # what it published, so its next batch takes these places, whatever was written there.
         places = (int(self.added) + np.arange(batch.slots)) % slots
         for name, tensor in batch.tensors().items():
             array = tensor.cpu().numpy()

@@ -20,6 +20,8 @@ _METADATA_KEY = "pbt"
 # The names of the tensors that act begin so, in a learner's state and in snapshots. The others
 # (optimiser moments) are for copies.
 MODEL_PREFIX = "model."
+# Of the numbers by which a network explores: what it has learned does not lie in them.
+RULE_PREFIX = f"{MODEL_PREFIX}rule."
 
 
 def to_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:

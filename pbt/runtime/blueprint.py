@@ -154,8 +154,7 @@ def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
 
 def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     """Return one slab layout per role."""
-    roles = tuple(role.name for role in game.roles)
-    state_size, acted = config.model.state_size, columns_of(config, everyone(config, roles))
+    state_size, acted = config.model.state_size, columns_of(config)
     return tuple(
         role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size, acted)
         for role in game.roles

@@ -77,6 +77,9 @@ class SharedMemory:
         }
         # The rings of members that replay, which outlive the learner's process too.
         self.replays = {member.name: self._replay(member) for member in blueprint.members}
+        for ring in self.replays.values():
+            if ring is not None:
+                ring.populate(range(ring.slots))
         self._forms = {name: _form(state) for name, state in states.items()}
         self._parameters = {name: _parameters(state) for name, state in states.items()}
         self._requests: list[Fifo] = []

@@ -14,7 +14,7 @@ from pbt.config.schema import RunConfig
 from pbt.learning.optimizer import OPTIMIZER_PREFIXES, new_optimizer
 from pbt.learning.return_scale import RETURNS
 from pbt.models.policy_model import PolicyModel
-from pbt.models.weights import MODEL_PREFIX, check_shapes, misfits, policy_tensors
+from pbt.models.weights import MODEL_PREFIX, RULE_PREFIX, check_shapes, misfits, policy_tensors
 from pbt.population.interfaces import SnapshotStore
 from pbt.runtime.engine import Engine
 from pbt.transport.slab import RoleLayout
@@ -45,11 +45,15 @@ def begin_with(
 
 
 def learned_part(state: Mapping[str, Tensor], *, optimizer: bool) -> dict[str, Tensor]:
-    """What a beginner takes of a learner's state, or of a snapshot.
+    """What a beginner takes of a learner's state, or of a snapshot; it explores as a beginner.
 
     optimizer: with the optimiser's moments and the scale of returns
     """
-    taken = policy_tensors(state)
+    taken = {
+        name: tensor
+        for name, tensor in policy_tensors(state).items()
+        if not name.startswith(RULE_PREFIX)
+    }
     if optimizer:
         taken |= {
             name: tensor
@@ -75,6 +79,8 @@ def misfits_of(
     """
     taken = learned_part(found, optimizer=optimizer)
     taken.pop(RETURNS, None)
+    # Networks that act by other rules learn other things.
+    taken |= {name: tensor for name, tensor in found.items() if name.startswith(RULE_PREFIX)}
     return misfits(_expected(config, member, layout, optimizer=optimizer), taken)
 
 

@@ -26,6 +26,10 @@ const METRICS: Readonly<Record<string, Metric>> = {
     unit: "points a game",
     says: "Mean points, as the game counts them, of the training games since the update before.",
   },
+  td_error: {
+    unit: "value",
+    says: "Mean distance of DQN's targets from the values of the actions taken.",
+  },
   entropy: {
     unit: "nats",
     says: "Mean entropy of the policy: high where it tries many actions, 0 where it plays one.",

@@ -135,7 +135,7 @@ def test_the_loss_is_that_of_single_steps(double: bool) -> None:
         def __exit__(self, *failure: object) -> None:
             model.unroll = lambda *rest: own.unroll(*rest)
 
-    memory = {"target": torch.zeros(1)}
+    memory = {"target": torch.zeros(1), "steps": torch.zeros(1, dtype=torch.int64)}
     steps = batch, rewards, discounts
     inputs = LossInputs(*steps, {}, SingleReducer(), None, memory, lambda vector: AtTarget())
     loss = Dqn(DqnConfig(double=double)).loss(model, inputs)

@@ -9,13 +9,14 @@ from gymnasium import spaces
 
 from pbt.algorithms.base import ReplayRules
 from pbt.algorithms.batch import Batch
-from pbt.algorithms.registry import KINDS
+from pbt.algorithms.registry import KINDS, columns_of, frozen_rule
 from pbt.config.learning import OF_ONE_CHOICE, REPLAYING, AlgorithmName
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import Role
-from pbt.errors import EngineError
+from pbt.errors import EngineError, SnapshotError
 from pbt.learning.batcher import gather
 from pbt.learning.experience import UniformReplay
+from pbt.models.weights import RULE_PREFIX
 from pbt.seeding import generator
 from pbt.transport.slab import F32, Column, RoleLayout, Slab, role_layout
 
@@ -113,6 +114,28 @@ def test_a_ring_that_is_too_small_is_named() -> None:
         EngineError, match="replay of 2 slots for batches of 3; raise dqn.replay_rows"
     ):
         drawn(replay_of(2 * STEPS), played(range(3), np.random.default_rng(5)))
+
+
+def test_a_snapshot_shows_by_its_tensors_how_it_acts() -> None:
+    config = RunConfig.model_validate({"env": {"name": "tictactoe"}})
+    rules = {name: make(config).rule(explores=False) for name, make in KINDS.items()}
+    names = {name: frozenset(rule.state_dict()) for name, rule in rules.items()}
+    assert len(set(names.values())) == len(names), "two rules could not be told apart"
+    for rule in rules.values():
+        stored = ["model/other", *(RULE_PREFIX + tensor for tensor in rule.state_dict())]
+        assert type(frozen_rule(config, stored)) is type(rule)
+    with pytest.raises(SnapshotError, match="acts by .*unheard, which no algorithm here does"):
+        frozen_rule(config, [f"{RULE_PREFIX}unheard"])
+
+
+def test_what_acting_writes_does_not_depend_on_who_is_a_member() -> None:
+    """Slots stand in checkpoints, and members come and go."""
+    own = {name: {"algorithm": "dqn"} for name in ("m0", "m1")}
+    table = {"env": {"name": "tictactoe"}, "population": {"members": 2}, "members": own}
+    before = columns_of(RunConfig.model_validate(table))
+    joined = {"members": 2, "joined": {"m2": {"role": "player"}}}
+    assert columns_of(RunConfig.model_validate({**table, "population": joined})) == before
+    assert [column.name for column in before] == ["log_prob", "value", "action_value"]
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -9,7 +9,7 @@ import torch
 from pbt.errors import SnapshotError
 from pbt.learning.return_scale import RETURNS
 from pbt.models.weights import policy_tensors
-from pbt.runtime.warm_start import begin_with
+from pbt.runtime.warm_start import begin_with, misfits_of
 from tests.pbt.runtime.placing import Running, placed
 
 GAME, FRAMES = "tictactoe", 300
@@ -65,3 +65,35 @@ def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         with pytest.raises(SnapshotError, match="adam.exp_avg: found nothing"):
             begin_with(run.engine, "m0", run.store, origin, optimizer=True)
         assert run.engine.weights_digest() == before
+
+
+DQN: dict[str, Any] = {
+    "learning": {"algorithm": "dqn"},
+    "model": {"core": "none"},
+    "dqn": {"replay_rows": 256, "least_rows": 32, "batch_rows": 16, "epsilon_frames": 200},
+}
+
+
+def test_values_of_actions_are_taken_over_and_explored_with_as_by_a_beginner(
+    tmp_path: Path,
+) -> None:
+    origin, given = stored(tmp_path, whole=False, **DQN)
+    assert given["model.rule.epsilon"] < 0.5
+    with Running(placed("serial", GAME, FRAMES, **DQN), tmp_path) as run:
+        begin_with(run.engine, "m1", run.store, origin, optimizer=False)
+        began = run.engine.scheduler.pipelines["m1"].handle.state()
+        assert began["model.rule.epsilon"] == 1.0
+        assert torch.equal(began["model.heads.weight"], given["model.heads.weight"])
+        run.start()
+        run.finish(run.account)
+
+
+@pytest.mark.parametrize(("learns", "begins"), [({}, DQN), (DQN, {"model": {"core": "none"}})])
+def test_weights_that_act_by_another_rule_do_not_fit(
+    tmp_path: Path, learns: dict[str, Any], begins: dict[str, Any]
+) -> None:
+    _, given = stored(tmp_path, whole=False, **{"model": {"core": "none"}, **learns})
+    with Running(placed("serial", GAME, FRAMES, **begins), tmp_path) as run:
+        layout = run.engine.scheduler.pipelines["m0"].batcher._slab.layout
+        problems = misfits_of(run.config, "m0", layout, given, optimizer=False)
+    assert len(problems) == 1 and "rule.epsilon" in problems[0]
