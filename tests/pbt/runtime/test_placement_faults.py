@@ -3,11 +3,13 @@
 The run goes on or says why not, and every row and every game stays counted.
 """
 
+import math
 import os
 import random
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -248,3 +250,32 @@ def strike_at_random(placement: str, folder: Path, strikes: int, seed: int) -> N
 @pytest.mark.slow
 def test_deaths_at_any_moment(tmp_path: Path) -> None:
     strike_at_random("shards", tmp_path, strikes=4, seed=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("placement", "host"), [("central", "learner-0"), ("inline", "worker-1")])
+def test_a_replay_outlives_the_process_of_its_learner(
+    placement: str, host: str, tmp_path: Path
+) -> None:
+    changes: dict[str, Any] = {
+        "learning": {"algorithm": "dqn"},
+        "model": {"core": "none"},
+        "dqn": {"replay_rows": 512, "least_rows": 64, "batch_rows": 16},
+    }
+    rng = random.Random(5)
+    with Struck(placed(placement, "tictactoe", NEVER, **changes), tmp_path) as run:
+        run.start()
+        run.trains()
+        for strike in range(1, 4):
+            replays = [line.handle.replay for line in run.engine.scheduler.pipelines.values()]
+            kept = [int(ring.column["valid"].sum()) for ring in replays if ring is not None]
+            run.turn_on(rng.randrange(40))
+            run.hit(host)
+            run.trains()
+            assert run.restarts()[host] >= strike
+            after = [int(ring.column["valid"].sum()) for ring in replays if ring is not None]
+            pairs = list(zip(after, kept, strict=True))
+            assert len(pairs) == 3 and all(now > before // 2 for now, before in pairs)
+            run.check()
+        updated = [values for _, _, values in run.sink.points]
+        assert all(math.isfinite(values["value_loss"]) for values in updated)
