@@ -23,6 +23,7 @@ const point = (
 const HISTORY: History = {
   start: { a: { lr: 1 }, b: { lr: 1 }, c: { lr: 1 }, d: { lr: 1 } },
   origins: {},
+  began: {},
   members: {
     a: [point(300, 3, "c", 290)],
     b: [point(100, 1, "a", 90)],
@@ -109,6 +110,7 @@ describe("ancestry", () => {
       {
         start: Object.fromEntries(names.map((name) => [name, { lr: 1 }])),
         origins: {},
+        began: {},
         members: { m3: [point(10, 1, "m60", 9)], m5: [point(10, 1, "m60", 9)] },
       },
       new Map(names.map((name) => [name, 100])),

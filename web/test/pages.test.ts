@@ -18,6 +18,7 @@ const POINT = {
 };
 const HISTORY = {
   origins: {},
+  began: {},
   start: { m0: { lr: 1 }, m1: { lr: 1 } },
   members: {
     m0: [{ ...POINT, frames: 100 }],
@@ -275,6 +276,7 @@ describe("the schedule of a policy", () => {
     round: null,
     verdict: "",
     donor: null,
+    began: null,
   };
   const donor = { member: "m1", frames: 50, generation: 0, created_at: 1, snapshot: null };
   it("goes on through its copies to the frames it has", async () => {

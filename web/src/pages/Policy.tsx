@@ -45,6 +45,7 @@ const STEPS: readonly Column<LineageStep>[] = [
 ];
 
 function came(step: LineageStep): string {
+  if (step.began) return `starts with the weights of ${step.began.player}`;
   const taken = step.kind === "join" ? "joins with the weights" : step.kind;
   return step.donor ? `${taken} of ${step.donor.member} at ${count(step.donor.frames)}` : step.kind;
 }
