@@ -66,7 +66,6 @@ TRIALS: Mapping[tuple[str, str], Trial] = {
     ("cartpole", "ppo"): Trial("cartpole_ppo", 475.0, 300_000, seeds=20, needed=19),
     ("cartpole", "a2c"): Trial("cartpole_a2c", 475.0, 1_000_000, seeds=20, needed=19),
     ("cartpole", "dqn"): Trial("cartpole_dqn", 475.0, 300_000, seeds=20, needed=19),
-    ("pendulum", "appo"): Trial("pendulum", -200.0, 500_000, seeds=5, needed=5),
 }
 # Seeds of the episodes that end a training, and of the fresh ones.
 EVALUATED, CONFIRMED = 1, 2

@@ -13,7 +13,7 @@ from tests.arena.guests.guest_match import program
 from tests.contracts.pushing import KINDS
 
 FILE = Path(__file__).with_name("pushing.py")
-CASES = [(kind, False) for kind in KINDS] + [("multi-discrete", True), ("mixed", True)]
+CASES = [(kind, kind in ("multi-discrete", "mixed")) for kind in KINDS]
 
 GUEST = """
 import json, random, sys
