@@ -3,8 +3,6 @@ plain facts.
 """
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -198,57 +196,6 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     },
 }
 
-# One name, one thing. These may stand twice, each for the reason given.
-NAMES_TWICE: dict[str, str] = {}
-
-LONGEST_FUNCTION = 40
-LONG_FUNCTIONS = ROOT / "tests/long_functions.txt"
-
-# Read by processes that never load torch: the service, `arena --help`, tools that only look at
-# results.
-TORCH_FREE = (
-    "pbt",
-    "pbt.errors",
-    "pbt.records",
-    "pbt.objective",
-    "pbt.hyperparams",
-    "pbt.config.load",
-    "pbt.config.dump",
-    "pbt.config.semantics",
-    "pbt.config.resume",
-    "arena",
-    "arena.data.paths",
-    "arena.cli.app",
-    "arena.cli.config",
-    "arena.cli.status",
-    "arena.stats.bradley_terry",
-    "arena.stats.rating_fit",
-    "arena.stats.score",
-    "arena.stats.sprt",
-    "arena.programs.cli",
-    "arena.data.service_state",
-    "arena.machine",
-    "arena.cli.serve",
-    "arena.cli.population",
-    "arena.data.status",
-    "arena.data.telemetry",
-    "arena.stats.plackett_luce",
-    "arena.stats.cycles",
-    "arena.stats.bootstrap",
-    "arena.stats.free_for_all",
-    "arena.python.ratings",
-)
-HEAVY_FOR_HELP = (
-    "torch",
-    "numpy",
-    "scipy",
-    "pettingzoo",
-    "gymnasium",
-    "sqlalchemy",
-    "alembic",
-    "pydantic",
-)
-
 
 def module_name(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
@@ -367,53 +314,6 @@ def test_modules_import_each_other_in_no_circle() -> None:
     assert circles({**graph, "pbt.errors": {"pbt.runtime.serial"}})
 
 
-def classes() -> dict[str, list[str]]:
-    """Class name -> the files that define it."""
-    found: dict[str, list[str]] = {}
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
-    return found
-
-
-def test_a_class_name_has_one_meaning() -> None:
-    twice = {name: paths for name, paths in classes().items() if len(paths) > 1}
-    assert twice.keys() == NAMES_TWICE.keys(), twice
-
-
-def functions(path: Path) -> Iterator[tuple[str, int]]:
-    """(where it stands, its lines) of every function, methods and inner ones too."""
-
-    def inside(node: ast.AST, prefix: str) -> Iterator[tuple[str, int]]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                name = f"{prefix}{child.name}"
-                if not isinstance(child, ast.ClassDef):
-                    assert child.end_lineno is not None
-                    yield f"{path.relative_to(ROOT)}:{name}", child.end_lineno - child.lineno + 1
-                yield from inside(child, f"{name}.")
-            else:
-                yield from inside(child, prefix)
-
-    yield from inside(ast.parse(path.read_text(encoding="utf-8")), "")
-
-
-def test_functions_are_short_but_for_a_list_that_only_shrinks() -> None:
-    rows = (line.rsplit(maxsplit=1) for line in LONG_FUNCTIONS.read_text().splitlines())
-    listed = {where: int(lines) for where, lines in rows}
-    long = {
-        where: lines
-        for path in SOURCES
-        for where, lines in functions(path)
-        if lines > LONGEST_FUNCTION
-    }
-    grown = {where: lines for where, lines in long.items() if lines > listed.get(where, 0)}
-    assert not grown, f"split these, each at most {LONGEST_FUNCTION} lines: {grown}"
-    shrunk = {where: long.get(where, 0) for where in listed if long.get(where, 0) < listed[where]}
-    assert not shrunk, f"write the new length into {LONG_FUNCTIONS.name}, or take it out: {shrunk}"
-
-
 def test_a_wrong_arrow_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "wrong.py"
     path.write_text("def f():\n    from pbt.algorithms import losses\n    import arena.league\n")
@@ -421,65 +321,3 @@ def test_a_wrong_arrow_is_seen(tmp_path: Path) -> None:
     assert found == ["pbt.algorithms.losses", "arena.league"]
     assert room_of("pbt.algorithms.losses") == "algorithms" not in ROOMS["pbt"]["sampling"]
     assert room_of("pbt.learning_rates") == "learning_rates"
-
-
-def loaded_modules(statement: str) -> set[str]:
-    code = f"import sys; {statement}; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    return set(done.stdout.split())
-
-
-def torch_free_modules() -> list[str]:
-    folders = ("arena/league", "arena/data", "arena/stats", "arena/assessment", "arena/report")
-    whole = sorted(module_name(path) for folder in folders for path in (ROOT / folder).glob("*.py"))
-    return [*TORCH_FREE, *whole]
-
-
-def test_results_and_config_load_without_torch() -> None:
-    names = torch_free_modules()
-    assert "pbt.config.load" in names
-    heavy = loaded_modules(f"import {', '.join(names)}") & {
-        "torch",
-        "vizdoom",
-        "pettingzoo",
-        "fastapi",
-    }
-    if heavy:  # name the culprits
-        culprits = [name for name in names if loaded_modules(f"import {name}") & heavy]
-        pytest.fail(f"{sorted(heavy)} come with {culprits}")
-
-
-def test_the_service_loads_no_engine() -> None:
-    names = [
-        module_name(path) for path in (ROOT / "api").rglob("*.py") if path.name != "__main__.py"
-    ]
-    assert "api.app" in names
-    assert not loaded_modules(f"import {', '.join(names)}") & {
-        "torch",
-        "vizdoom",
-        "faster_fifo",
-        "pettingzoo",
-        "gymnasium",
-    }
-
-
-def test_the_command_line_loads_nothing_heavy_before_a_command_is_called() -> None:
-    loaded = loaded_modules("import arena.cli.app")
-    assert not loaded & set(HEAVY_FOR_HELP)
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_stay_readable(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    says_why = any("350 lines" in line for line in lines[:10])
-    assert len(lines) <= 350 or says_why, (
-        f"{len(lines)} lines; split it, or say in the first 10 lines why it is longer than "
-        "350 lines"
-    )

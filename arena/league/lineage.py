@@ -239,20 +239,16 @@ class _Stretch:
             length,
             values,
         )
+        origin = histories.origins.get(end.member)
         if copied is None:
-            self._add(
-                0,
-                "join" if end.member in histories.origins else "start",
-                histories.initial[end.member],
-            )
+            values_then = histories.initial[end.member]
+            self._add(0, "start" if origin is None else "join", values_then)
         else:
             self._add(self.first_frames, "copy", copied.directive.hyperparams, copied)
         for frames, scheduled in histories.schedules.get(end.member, ()):
             if self.first_frames < frames < end.frames:
                 self._add(frames, "schedule", scheduled)
-        joined_at = (
-            histories.origins[end.member].created_at if end.member in histories.origins else -1.0
-        )
+        joined_at = -1.0 if origin is None else origin.created_at
         since = joined_at if copied is None else copied.created_at
         edits = [edit for edit in histories.edits if since < edit.created_at < end.created_at]
         # A decision at the frame at which the weights were taken did not train them.
