@@ -1,5 +1,6 @@
 """Writes files that are whole or absent: each is written beside its place, then renamed."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 PART_SUFFIX = ".part"
+_CHUNK_BYTES = 1 << 20
 
 
 @contextmanager
@@ -64,6 +66,30 @@ def write_synced(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+class _OtherContentError(Exception):
+    """A file that was copied holds something else than it should."""
+
+
+def copy_checked(source: Path, target: Path, sha256: str) -> bool:
+    """Copy a file whole, or not at all. Returns whether its content has this SHA-256.
+
+    What was copied is hashed, since the file may change meanwhile. With another content nothing is
+    left at `target`. The folder is made where it lacks; `sync_folder` makes the copy last.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256()
+    try:
+        with source.open("rb") as file, whole_file(target, durable=True, many_writers=True) as copy:
+            while chunk := file.read(_CHUNK_BYTES):
+                digest.update(chunk)
+                copy.write(chunk)
+            if digest.hexdigest() != sha256:
+                raise _OtherContentError
+    except _OtherContentError:
+        return False
+    return True
 
 
 def sync_folder(folder: Path) -> None:

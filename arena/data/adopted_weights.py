@@ -3,17 +3,15 @@
 The files are found by what they hold, since a snapshot's id is the SHA-256 of its file.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from arena.data.paths import PopulationPaths, population_names, population_paths
 from arena.data.snapshot_cards import weights_folder
 from pbt.errors import LostWeightsError, SnapshotError, reason
-from pbt.files import sync_folder, whole_file
+from pbt.files import copy_checked, sync_folder
 
 SUFFIX = ".safetensors"
-CHUNK_BYTES = 1 << 20
 
 
 def adopt_weights(paths: PopulationPaths, snapshot_ids: Iterable[str]) -> None:
@@ -51,16 +49,10 @@ def _files(data: Path, name: str) -> Iterator[Path]:
 
 def _copied(path: Path, own: Path, snapshot_id: str) -> bool:
     """Whether the file held this snapshot; then it is copied. A damaged one leaves nothing."""
-    own.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
     try:
-        with path.open("rb") as file, whole_file(own, durable=True, many_writers=True) as copy:
-            while chunk := file.read(CHUNK_BYTES):
-                digest.update(chunk)
-                copy.write(chunk)
-            if digest.hexdigest() != snapshot_id:
-                raise LostWeightsError(f"{path}: damaged")
-    except (LostWeightsError, FileNotFoundError):
+        if not copy_checked(path, own, snapshot_id):
+            return False
+    except FileNotFoundError:
         return False
     sync_folder(own.parent)
     return True

@@ -28,7 +28,7 @@ from pbt.algorithms.registry import frozen_rule
 from pbt.envs import registry
 from pbt.envs.names import absolute_name, is_file_name
 from pbt.errors import ConfigError, EnvError, EnvFileError, PbtError, PlayerError, SnapshotError
-from pbt.files import whole_file, write_whole
+from pbt.files import copy_checked, write_whole
 from pbt.models.policy_model import PolicyModel
 from pbt.models.tensor_file import TensorFile, read_tensor_file
 from pbt.models.weights import MODEL_PREFIX
@@ -313,11 +313,5 @@ def _copy(weights: Path, stored: Path, snapshot_id: str) -> None:
 
     The copy is hashed as well, because the file may have changed since it was checked.
     """
-    stored.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
-    with weights.open("rb") as file, whole_file(stored, durable=True, many_writers=True) as copy:
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-            copy.write(chunk)
-        if digest.hexdigest() != snapshot_id:
-            raise SnapshotError(f"{weights} changed while it was imported; nothing was imported")
+    if not copy_checked(weights, stored, snapshot_id):
+        raise SnapshotError(f"{weights} changed while it was imported; nothing was imported")

@@ -1,5 +1,6 @@
 """Files that are whole or absent."""
 
+import hashlib
 import os
 import resource
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pbt.errors import reason, refused_place
-from pbt.files import PART_SUFFIX, sync_folder, whole_file, write_synced, write_whole
+from pbt.files import PART_SUFFIX, copy_checked, sync_folder, whole_file, write_synced, write_whole
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -69,3 +70,16 @@ def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
 
 def test_the_reason_of_an_error_without_a_number_is_its_text() -> None:
     assert reason(OSError("no place")) == reason(ValueError("no place")) == "no place"
+
+
+def test_a_copy_holds_what_it_should_or_is_not_there(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "deep" / "target"
+    source.write_bytes(b"x" * 3_000_000)
+    right = hashlib.sha256(source.read_bytes()).hexdigest()
+    assert not copy_checked(source, target, hashlib.sha256(b"other").hexdigest())
+    assert list(target.parent.iterdir()) == []
+    assert copy_checked(source, target, right)
+    assert target.read_bytes() == source.read_bytes()
+    with pytest.raises(FileNotFoundError):
+        copy_checked(tmp_path / "nothing", target, right)
+    assert target.read_bytes() == source.read_bytes()
