@@ -201,7 +201,7 @@ def checked(
     command = [*here.settings.checker, *([str(here.settings.data)] * new)]
     report = finding_of(what, command, config.model_dump_json())
     refused = [report["refusal"]] if sets_objective and report["refusal"] else []
-    refused += report["too_large"] if new else []
+    refused += report["unfit"] if new else []
     if problems := report["problems"] or refused:
         raise ConfigError(source, problems)
     if new:

@@ -40,7 +40,8 @@ class ConfigFindings:
     objective  of a new population with this config; None with problems
     refusal    why a new population cannot have that objective; None: it can
     model      [model] of a new population with this config, its convolutions decided
-    too_large  why a new population cannot have such networks, one line each
+    unfit      why a new population cannot have such networks, or learn by such an algorithm, one
+               line each
     began      member -> the weights of another one that it begins with, as a config stores them
     """
 
@@ -49,7 +50,7 @@ class ConfigFindings:
     objective: ObjectiveKind | None = None
     refusal: str | None = None
     model: Mapping[str, Any] = field(default_factory=dict)
-    too_large: tuple[str, ...] = ()
+    unfit: tuple[str, ...] = ()
     began: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -96,16 +97,16 @@ def check(
 def _networks(
     config: RunConfig, layouts: Sequence[RoleLayout], data: Path | None
 ) -> tuple[Mapping[str, Any], tuple[str, ...], Mapping[str, Any]]:
-    """(model, too_large, began) of `ConfigFindings`. Raises: ConfigError where weights do not fit.
+    """(model, unfit, began) of `ConfigFindings`. Raises: ConfigError where weights do not fit.
 
     Torch is loaded only where members begin with weights of others.
     """
     model = decided(config.model, layouts)
     choices = {layout.role.name: layout.actions.single_choice for layout in layouts}
-    too_large = (*model_problems(model, layouts), *algorithm_problems(config, choices))
+    unfit = (*model_problems(model, layouts), *algorithm_problems(config, choices))
     table = model.model_dump(mode="json")
-    if too_large or data is None or not config.population.began:
-        return table, too_large, {}
+    if unfit or data is None or not config.population.began:
+        return table, unfit, {}
     from arena.training.warm_start import OWN_WEIGHTS, begun_config
 
     config = config.model_copy(update={"model": model})

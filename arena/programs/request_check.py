@@ -139,7 +139,7 @@ def _untrainable(table: Mapping[str, Any]) -> Sequence[str]:
         return findings.problems
     refused = () if findings.refusal is None else (findings.refusal,)
     starts = start_problems(config_from_table(table, "config"))
-    return (*refused, *findings.too_large, *starts.values())
+    return (*refused, *findings.unfit, *starts.values())
 
 
 def main() -> None:

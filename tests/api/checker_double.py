@@ -8,5 +8,5 @@ import sys
 
 model = json.load(sys.stdin)["model"]
 found = {"problems": [], "roles": [["m0", "player"]], "objective": "win", "refusal": None}
-found |= {"model": model, "too_large": []}
+found |= {"model": model, "unfit": []}
 print(json.dumps(found))

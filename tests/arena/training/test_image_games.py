@@ -107,10 +107,10 @@ def test_a_first_layer_of_103_million_weights_is_refused_before_anything_is_writ
 
 def test_the_service_refuses_it_as_well_and_stores_what_it_chose() -> None:
     flat = {"encoder": "mlp", "hidden": [2048]}
-    (problem,) = check({"env": {"name": "doom"}, "model": flat}).too_large
+    (problem,) = check({"env": {"name": "doom"}, "model": flat}).unfit
     assert problem.startswith("model: the first layer would have 56,")
     found = check({"env": {"name": "doom", "grey": True}})
-    assert (found.problems, found.too_large) == ((), ())
+    assert (found.problems, found.unfit) == ((), ())
     assert found.model["encoder"] == "images"
     board = check({"env": {"name": "connect_four"}})
     assert (board.model["encoder"], board.model["conv"]) == ("auto", [])
