@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,14 @@ def test_a_program_plays_whole_games_by_what_it_says(tmp_path: Path) -> None:
     # Column 0 until it is full, then column 1: never a column above another one that has room.
     assert all(moves == sorted(moves) for moves in moves_of(played, 1))
     assert not running(str(tmp_path))
+
+
+def check_shown(message: dict[str, Any]) -> None:
+    """A question shows the board of connect four, and which columns have room."""
+    pieces = [[own + 2 * other for own, other in row] for row in message["observation"]]
+    free = [column for column in range(7) if pieces[0][column] == 0]
+    assert message["legal"] == free
+    assert message["mask"] == [int(column in free) for column in range(7)]
 
 
 def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_game(
@@ -85,11 +94,7 @@ def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_g
         }
     for message in said:
         if message["type"] == "act":
-            pieces = [[own + 2 * other for own, other in row] for row in message["observation"]]
-            free = [column for column in range(7) if pieces[0][column] == 0]
-            assert message["legal"] == free and message["mask"] == [
-                int(column in free) for column in range(7)
-            ]
+            check_shown(message)
 
 
 def test_equal_seeds_give_equal_games_and_guests_can_meet_each_other(tmp_path: Path) -> None:
@@ -272,9 +277,10 @@ import sys, time
 from arena.guests.process import GuestProcess, Question, ask_all
 from arena.guests.program import find_program
 processes = [GuestProcess(find_program(sys.argv[1])) for _ in range(2)]
-print(ask_all([Question(process, b'{"type": "hello"}\\n', 20.0) for process in processes]), flush=True)
+hello = b'{"type": "hello"}\\n'
+print(ask_all([Question(process, hello, 20.0) for process in processes]), flush=True)
 time.sleep(300)
-"""  # noqa: E501
+"""
 
 
 def dies_with_all(code: str, bot: str, number: signal.Signals, processes: int) -> None:

@@ -1,5 +1,7 @@
 """DQN's formulas against slow twins: loops over single numbers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -116,29 +118,39 @@ def batch_of(rng: np.random.Generator) -> Batch:
     )
 
 
+class TwoNetworks:
+    """A model that computes with `own`, and within `at(vector)` with `other`."""
+
+    def __init__(self) -> None:
+        self.own, self.other = (
+            Tabled(torch.randn(ROWS + 1, SLOTS, CHOICES), 3 * torch.randn(ROWS + 1, SLOTS))
+            for _ in range(2)
+        )
+        self.present = self.own
+
+    def unroll(self, *rest: Any) -> Any:
+        return self.present.unroll(*rest)
+
+    @contextmanager
+    def at(self, vector: Tensor | None) -> Iterator[None]:
+        self.present = self.own if vector is None else self.other
+        yield
+        self.present = self.own
+
+
+@pytest.mark.parametrize("begun", [True, False])
 @pytest.mark.parametrize("double", [True, False])
-def test_the_loss_is_that_of_single_steps(double: bool) -> None:
-    rng = np.random.default_rng(3)
-    batch = batch_of(rng)
-    own, other = (
-        Tabled(torch.randn(ROWS + 1, SLOTS, CHOICES), 3 * torch.randn(ROWS + 1, SLOTS))
-        for _ in range(2)
-    )
-    model: Any = SimpleNamespace(unroll=lambda *rest: own.unroll(*rest))
+def test_the_loss_is_that_of_single_steps(double: bool, begun: bool) -> None:
+    """Before the first step the target is what was loaded, so the present network."""
+    batch, model = batch_of(np.random.default_rng(3)), TwoNetworks()
+    own, other = model.own, model.other if begun else model.own
     rewards = torch.where(batch.valid, torch.randn(ROWS, SLOTS), 0.0)
     discounts = torch.where(batch.valid & ~batch.terminated, 0.9, 0.0)
-
-    class AtTarget:
-        def __enter__(self) -> None:
-            model.unroll = lambda *rest: other.unroll(*rest)
-
-        def __exit__(self, *failure: object) -> None:
-            model.unroll = lambda *rest: own.unroll(*rest)
-
-    memory = {"target": torch.zeros(1), "steps": torch.zeros(1, dtype=torch.int64)}
-    steps = batch, rewards, discounts
-    inputs = LossInputs(*steps, {}, SingleReducer(), None, memory, lambda vector: AtTarget())
-    loss = Dqn(DqnConfig(double=double)).loss(model, inputs)
+    memory = {"target": torch.zeros(1), "steps": torch.tensor([0 if begun else -1])}
+    given = batch, rewards, discounts, dict[str, float]()
+    inputs = LossInputs(*given, SingleReducer(), None, memory, model.at)
+    network: Any = model
+    loss = Dqn(DqnConfig(double=double)).loss(network, inputs)
 
     def values(table: Tabled, row: int, slot: int) -> list[float]:
         where = table.logits[row, slot], float(table.values[row, slot]), batch.mask[row, slot]

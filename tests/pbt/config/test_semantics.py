@@ -1,6 +1,7 @@
 """Config against game, and edits against a population that has started."""
 
 import json
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -10,7 +11,13 @@ from pbt.config.population import MemberOverride, PbtConfig, PopulationConfig
 from pbt.config.resume import EDITABLE, changes, changes_members, diff_shapes
 from pbt.config.running import EnvConfig, EvaluationConfig
 from pbt.config.schema import RunConfig
-from pbt.config.semantics import check_against_game, everyone, member_number, member_roles
+from pbt.config.semantics import (
+    algorithm_problems,
+    check_against_game,
+    everyone,
+    member_number,
+    member_roles,
+)
 from pbt.errors import ConfigError
 
 
@@ -226,3 +233,30 @@ def test_members_that_joined_or_left_stay_in_the_config() -> None:
             "its last snapshot"
         ),
     ]
+
+
+def test_dqn_needs_games_of_one_choice() -> None:
+    config = with_members(2, members={"m1": {"algorithm": "dqn"}})
+    assert algorithm_problems(config, {"player": True}) == []
+    (own,) = algorithm_problems(config, {"player": False})
+    assert own.startswith('members.m1.algorithm = "dqn": it learns games with one choice a step')
+    everyone_else = with_members(2, learning={"algorithm": "dqn"})
+    (all_of_them,) = algorithm_problems(everyone_else, {"player": False})
+    assert all_of_them.startswith('learning.algorithm = "dqn"') and '"appo"' in all_of_them
+    assert algorithm_problems(with_members(2), {"player": False}) == []
+
+
+@pytest.mark.parametrize(
+    ("sections", "problem"),
+    [
+        ({"dqn": {"replay_rows": 3000, "least_rows": 1501}}, "dqn.least_rows = 1501: more than"),
+        ({"dqn": {"replay_rows": 3000, "batch_rows": 1600}}, "dqn.batch_rows = 1600: more than"),
+        ({"dqn": {"replay_rows": 2047}}, "dqn.replay_rows = 2047: less than"),
+        ({"model": {"core": "gru"}}, 'model.core = "gru": DQN replays single steps'),
+    ],
+)
+def test_dqn_refuses_what_it_cannot_learn_by(sections: dict[str, object], problem: str) -> None:
+    with_members(2, **sections)
+    for chosen in ({"learning": {"algorithm": "dqn"}}, {"members": {"m1": {"algorithm": "dqn"}}}):
+        with pytest.raises(ValueError, match=re.escape(problem)):
+            with_members(2, **sections, **chosen)

@@ -2,6 +2,7 @@
 
 import sys
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,8 @@ def test_every_scenario_plays_as_behind_pettingzoos_conversion(scenario: str) ->
 def played(game: Game, seed: int) -> list[tuple[object, ...]]:
     """Every turn of one game with random actions, to the bit."""
     rng, told, turns = np.random.default_rng(seed), list[tuple[object, ...]](), game.reset(seed)
-    counts = [game.roles[role].action_space.n for role in game.seat_roles]  # type: ignore[attr-defined]
+    spaces: list[Any] = [game.roles[role].action_space for role in game.seat_roles]
+    counts = [space.n for space in spaces]
     while True:
         told += [
             (

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -163,7 +164,8 @@ def serve(plan: Mapping[str, object]) -> None:
             policy,
             NetworkPolicy(model_of(99), "m0", PublishedWeights(state_of(99), region, owner=False)),
         )
-    requests, replies = attach_fifo(plan["requests"]), attach_fifo(plan["replies"])  # type: ignore[arg-type]
+    plans: Any = plan
+    requests, replies = attach_fifo(plans["requests"]), attach_fifo(plans["replies"])
     row = ProcessBoard(2, regions[1]).row(1)
     service = PolicyService(
         server, requests, {0: replies}, load, frozen, row, delay_s=plan["delay_s"]

@@ -3,6 +3,7 @@
 Clocks, members, open games and rows are the same there, and rows add up over all placements.
 """
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,10 @@ def open_games(cut: Checkpoint) -> dict[tuple[int, int], list[Any]]:
     }
 
 
+def reached(run: Running, frames: int) -> bool:
+    return min(run.engine.clocks().values()) >= frames
+
+
 def check_same(run: Running, cut: Checkpoint) -> None:
     """A run that was just restored is where the checkpoint was taken."""
     engine = run.engine
@@ -97,7 +102,7 @@ def chain(game: str, placements: list[str], frames: int, folder: Path) -> None:
                 run.start()
             if number < len(placements) - 1:
                 due = frames * (number + 1) // len(placements)
-                run.until(lambda run=run, due=due: min(run.engine.clocks().values()) >= due)  # type: ignore[misc]
+                run.until(partial(reached, run, due))
                 cuts.append(run.cut(number + 1))
                 # Going on after a cut changes nothing in what was written.
                 write_checkpoint(folder / "checkpoints", cuts[-1], keep=2)

@@ -239,3 +239,18 @@ def test_everything_has_exactly_one_place(
     assert all(plan.groups or plan.serves is not None or plan.trains for plan in plans), (
         "every process hosts something"
     )
+
+
+def test_a_replay_belongs_to_one_process() -> None:
+    """Fewer members than workers share out gradients, but not the steps that they replay."""
+    shared, own = (
+        RunConfig.model_validate(
+            {**config(8, workers=2, placement="inline").model_dump(), "learning": learning}
+        )
+        for learning in ({"batch_steps": 16}, {"batch_steps": 16, "algorithm": "dqn"})
+    )
+    shards = [
+        [shard.shards for plan in process_plans(one, ["m0"]) for shard in plan.trains]
+        for one in (shared, own)
+    ]
+    assert shards == [[2, 2], [1]]

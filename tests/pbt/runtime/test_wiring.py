@@ -107,6 +107,25 @@ def test_certificates_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert certified.sink.rounds == bare.sink.rounds
 
 
+DQN: dict[str, Any] = {
+    "learning": {"algorithm": "dqn"},
+    "model": {"core": "none", "policy_gain": 1.0},
+    "dqn": {"replay_rows": 256, "least_rows": 32, "batch_rows": 16, "epsilon_frames": 200},
+}
+
+
+def test_steps_of_a_replay_are_compared_with_what_acted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clean = run_of("serial", 320, tmp_path / "clean", **DQN)
+    assert not clean.engine.controller.certifier.faults
+    counts = compared(clean.sink.certificates)
+    assert counts["actor_log_prob"] > 20 and counts["learner_log_prob"] > 20
+    faults.replays_mix_rows(monkeypatch.setattr)
+    run = run_of("serial", 320, tmp_path / "mixed", faulty=True, **DQN)
+    assert {name for name, ones in found(run).items() if ones} == {"learner_log_prob"}
+
+
 Fault = Callable[[faults.Patch], None]
 
 # Faults that are there from the start, and the checks that find them.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import linear
 
@@ -21,6 +22,7 @@ from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServe
 from pbt.learning import background_gathering
 from pbt.learning import learner as learning
 from pbt.learning.batcher import Batcher
+from pbt.learning.experience import UniformReplay
 from pbt.learning.learner import Learner
 from pbt.learning.optimizer import Optimizer
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits
@@ -237,3 +239,15 @@ def batches_mix_slots(patch: Patch) -> None:
         return Batch.of(tensors)
 
     patch(background_gathering, "gather", gathering)
+
+
+def replays_mix_rows(patch: Patch) -> None:
+    """Steps are drawn with the action value of the step behind them."""
+    drawn = UniformReplay._drawn
+
+    def drawing(self: UniformReplay, slab: Slab, places: NDArray[np.int64]) -> Batch:
+        batch = drawn(self, slab, places)
+        moved = {name: column.roll(1, dims=1) for name, column in batch.acted.items()}
+        return replace(batch, acted=moved)
+
+    patch(UniformReplay, "_drawn", drawing)

@@ -25,7 +25,9 @@ def positions(count: int) -> list[tuple[list[int], SeatTurn]]:
         turn = game.reset(0)[-1]
         while not turn.over:
             found.append((list(game._env.board), turn))
-            turn = game.step({turn.seat: (int(rng.choice(np.flatnonzero(turn.mask))),)})[-1]  # type: ignore[arg-type]
+            assert turn.mask is not None
+            column = int(rng.choice(np.flatnonzero(turn.mask)))
+            turn = game.step({turn.seat: (column,)})[-1]
     return found[:count]
 
 
