@@ -95,11 +95,9 @@ def read_histories(league: League, population: str) -> Histories:
         if (values := _edited(row.event.text))
     ]
     taken_over = _taken_over([row.event.text for row in events])
-    terms = {member: _reward_terms(config, member, rounds, taken_over) for member in members}
+    terms = _reward_terms(config, rounds, taken_over)
     origins = _origins(events, made, snapshots)
-    initial = {
-        member: initial_hyperparams(config, member, terms[member]).flat() for member in members
-    }
+    initial = {member: initial_hyperparams(config, member, terms).flat() for member in members}
     for member, origin in origins.items():
         # It begins with the config of that time, and a donor's values come before those.
         earlier = {
@@ -108,9 +106,9 @@ def read_histories(league: League, population: str) -> Histories:
             if edit.created_at <= origin.created_at
             for name, value in edit.values.items()
         }
-        began = initial_hyperparams(with_edits(config, earlier), member, terms[member]).flat()
+        began = initial_hyperparams(with_edits(config, earlier), member, terms).flat()
         initial[member] = began | taken_over.get(member, {})
-    schedules = {member: _schedule(config, member, terms[member]) for member in members}
+    schedules = {member: _schedule(config, member, terms) for member in members}
     firsts = {
         member: FirstWeights(one.player, one.weights, one.optimizer)
         for member, one in config.population.began.items()
@@ -160,20 +158,23 @@ def _weights(stored: StoredSnapshot) -> Weights:
 
 def _reward_terms(
     config: RunConfig,
-    member: str,
     rounds: Mapping[str, list[RoundDecision]],
     taken_over: Mapping[str, Values],
 ) -> tuple[str, ...]:
-    """The names of the game's reward terms, as the member's rounds or else its config name them."""
-    for decision in rounds.get(member, ()):
-        return tuple(shaping_terms(decision.directive.hyperparams))
-    if member in taken_over:
-        return tuple(sorted(shaping_terms(taken_over[member])))
-    override = config.members.get(member)
-    if override is None:
-        return tuple(sorted(config.learning.shaping))
-    scheduled = (term for step in override.schedule for term in step.shaping)
-    return tuple(sorted({*config.learning.shaping, *override.shaping, *scheduled}))
+    """The names of the game's reward terms, which are those of every member.
+
+    Rounds name all of them. Without any round they are those that the config names for a member,
+    or that a member took over from another.
+    """
+    for decisions in rounds.values():
+        for decision in decisions:
+            return tuple(sorted(shaping_terms(decision.directive.hyperparams)))
+    named = set(config.learning.shaping)
+    for values in taken_over.values():
+        named.update(shaping_terms(values))
+    for override in config.members.values():
+        named.update(override.shaping, *(step.shaping for step in override.schedule))
+    return tuple(sorted(named))
 
 
 def _schedule(config: RunConfig, member: str, terms: tuple[str, ...]) -> list[tuple[int, Values]]:

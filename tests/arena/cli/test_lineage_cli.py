@@ -113,3 +113,20 @@ def test_a_member_without_rounds_and_what_is_refused(tmp_path: Path, capsys: Out
     assert "has no member 'm7'" in capsys.readouterr().err
     assert run(["lineage", "plain/m0@0", "--data", str(data)]) == 0
     assert "plain/m0@0: 0 frames of training" in capsys.readouterr().out
+
+
+def test_who_joined_is_shown_where_no_round_and_no_config_named_the_reward_terms(
+    tmp_path: Path, capsys: Output
+) -> None:
+    data = tmp_path / "data"
+    train(data, "joined", UNRATED)
+    stop = f"stop_at_frames={2 * UNRATED['stop_at_frames']}"
+    joins = 'population.joined.m2={role="player",weights="m1"}'
+    words = ["--resume", "joined", "--data", str(data), "--set", stop, "--set", joins]
+    assert run(["train", *words]) == 0
+    steps = lineage(data, capsys, "joined/m2")["steps"]
+    assert [step["kind"] for step in steps] == ["start", "join"]
+    assert {tuple(step["hyperparams"]) for step in steps} == {HYPERPARAMS}
+    assert steps[1]["changed"] == []
+    assert run(["lineage", "joined/m2", "--data", str(data)]) == 0
+    assert "joins with the weights of m1" in capsys.readouterr().out
