@@ -20,6 +20,7 @@ from pbt.config.semantics import member_number, member_roles
 from pbt.envs.names import is_file_name
 from pbt.errors import ConfigError, PbtError
 from pbt.learning.optimizer import OPTIMIZER_PREFIXES
+from pbt.models.weights import RULE_PREFIX
 from pbt.runtime.warm_start import misfits_of
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.slab import RoleLayout
@@ -235,7 +236,8 @@ def _problem(one: _Asked, config: RunConfig, layout: RoleLayout, data: Path) -> 
     if misfits is None:
         return None
     more = f" (and {len(misfits) - 1} more)" * (len(misfits) > 1)
-    return f"it does not fit the network: {misfits[0]}{more}; {_advice(found.config, config)}"
+    advice = _advice(found.config, config, misfits[0])
+    return f"it does not fit the network: {misfits[0]}{more}; {advice}"
 
 
 def _same_game(theirs: str, ours: str) -> bool:
@@ -263,8 +265,10 @@ def _without_moments(found: ResolvedPlayer, data: Path) -> str:
     )
 
 
-def _advice(theirs: RunConfig, ours: RunConfig) -> str:
-    """What to do about a network of another shape."""
+def _advice(theirs: RunConfig, ours: RunConfig, misfit: str) -> str:
+    """What to do about a network of another shape, or of another algorithm."""
+    if misfit.startswith(RULE_PREFIX):
+        return "it learned by another algorithm; name one of the same, or set learning.algorithm"
     differing = [
         f"{key} = {shown(there)} there and {shown(here)} here"
         for key, (there, here) in changes(theirs, ours).items()

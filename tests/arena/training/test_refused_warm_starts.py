@@ -19,6 +19,7 @@ from tests.arena.tiny_populations import UNRATED
 from tests.arena.training.warm import first, newest, warm
 
 WIDER = {**UNRATED, "model": {"hidden": [32]}}
+BY_DQN = {**UNRATED, "learning": {**UNRATED.get("learning", {}), "algorithm": "dqn"}}
 OTHER_GAME = {**UNRATED, "env": {"name": "tictactoe"}}
 
 
@@ -59,6 +60,11 @@ def refused(data: Path, wanted: StartFrom, table: Mapping[str, Any] = UNRATED) -
                 "expected float32 [32, ",
                 "model.hidden = [16] there and [32] here: set them alike",
             ],
+        ),
+        (
+            StartFrom(("first/m0",)),
+            BY_DQN,
+            ["model.rule.epsilon: found nothing", "it learned by another algorithm; name one of"],
         ),
         (StartFrom(("first/m9",)), UNRATED, ["population first has no member 'm9'"]),
         (StartFrom(("nowhere/m0",)), UNRATED, ["no population 'nowhere'"]),
