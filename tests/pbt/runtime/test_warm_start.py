@@ -13,7 +13,8 @@ from pbt.runtime.warm_start import begin_with, misfits_of
 from tests.pbt.runtime.placing import Running, placed
 
 GAME, FRAMES = "tictactoe", 300
-LONG = [pytest.param(name, marks=pytest.mark.slow) for name in ("inline", "central", "more_shards")]
+PARALLEL = [("inline", True), ("central", False), ("more_shards", True)]
+LONG = [pytest.param(*case, marks=pytest.mark.slow) for case in PARALLEL]
 
 
 def stored(folder: Path, *, whole: bool, **changes: Any) -> tuple[str, dict[str, torch.Tensor]]:
@@ -29,8 +30,7 @@ def stored(folder: Path, *, whole: bool, **changes: Any) -> tuple[str, dict[str,
     return record.snapshot_id, state
 
 
-@pytest.mark.parametrize("optimizer", [False, True])
-@pytest.mark.parametrize("placement", ["serial", *LONG])
+@pytest.mark.parametrize(("placement", "optimizer"), [("serial", False), ("serial", True), *LONG])
 def test_one_begins_with_weights_and_trains(
     tmp_path: Path, placement: str, optimizer: bool
 ) -> None:
