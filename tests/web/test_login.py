@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Request, expect
+from playwright.sync_api import Browser, Request, Route, expect
 
 from arena.data.service_tokens import create_token, revoke_token
 from tests.web.browser import WAIT_MS, Visitor, shows
 from tests.web.conftest import Visit
-from tests.web.served import Served
+from tests.web.served import SMALL, Served
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -98,3 +98,31 @@ def test_a_link_takes_nothing_from_an_admin(served: Served, visit: Visit) -> Non
     expect(visitor.page.locator("header .level")).to_have_text("admin")
     assert visitor.page.url == f"{served.url}/app/system"
     revoke_token(served.data / "service", "other")
+
+
+def test_nothing_is_asked_while_the_session_ends(served: Served, visit: Visit) -> None:
+    """A change arrives after the service has ended the session and before the page knows it: what
+    the page asked then would be refused, and a refusal is an error in the browser's console.
+    """
+    visitor = visit(served)
+    page = visitor.see("populations")
+    shows(page, "No populations yet")
+    expect(page.locator(".badge.live")).to_be_visible(timeout=WAIT_MS)
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        served.call("POST", "/v1/populations", {"name": "late", "config": SMALL})
+        served.call("DELETE", "/v1/populations/late")
+        page.wait_for_timeout(3000)
+        route.fulfill(response=answer)
+
+    page.route(
+        "**/v1/session", lambda route: late(route) if leaves(route.request) else route.continue_()
+    )
+    with page.expect_response(lambda answer: leaves(answer.request)):
+        page.get_by_role("button", name="Log out").click()
+    shows(page, "You are not logged in")
+
+
+def leaves(request: Request) -> bool:
+    return request.method == "DELETE"

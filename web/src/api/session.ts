@@ -70,9 +70,14 @@ export async function askAgain(): Promise<void> {
   if ((await level()) === "none") session.value = "none";
 }
 
-/** Ends the session. */
+/**
+ * Ends the session. The views go first: what they would ask while the service ends the session
+ * would be refused.
+ */
 export async function logOut(): Promise<void> {
+  const before = session.value;
+  session.value = "unknown";
   const answer = await fetch(SESSION, { method: "DELETE" }).catch(() => null);
   // Without an answer the cookie is still there.
-  if (answer) session.value = "none";
+  session.value = answer ? "none" : before;
 }
