@@ -34,10 +34,10 @@ _CHANNELS = 3
 _REMEMBERED_ACTIONS = 4096
 # A game without an end would hold up its table, and a training that waits for its last games.
 _LONGEST_TICS = 21_000
-# The engine keeps how far the weapon in the player's hand swings, over the end of a game. In every
-# frame that it draws without a swing it takes one pixel off, of sixteen at most. A weapon does not
-# swing in the first sixteen tics of a game, in which the player raises it.
-_FORGOTTEN_AFTER = 16
+# The engine keeps how far the weapon in the player's hand swings, over the end of a game: sixteen
+# pixels at most. With every frame that it draws it adds one, or takes one off, towards the swing of
+# the moment; a player who stands still has none.
+_MOST_SWING = 16
 
 
 class DoomGame:
@@ -54,8 +54,10 @@ class DoomGame:
         vizdoom = load_vizdoom()
         self._options, self._vizdoom = options, vizdoom
         self._engine: Any = None
-        # The weapon may have swung since the engine's last game began.
+        # The player has held a weapon in this game.
         self._armed = False
+        # How far the weapon may swing that the engine drew last, in pixels.
+        self._swing = 0
         described = vizdoom.DoomGame()
         self._configure(described)
         buttons = [button.name for button in described.get_available_buttons()]
@@ -99,8 +101,8 @@ class DoomGame:
     def reset(self, seed: int) -> list[SeatTurn]:
         """Start an episode, which the seed decides."""
         if self._engine is None:
-            self._engine, self._armed = start_engine(self._configure), False
-        elif self._armed:
+            self._engine, self._swing = start_engine(self._configure), 0
+        elif self._swing:
             self._ask(self._forget)
         self._ask(lambda engine: engine.set_seed(seed))
         self._ask(lambda engine: engine.new_episode())
@@ -120,6 +122,7 @@ class DoomGame:
             tics = engine.get_episode_time() - self._tic
             tics = self._options.frame_skip if over and tics <= 0 else tics
             self._armed = self._armed or self._holds_weapon(engine)
+            self._swing = min(self._swing + self._armed, _MOST_SWING)
         except Exception as error:
             raise self._crashed(error) from error
         self._tic += tics
@@ -151,11 +154,16 @@ class DoomGame:
 
         Else the first screens of the next game would depend on how the last one ended.
         """
+        start = engine.get_episode_start_time()
+        # The tics before a game's start are not drawn.
+        engine.set_episode_start_time(1)
         engine.new_episode()
-        for _ in range(_FORGOTTEN_AFTER):
+        while self._swing:
             if engine.is_episode_finished():
                 engine.new_episode()
             engine.make_action(self._idle, 1)
+            self._swing -= 1
+        engine.set_episode_start_time(start)
 
     def close(self) -> None:
         engine, self._engine = self._engine, None
