@@ -3,6 +3,9 @@
     python -m bench.algorithms --game cartpole --algorithm ppo --json bench/results/algorithms.json
     python -m bench.algorithms --game cartpole --algorithm a2c --json bench/results/algorithms.json
     python -m bench.algorithms --game cartpole --algorithm dqn --json bench/results/algorithms.json
+    python -m bench.algorithms --game pendulum --algorithm ppo --json bench/results/algorithms.json
+    python -m bench.algorithms --game half_cheetah --algorithm ppo \\
+        --beside bench/results/defaults_sb3.json --json bench/results/algorithms.json
 
 TRIALS says what is tried: the config, the mark, within how many frames, and by how many seeds of
 how many it has to be reached. The seeds are 1, 2, ..., each of which is run and reported.
@@ -11,7 +14,12 @@ A seed trains in the placement "serial", on one thread, and stops at every 10 00
 member: its newest snapshot plays 100 episodes with sampled actions (`arena.evaluate`). The first
 mean at the mark or above ends the training, and the same weights play 100 fresh episodes, on other
 seeds. A seed has passed if their mean is at the mark as well. There is one try: a seed whose fresh
-episodes fall short has failed.
+episodes fall short has failed. In Pendulum the training stops once, at 490 000 frames.
+
+HalfCheetah has no mark: the training stops once, at 290 000 frames, the snapshot plays 20 fresh
+episodes, and the mean over the seeds is told with its 95 % interval (Student's). `--beside` names
+the raw file of `bench/sb3_ppo.py`, whose mean is told alike; ours has held where it is not below
+the lower end of that interval. It needs `pip install 'gymnasium[mujoco]'`.
 
 Two seeds run at a time by default (`--jobs`). A program that was stopped goes on where it was: a
 seed that the file has is not run again, and one that was under way has its population in
@@ -20,17 +28,19 @@ seed that the file has is not run again, and one that was under way has its popu
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import Any, NamedTuple
 
 import torch
+from scipy.stats import t as student
 
 import arena
 from arena.league.flat_records import FlatSnapshot
@@ -45,7 +55,7 @@ class Trial(NamedTuple):
     """What an algorithm has to reach in a game.
 
     config    the shipped config that it trains with
-    mark      that the mean return of an evaluation has to reach
+    mark      that the mean return of an evaluation has to reach; None: it is held against a peer
     frames    within which
     seeds     1 to this one are run
     needed    so many of them have to pass
@@ -54,10 +64,10 @@ class Trial(NamedTuple):
     """
 
     config: str
-    mark: float
+    mark: float | None
     frames: int
     seeds: int
-    needed: int
+    needed: int = 0
     every: int = 10_000
     episodes: int = 100
 
@@ -66,6 +76,10 @@ TRIALS: Mapping[tuple[str, str], Trial] = {
     ("cartpole", "ppo"): Trial("cartpole_ppo", 475.0, 300_000, seeds=20, needed=19),
     ("cartpole", "a2c"): Trial("cartpole_a2c", 475.0, 1_000_000, seeds=20, needed=19),
     ("cartpole", "dqn"): Trial("cartpole_dqn", 475.0, 300_000, seeds=20, needed=19),
+    ("pendulum", "ppo"): Trial("pendulum", -200.0, 500_000, seeds=5, needed=5, every=490_000),
+    ("half_cheetah", "ppo"): Trial(
+        "half_cheetah", None, 300_000, seeds=5, every=290_000, episodes=20
+    ),
 }
 # Seeds of the episodes that end a training, and of the fresh ones.
 EVALUATED, CONFIRMED = 1, 2
@@ -146,11 +160,11 @@ def one_seed(trial: Trial, seed: int, data: Path) -> dict[str, Any]:
                 continue
             reached = mean_return(trial, snapshot, EVALUATED, data)
             means[snapshot.frames] = reached["return"]
-            if reached["return"] < trial.mark:
+            if trial.mark is not None and reached["return"] < trial.mark:
                 continue
             confirmed = mean_return(trial, snapshot, CONFIRMED, data)
             return {
-                "passed": confirmed["return"] >= trial.mark,
+                "passed": trial.mark is None or confirmed["return"] >= trial.mark,
                 "frames": snapshot.frames,
                 "reached": reached,
                 "confirmed": confirmed,
@@ -178,6 +192,23 @@ def summary(trial: Trial, seeds: Mapping[str, Mapping[str, Any]]) -> dict[str, A
         "frames": {"median": median(frames), "most": max(frames)} if passed else None,
         "confirmed": {"mean": fmean(confirmed), "least": min(confirmed)} if passed else None,
     }
+
+
+def interval(values: Sequence[float]) -> dict[str, float]:
+    """Mean and 95 % interval (Student's) of two or more numbers."""
+    mean, error = fmean(values), stdev(values) / math.sqrt(len(values))
+    half = float(student.ppf(0.975, len(values) - 1)) * error
+    return {"mean": mean, "low": mean - half, "high": mean + half}
+
+
+def beside_peer(
+    trial: Trial, seeds: Mapping[str, Mapping[str, Any]], peer: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Ours and a peer's mean over the seeds; both had the same number of frames and episodes."""
+    ours = interval([run["confirmed"]["return"] for run in seeds.values()])
+    theirs = interval([run["return"] for run in peer.values()])
+    held = len(seeds) >= trial.seeds and ours["mean"] >= theirs["low"]
+    return {"ours": ours, "theirs": theirs, "held": held}
 
 
 class RawFile:
@@ -210,6 +241,16 @@ class RawFile:
         part["seeds"] = {number: seeds[number] for number in sorted(seeds, key=int)}
         part["hardware"] = hardware()
         part["summary"] = summary(self._trial, part["seeds"])
+        self._store(part)
+
+    def add_peer(self, peer: Mapping[str, Mapping[str, Any]]) -> None:
+        """Hold the seeds against those of a peer."""
+        part = self.part()
+        part["beside"] = beside_peer(self._trial, part["seeds"], peer)
+        print(json.dumps(part["beside"]), file=sys.stderr)
+        self._store(part)
+
+    def _store(self, part: Mapping[str, Any]) -> None:
         raw = json.loads(self._path.read_text()) if self._path.exists() else {}
         raw.setdefault(self._game, {})[self._algorithm] = part
         written = self._path.with_suffix(".part")
@@ -226,6 +267,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="only the first of the trial's seeds")
     parser.add_argument("--jobs", type=int, default=2, help="seeds that run at the same time")
     parser.add_argument("--folder", type=Path, default=Path("artifacts/algorithms"))
+    parser.add_argument("--beside", type=Path, help="raw file of bench/sb3_ppo.py")
     parser.add_argument("--json", type=Path, required=True, help="raw file; it is continued")
     options = parser.parse_args()
     chosen = options.game, options.algorithm
@@ -248,6 +290,9 @@ def main() -> None:
             raw.add(seed, found := future.result())
             shutil.rmtree(folders[seed])
             print(f"{' '.join(chosen)} {seed}: {found}", file=sys.stderr, flush=True)
+    if options.beside is not None:
+        peer = json.loads(options.beside.read_text())[options.game]["seeds"]
+        raw.add_peer(peer)
 
 
 if __name__ == "__main__":

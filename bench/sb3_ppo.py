@@ -1,6 +1,6 @@
 """Trains Stable-Baselines3's PPO with its defaults, to hold ours against it (`bench.defaults`).
 
-    python3 -m venv sb3 && sb3/bin/pip install stable_baselines3 'gymnasium[box2d]'
+    python3 -m venv sb3 && sb3/bin/pip install stable_baselines3 'gymnasium[box2d,mujoco]'
     sb3/bin/python bench/sb3_ppo.py --game lunarlander --seeds 5 --frames 300_000 \\
         --json bench/results/defaults_sb3.json
 
@@ -23,7 +23,12 @@ import gymnasium
 import torch
 from stable_baselines3 import PPO
 
-IDS = {"cartpole": "CartPole-v1", "acrobot": "Acrobot-v1", "lunarlander": "LunarLander-v3"}
+IDS = {
+    "cartpole": "CartPole-v1",
+    "acrobot": "Acrobot-v1",
+    "lunarlander": "LunarLander-v3",
+    "half_cheetah": "HalfCheetah-v5",
+}
 
 
 def returns_of(model: Any, game_id: str, episodes: int) -> list[float]:
@@ -34,7 +39,7 @@ def returns_of(model: Any, game_id: str, episodes: int) -> list[float]:
         total, over = 0.0, False
         while not over:
             action, _ = model.predict(observation, deterministic=False)
-            observation, reward, terminated, truncated, _ = game.step(int(action))
+            observation, reward, terminated, truncated, _ = game.step(action)
             total, over = total + float(reward), terminated or truncated
         found.append(total)
     return found
