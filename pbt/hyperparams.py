@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from pbt.config.learning import HYPERPARAMS
+from pbt.config.learning import HYPERPARAMS, rows_of
 from pbt.config.mutable import SHAPING, SHAPING_PREFIX, HyperparamSpec
 from pbt.config.population import MemberOverride, PbtConfig, ScheduleStep
 from pbt.config.schema import RunConfig
@@ -18,7 +18,8 @@ from pbt.seeding import stratified
 class Hyperparams:
     """The mutable values of one member.
 
-    values   of the table `pbt.config.learning.HYPERPARAMS`, by name and in its order
+    values   of its algorithm's rows of the table `pbt.config.learning.HYPERPARAMS`, by name and in
+             the order of the table
     shaping  one weight per reward term of the game
     """
 
@@ -34,14 +35,14 @@ class Hyperparams:
         return {**self.values, **terms}
 
     def in_section(self) -> dict[str, Any]:
-        """The keys of a section that overrides those of [learning]."""
+        """The keys of a section of the member's own values."""
         return {**self.values, SHAPING.name: dict(self.shaping)}
 
     @classmethod
     def from_flat(cls, values: Mapping[str, float]) -> Self:
-        """Raises: KeyError where a value of the table is missing."""
+        """Read what `flat` returned, or what a database kept of it."""
         shaping = {term: values[SHAPING_PREFIX + term] for term in shaping_terms(values)}
-        return cls({name: values[name] for name in HYPERPARAMS}, shaping)
+        return cls({name: values[name] for name in HYPERPARAMS if name in values}, shaping)
 
 
 def spec_of(name: str) -> HyperparamSpec:
@@ -74,7 +75,8 @@ def scheduled_hyperparams(
     """
     learning = config.learning
     shaping = {term: learning.shaping.get(term, 1.0) for term in reward_terms}
-    chosen = {name: getattr(learning, name) for name in HYPERPARAMS}
+    rows = rows_of(config.algorithm_of(member))
+    chosen = {row.name: getattr(getattr(config, row.section), row.name) for row in rows}
     values = _spread(Hyperparams(chosen, shaping), config.pbt, config.seed, member)
     override = config.members.get(member)
     if override is None:
@@ -84,19 +86,25 @@ def scheduled_hyperparams(
         *(step for step in override.schedule if step.at_frames <= frames),
     ]
     for step in steps:
-        named = {name: value for name in HYPERPARAMS if (value := getattr(step, name)) is not None}
+        named = {name: value for name in chosen if (value := getattr(step, name)) is not None}
         values = Hyperparams({**values.values, **named}, {**values.shaping, **step.shaping})
     return values
 
 
 def with_edits(config: RunConfig, values: Mapping[str, float]) -> RunConfig:
     """The config with other values for all members. values: flat."""
-    edited = {name: value for name, value in values.items() if name in HYPERPARAMS}
+    edited: dict[str, dict[str, Any]] = {}
+    for name in values:
+        if name in HYPERPARAMS:
+            edited.setdefault(HYPERPARAMS[name].section, {})[name] = values[name]
     shaping = {term: values[SHAPING_PREFIX + term] for term in shaping_terms(values)}
-    learning = config.learning.model_copy(
-        update={**edited, "shaping": {**config.learning.shaping, **shaping}}
-    )
-    return config.model_copy(update={"learning": learning})
+    learning = edited.setdefault(SHAPING.section, {})
+    learning[SHAPING.name] = {**config.learning.shaping, **shaping}
+    sections = {
+        section: getattr(config, section).model_copy(update=named)
+        for section, named in edited.items()
+    }
+    return config.model_copy(update=sections)
 
 
 def _spread(values: Hyperparams, pbt: PbtConfig, seed: int, member: str) -> Hyperparams:

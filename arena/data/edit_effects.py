@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from arena.data.status import RunStatus
 from pbt.config.population import Joined
 from pbt.config.resume import (
-    HYPERPARAMETERS,
     MEMBERSHIP,
     OBJECTIVE,
     changes,
     changes_members,
+    hyperparameter_of,
     shown,
     takes_live,
 )
 from pbt.config.schema import RunConfig
+from pbt.hyperparams import spec_of
 from pbt.population.idleness import LEAST_MEMBERS
 from pbt.population.pbt_decision import next_due
 
@@ -97,8 +98,8 @@ def effect_of(key: str, before: RunConfig, after: RunConfig, standing: EditStand
         return SCORES_END
     if key == "stop_at_frames":
         return _of_stop(before, after, standing)
-    if _within(key, HYPERPARAMETERS):
-        return _of_hyperparameter(key, after, standing)
+    if (name := hyperparameter_of(key)) is not None:
+        return _of_hyperparameter(name, after, standing)
     if key.startswith("pbt."):
         return _of_pbt(key, before, after, standing)
     return _of_shares(key, before, after, standing) or _of_section(key)
@@ -189,15 +190,16 @@ def _rounds_left(config: RunConfig, standing: EditStanding) -> str:
 # --- values and shares ----------------------------------------------------------------------------
 
 
-def _of_hyperparameter(key: str, after: RunConfig, standing: EditStanding) -> str:
-    name = key.removeprefix("learning.")
+def _of_hyperparameter(name: str, after: RunConfig, standing: EditStanding) -> str:
     found = [values[name] for values in standing.hyperparams.values() if name in values]
     ends = "; PBT goes on from there" * after.pbt.enabled
+    algorithm = spec_of(name).mark.algorithm
+    members = "every member" if algorithm is None else f'every member that learns by "{algorithm}"'
     if not found:
-        return f"every member begins with it{ends}"
+        return f"{members} begins with it{ends}"
     low, high = min(found), max(found)
     now = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-    return f"every member gets this value in place of its own ({now} now){ends}"
+    return f"{members} gets this value in place of its own ({now} now){ends}"
 
 
 def _of_shares(key: str, before: RunConfig, after: RunConfig, standing: EditStanding) -> str:

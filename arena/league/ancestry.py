@@ -35,7 +35,8 @@ from pbt.hyperparams import (
 
 # These patterns match the texts of "edit" events as `arena.training.train` words them.
 _NAME = "|".join((*HYPERPARAMS, r"shaping\.\S+"))
-_EDITED = re.compile(rf"edited learning\.({_NAME}): .* -> (\S+)")
+_SECTION = "|".join({row.section: None for row in HYPERPARAMS.values()})
+_EDITED = re.compile(rf"edited (?:{_SECTION})\.({_NAME}): .* -> (\S+)")
 _BEGAN = re.compile(rf"edited members\.(m\d+)\.({_NAME}): None -> (\S+)")
 STILL_LEARNING = float("inf")
 

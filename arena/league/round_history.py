@@ -19,7 +19,7 @@ from arena.league.populations import find_population, stored_config
 from arena.league.schema import games, incarnations
 from arena.league.stored_history import StoredRound, list_events
 from arena.league.stored_snapshots import list_snapshots
-from pbt.config.resume import HYPERPARAMETERS, OBJECTIVE, as_it_began
+from pbt.config.resume import OBJECTIVE, as_it_began, hyperparameter_of
 from pbt.config.schema import RunConfig
 from pbt.config.stored import config_as_stored
 from pbt.errors import EngineError
@@ -126,8 +126,9 @@ def _rules(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> Pr
         rules = in_present_words(stored.record.rules)
         if start == 0:
             expected = _configured(config, rules)
-        edited = _newly_edited(edits, start, stored.incarnation, "pbt.")
-        if _newly_edited(edits, start, stored.incarnation, OBJECTIVE):
+        keys = _newly_edited(edits, start, stored.incarnation)
+        edited = {key.removeprefix("pbt.") for key in keys}
+        if any(key.startswith(OBJECTIVE) for key in keys):
             edited |= _OF_OBJECTIVE
         # Where the config leaves one of these open, it follows from the others.
         if edited & _OPEN:
@@ -149,14 +150,9 @@ def _differing(stored: Mapping[str, object], expected: Mapping[str, object]) -> 
     return [name for name in sorted({*stored, *expected}) if stored.get(name) != expected.get(name)]
 
 
-def _newly_edited(edits: Edits, start: int, incarnation: int, section: str) -> set[str]:
-    """The keys of a section that were edited at the starts after `start`, up to `incarnation`."""
-    return {
-        key.removeprefix(section)
-        for number in range(start + 1, incarnation + 1)
-        for key in edits.get(number, ())
-        if key.startswith(section)
-    }
+def _newly_edited(edits: Edits, start: int, incarnation: int) -> set[str]:
+    """The dotted keys that were edited at the starts after `start`, up to `incarnation`."""
+    return {key for number in range(start + 1, incarnation + 1) for key in edits.get(number, ())}
 
 
 def _config_key(rule: str) -> str:
@@ -183,10 +179,13 @@ def _configured(config: RunConfig, rules: Mapping[str, object]) -> dict[str, obj
 def _values(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> Problems:
     """Problems of members' values, which must be those of the last directive or of the start."""
     in_force: dict[str, dict[str, float]] = {}
-    start = 0
+    # Rounds tell of the members of one role and algorithm, so each member has a start of its own.
+    starts: dict[str, int] = {}
     for stored in rounds:
-        edited = _newly_edited(edits, start, stored.incarnation, "learning.")
         for member, values in stored.record.hyperparams.items():
+            keys = _newly_edited(edits, starts.get(member, 0), stored.incarnation)
+            edited = {hyperparameter_of(key) for key in keys}
+            starts[member] = stored.incarnation
             if member not in in_force:
                 in_force[member] = _first_values(config, edits, stored, member)
             expected = in_force[member]
@@ -195,7 +194,6 @@ def _values(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> P
                 stands, holds = values.get(name), expected.get(name)
                 yield stored, f"{name} of {member}: stored {stands!r}, in force {holds!r}"
         in_force[stored.record.member] = dict(stored.record.directive.hyperparams)
-        start = max(start, stored.incarnation)
 
 
 def _first_values(
@@ -227,11 +225,11 @@ def _edits_before(edits: Edits, member: str) -> dict[str, float]:
         if any(key.startswith(f"population.joined.{member}.") for key in keys)
     ]
     return {
-        key.removeprefix("learning."): 1.0 if value == "None" else float(value)
+        name: 1.0 if value == "None" else float(value)
         for number in sorted(edits)
         if joined and number <= min(joined)
         for key, value in edits[number].items()
-        if key.startswith(HYPERPARAMETERS)
+        if (name := hyperparameter_of(key)) is not None
     }
 
 

@@ -19,7 +19,7 @@ from arena.training.sink import TrainingSink
 from arena.training.start import Start
 from arena.training.warm_start import origin_words
 from pbt.config.defaults import defaults_line
-from pbt.config.resume import HYPERPARAMETERS, OBJECTIVE
+from pbt.config.resume import OBJECTIVE, hyperparameter_of
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_roles
 from pbt.envs.contract import EnvSpec
@@ -118,9 +118,9 @@ def begin(
     start.membership.tell(engine.controller, sink)
     # A shaping weight that was removed from the config goes back to its default.
     if values := {
-        key.removeprefix("learning."): 1.0 if new is None else float(new)
+        name: 1.0 if new is None else float(new)
         for key, new in start.edited.items()
-        if key.startswith(HYPERPARAMETERS)
+        if (name := hyperparameter_of(key)) is not None
     }:
         engine.controller.edit_hyperparams(values)
         engine.take_over_hyperparams()

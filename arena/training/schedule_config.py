@@ -31,6 +31,7 @@ def schedule_config(
         ScheduleStep(at_frames=frames, **Hyperparams.from_flat(values).in_section())
         for frames, values in sorted(by_frames.items())
     )
+    algorithm = config.algorithm_of(lineage.steps[-1].member)
     stop = config.stop_at_frames if config.learning.anneal_to < 1 else max(1, lineage.frames)
     members = 1 if len(role_names) == 1 else dict.fromkeys(role_names, 1)
     twin = "its last snapshot"
@@ -44,7 +45,7 @@ def schedule_config(
         ),
         "stop_at_frames": stop,
         "population": {"members": members, "began": _began(lineage, name)},
-        "members": {name: MemberOverride(schedule=schedule).model_dump()},
+        "members": {name: MemberOverride(algorithm=algorithm, schedule=schedule).model_dump()},
         "pbt": config.pbt.model_copy(update={"enabled": False}).model_dump(),
     }
     return config_as_stored(

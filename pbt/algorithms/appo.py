@@ -41,7 +41,7 @@ class Appo:
         """See Algorithm. Live and frozen policies are sampled alike."""
         return Sampled()
 
-    def explore(self, model: PolicyModel, frames: int) -> None:
+    def explore(self, model: PolicyModel, values: Mapping[str, float], frames: int) -> None:
         """The policy itself explores."""
 
     def memory(self, parameters: Tensor) -> dict[str, Tensor]:

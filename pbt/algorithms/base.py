@@ -119,9 +119,10 @@ class Algorithm(Protocol):
     def rule(self, *, explores: bool) -> ActingRule:
         """How its networks act. explores: as live policies do; False: as frozen players do."""
 
-    def explore(self, model: PolicyModel, frames: int) -> None:
+    def explore(self, model: PolicyModel, values: Mapping[str, float], frames: int) -> None:
         """Set the numbers by which a model's rule explores, for the next publication.
 
+        values  the member's hyperparameters by name
         frames  on the member's clock
         """
 

@@ -109,10 +109,10 @@ class Dqn:
         """See Algorithm."""
         return EpsilonGreedy(self._config.epsilon_spread, explores=explores)
 
-    def explore(self, model: PolicyModel, frames: int) -> None:
+    def explore(self, model: PolicyModel, values: Mapping[str, float], frames: int) -> None:
         """See Algorithm. Epsilon falls in a line, from its start to its end."""
         assert isinstance(model.rule, EpsilonGreedy)
-        first, last = self._config.epsilon_start, self._config.epsilon_end
+        first, last = self._config.epsilon_start, values["epsilon_end"]
         done = min(1.0, frames / self._config.epsilon_frames)
         model.rule.epsilon.fill_(first + (last - first) * done)
 

@@ -207,7 +207,8 @@ class LearningConfig(Section):
         LearningRate, Mutable((1e-6, 1e-1), within=OneOrLess, annealed=True)
     ] = 5e-4
     entropy_coef: Annotated[
-        Coefficient, Mutable((1e-6, 1.0), within=HundredOrLess, annealed=True)
+        Coefficient,
+        Mutable((1e-6, 1.0), within=HundredOrLess, annealed=True, algorithm="appo"),
     ] = 0.001
     adam_beta1: Annotated[
         float,
@@ -253,7 +254,7 @@ class DqnConfig(Section):
     double              the present weights choose the action that a target is computed for; false:
                         those of the target network
     epsilon_start       share of actions taken at random at frame 0
-    epsilon_end         the same from `epsilon_frames` on
+    epsilon_end         the same from `epsilon_frames` on; PBT mutates it
     epsilon_frames      frames in which the share falls in a line
     epsilon_spread      a seat explores with epsilon^(1 + epsilon_spread * u) in a game, where u is
                         drawn between 0 and 1 for each; 0: all alike. Frozen players explore with
@@ -267,10 +268,19 @@ class DqnConfig(Section):
     target_steps: PositiveInt = 200
     double: bool = True
     epsilon_start: Probability = 1.0
-    epsilon_end: Probability = 0.05
+    epsilon_end: Annotated[Probability, Mutable((1e-3, 0.5), within=OneOrLess, algorithm="dqn")] = (
+        0.05
+    )
     epsilon_frames: PositiveInt = 20_000
     epsilon_spread: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
 
 
-HYPERPARAMS: dict[str, HyperparamSpec] = {row.name: row for row in marked(LearningConfig)}
+HYPERPARAMS: dict[str, HyperparamSpec] = {
+    row.name: row for row in (*marked("learning", LearningConfig), *marked("dqn", DqnConfig))
+}
 """The table of hyperparameters by name, but for the weights of reward terms (`mutable.SHAPING`)."""
+
+
+def rows_of(algorithm: AlgorithmName) -> tuple[HyperparamSpec, ...]:
+    """The rows of the table that a member of an algorithm has."""
+    return tuple(row for row in HYPERPARAMS.values() if row.mark.algorithm in (None, algorithm))

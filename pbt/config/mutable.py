@@ -1,7 +1,8 @@
 """The table of hyperparameters: the values that PBT may change of a member while it trains.
 
-A key of [learning] becomes one of them by a mark at its field. Overrides, schedules, bounds,
-mutations, lineages and certificates loop over the table; none of them names a hyperparameter.
+A key of [learning], or of an algorithm's own section, becomes one of them by a mark at its field.
+Overrides, schedules, bounds, mutations, lineages and certificates loop over the table; none of them
+names a hyperparameter.
 """
 
 import math
@@ -27,26 +28,35 @@ class Mutable:
     within           type of these bounds, with the limits of what they may be
     annealed         it shrinks with the frames to come (`learning.anneal_to`)
     distance_to_one  mutations scale its distance to 1 instead of itself
+    algorithm        whose members alone have it, None: all members
     """
 
     bounds: tuple[float, float]
     within: Any
     annealed: bool = False
     distance_to_one: bool = False
+    algorithm: str | None = None
 
 
 @dataclass(frozen=True)
 class HyperparamSpec:
     """One row of the table.
 
-    name  of the key in [learning]
-    kind  type of its value, with its limits
-    mark  how PBT changes it
+    section  of the config that has its key
+    name     of the key
+    kind     type of its value, with its limits
+    mark     how PBT changes it
     """
 
+    section: str
     name: str
     kind: Any
     mark: Mutable
+
+    @property
+    def key(self) -> str:
+        """Its dotted key in the config."""
+        return f"{self.section}.{self.name}"
 
     @property
     def bounds_key(self) -> str:
@@ -67,19 +77,22 @@ class HyperparamSpec:
         return 1.0 - size if self.mark.distance_to_one else math.copysign(size, value)
 
 
-SHAPING = HyperparamSpec("shaping", RewardWeight, Mutable((1e-4, 1e4), RewardScale))
+SHAPING = HyperparamSpec("learning", "shaping", RewardWeight, Mutable((1e-4, 1e4), RewardScale))
 """The row of the weights of reward terms, of which each game has its own."""
 
 
-def marked(section: type[Section]) -> tuple[HyperparamSpec, ...]:
-    """The hyperparameters of a section, in the order in which random numbers are drawn for them."""
+def marked(section: str, keys: type[Section]) -> tuple[HyperparamSpec, ...]:
+    """The hyperparameters of a section, in the order in which random numbers are drawn for them.
+
+    section  its name in the config
+    """
     rows = []
-    for name, field in section.model_fields.items():
+    for name, field in keys.model_fields.items():
         for mark in field.metadata:
             if isinstance(mark, Mutable):
                 limits = [one for one in field.metadata if one is not mark]
                 kind = Annotated[(field.annotation, *limits)] if limits else field.annotation
-                rows.append(HyperparamSpec(name, kind, mark))
+                rows.append(HyperparamSpec(section, name, kind, mark))
     return tuple(rows)
 
 
@@ -93,6 +106,8 @@ def with_values(rows: Iterable[HyperparamSpec]) -> Callable[[type[S]], type[S]]:
     A value that is not named is None. Of the section it keeps the fields alone, no validators.
     """
 
+    rows = tuple(rows)
+
     def decorated(section: type[S]) -> type[S]:
         fields: dict[str, Any] = {}
         values = {row.name: (Optional[row.kind], None) for row in rows}  # noqa: UP045  kinds vary
@@ -100,7 +115,7 @@ def with_values(rows: Iterable[HyperparamSpec]) -> Callable[[type[S]], type[S]]:
             if name == SHAPING.name:
                 fields |= values
             fields[name] = (field.annotation, field)
-        lines = "".join(f"{name:<{_width(fields)}}  as in [learning]\n" for name in values)
+        lines = "".join(f"{row.name:<{_width(fields)}}  as in [{row.section}]\n" for row in rows)
         text = cleandoc(section.__doc__ or "").replace("\nshaping ", f"\n{lines}shaping ", 1)
         made = create_model(section.__name__, __base__=Section, __doc__=text, **fields)
         made.__module__ = section.__module__

@@ -12,10 +12,16 @@ from pbt.config.schema import RunConfig
 from pbt.config.start_values import start_problems
 from pbt.objective import ObjectiveKind
 
-HYPERPARAMETERS = tuple(f"learning.{name}" for name in (*HYPERPARAMS, SHAPING.name))
-"""Editable. Once training started they belong to the members: an edit sets them for every member,
-and PBT goes on from there.
+HYPERPARAMETERS = tuple(row.key for row in (*HYPERPARAMS.values(), SHAPING))
+"""Editable. Once training started they belong to the members: an edit sets them for every member
+that has them, and PBT goes on from there.
 """
+
+
+def hyperparameter_of(key: str) -> str | None:
+    """The flat name of the hyperparameter that a dotted key sets, None for any other key."""
+    return key.partition(".")[2] if key.startswith(HYPERPARAMETERS) else None
+
 
 _EDITABLE_LEARNING = (
     "minibatches",
@@ -46,7 +52,6 @@ _EDITABLE_DQN = (
     "target_steps",
     "double",
     "epsilon_start",
-    "epsilon_end",
     "epsilon_frames",
     "epsilon_spread",
 )

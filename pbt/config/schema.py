@@ -1,5 +1,6 @@
 """The whole configuration of a run, and the contradictions among its sections."""
 
+from collections.abc import Mapping
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -94,7 +95,8 @@ class RunConfig(Section):
     def _contradictions(self) -> list[str]:
         """Cross-field problems, one line each: ``place = found: expected; what to do``."""
         problems = float32_problems(self) + self._batch_problems() + self._reward_problems()
-        problems += self._optimizer_problems() + self._replay_problems()
+        problems += self._optimizer_problems() + self._algorithm_problems()
+        problems += self._replay_problems()
         if self.model.encoder == "mlp" and self.model.conv not in ("auto", ()):
             problems.append(
                 'model.conv: has layers, but encoder = "mlp" uses none; remove them, or set '
@@ -128,10 +130,9 @@ class RunConfig(Section):
         """Shaping weights that `learning.reward_scale` makes infinite or 0, one line each."""
         scale = self.learning.reward_scale
         weights = {"learning.shaping": self.learning.shaping}
-        for name, override in self.members.items():
-            weights[f"members.{name}.shaping"] = override.shaping
-            for number, step in enumerate(override.schedule):
-                weights[f"members.{name}.schedule[{number}].shaping"] = step.shaping
+        for name in self.members:
+            for place, section in self._own_sections(name).items():
+                weights[f"{place}.shaping"] = section.shaping
         return [
             f"{place}.{term} = {weight!r}: times learning.reward_scale = {scale!r}, {problem}"
             for place, terms in weights.items()
@@ -146,14 +147,31 @@ class RunConfig(Section):
         if self.learning.optimizer == "adam":
             return []
         sections: dict[str, Section] = {"learning": self.learning}
-        for name, override in self.members.items():
-            sections[f"members.{name}"] = override
-            for number, step in enumerate(override.schedule):
-                sections[f"members.{name}.schedule[{number}]"] = step
+        for name in self.members:
+            sections |= self._own_sections(name)
         return [
             f"{place}.{_FIRST_MOMENT} = {value:g}: RMSProp has no first moment; remove it"
             for place, section in sections.items()
             if (value := getattr(section, _FIRST_MOMENT))
+        ]
+
+    def _own_sections(self, name: str) -> Mapping[str, MemberOverride | ScheduleStep]:
+        """The values of a single member, by their place: those of its start, and later ones."""
+        own, place = self.members[name], f"members.{name}"
+        later = {f"{place}.schedule[{at}]": step for at, step in enumerate(own.schedule)}
+        return {place: own, **later}
+
+    def _algorithm_problems(self) -> list[str]:
+        """Values of single members whose algorithm has no such hyperparameter, one line each."""
+        return [
+            f'{place}.{row.name} = {value:g}: {name} learns by "{algorithm}", which has no such '
+            f'value ("{row.mark.algorithm}" has); remove it'
+            for name in self.members
+            for algorithm in (self.algorithm_of(name),)
+            for place, section in self._own_sections(name).items()
+            for row in HYPERPARAMS.values()
+            if row.mark.algorithm not in (None, algorithm)
+            and (value := getattr(section, row.name)) is not None
         ]
 
     def _replay_problems(self) -> list[str]:

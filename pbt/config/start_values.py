@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from pbt.config.learning import HYPERPARAMS, LearningConfig
-from pbt.config.mutable import SHAPING
-from pbt.config.population import MemberOverride
+from pbt.config.learning import rows_of
+from pbt.config.mutable import SHAPING, HyperparamSpec
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
 
@@ -17,13 +16,10 @@ def start_problems(config: RunConfig) -> dict[str, str]:
     """
     if not config.pbt.enabled:
         return {}
-    sections: dict[str, LearningConfig | MemberOverride] = {"learning": config.learning}
-    sections |= {f"members.{name}": override for name, override in config.members.items()}
     return {
-        f"{place}.{name}": problem
-        for place, section in sections.items()
-        for name, value in _values(section)
-        if (problem := _problem(config, f"{place}.{name}", name, value)) is not None
+        key: problem
+        for key, row, value in _values(config)
+        if (problem := _problem(config, key, row, value)) is not None
     }
 
 
@@ -33,16 +29,23 @@ def check_start_values(config: RunConfig, source: str) -> None:
         raise ConfigError(source, list(problems.values()))
 
 
-def _values(section: LearningConfig | MemberOverride) -> Iterator[tuple[str, float]]:
-    """(name, value) of all that are set."""
-    plain = ((name, getattr(section, name)) for name in HYPERPARAMS)
-    yield from ((name, value) for name, value in plain if value is not None)
-    yield from ((f"shaping.{term}", weight) for term, weight in section.shaping.items())
+def _values(config: RunConfig) -> Iterator[tuple[str, HyperparamSpec, float]]:
+    """(dotted key, row, value) of all that are set, for the algorithms that the config names."""
+    rows = {row.name: row for name in config.algorithms for row in rows_of(name)}.values()
+    for row in rows:
+        yield row.key, row, getattr(getattr(config, row.section), row.name)
+    shaping = {SHAPING.key: config.learning.shaping}
+    for name, override in config.members.items():
+        for row in rows:
+            if (value := getattr(override, row.name)) is not None:
+                yield f"members.{name}.{row.name}", row, value
+        shaping[f"members.{name}.{SHAPING.name}"] = override.shaping
+    for place, terms in shaping.items():
+        yield from ((f"{place}.{term}", SHAPING, weight) for term, weight in terms.items())
 
 
-def _problem(config: RunConfig, key: str, name: str, value: float) -> str | None:
+def _problem(config: RunConfig, key: str, row: HyperparamSpec, value: float) -> str | None:
     """What is wrong with a start value, None for nothing."""
-    row = HYPERPARAMS.get(name, SHAPING)
     low, high = getattr(config.pbt, row.bounds_key)
     # The distance of 0.999 to 1 is a little more than 0.001.
     if value == 0.0 or low * (1 - 1e-9) <= row.size(value) <= high * (1 + 1e-9):

@@ -80,7 +80,7 @@ class Learner:
         self._last_step: dict[str, float] = {}
         self.algorithm = Appo(config) if algorithm is None else algorithm
         self._memory = self.algorithm.memory(self.parameters.vector)
-        self.algorithm.explore(model, 0)
+        self.algorithm.explore(model, hyperparams.values, 0)
         self.experience = self._new_experience(replay)
         self._sums = StepSums(self.algorithm.sums)
         self._returns = self._new_scale()
@@ -179,7 +179,7 @@ class Learner:
         self._batch = None
         facts = reducer.sum(torch.cat([lags.vector, sums]))
         self.frames += int(facts[0])
-        self.algorithm.explore(self.model, self.frames)
+        self.algorithm.explore(self.model, self.hyperparams.values, self.frames)
         totals = self._sums.named(facts)
         self._observe(batch, reducer, totals)
         clocks = {"version": self.version, "skipped_steps": self.skipped - skipped_before}

@@ -330,7 +330,8 @@ class Controller:
             raise EngineError(f"the checkpoint holds members {held}; the configuration has {known}")
         for name, member in stored.items():
             # Hyperparameters that came later have the config's values.
-            member.hyperparams = {**self.members[name].hyperparams, **member.hyperparams}
+            own = self.members[name].hyperparams
+            member.hyperparams = {key: member.hyperparams.get(key, own[key]) for key in own}
         self.members = stored
         for member in self.members.values():
             self._resume(member)

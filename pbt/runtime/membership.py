@@ -84,7 +84,7 @@ def beginner(
                 if not key.startswith(MODEL_PREFIX)
             }
         learner.copy_from(state)
-        learner.algorithm.explore(learner.model, 0)
+        learner.algorithm.explore(learner.model, learner.hyperparams.values, 0)
     return Newcomer(place, learner.hyperparams.flat(), learner.state(), origin)
 
 

@@ -1,5 +1,7 @@
 """What a training shows of PBT: start values, copies when they happen, all of them at the end."""
 
+import json
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -29,10 +31,16 @@ SPREAD: dict[str, Any] = {
 }
 
 
-def trained(data: Path, **pbt: Any) -> list[str]:
+WITH_DQN = {
+    "members": {"m2": {"algorithm": "dqn"}},
+    "dqn": {"replay_rows": 1024, "least_rows": 64, "batch_rows": 32},
+}
+
+
+def trained(data: Path, more: Mapping[str, Any] | None = None, **pbt: Any) -> list[str]:
     """Train a population "run". Returns the lines that it said."""
     said: list[str] = []
-    table = {**SPREAD, "pbt": {**PBT, **pbt}}
+    table = {**SPREAD, **(more or {}), "pbt": {**PBT, **pbt}}
     start_training(config_from_table(table, "run"), "run", data, lambda progress: None, said.append)
     return said
 
@@ -67,15 +75,25 @@ def test_members_begin_with_values_of_their_own_and_copies_are_told(tmp_path: Pa
     assert any(line.startswith(f"  learning_rate: began at {began:.3g}, ") for line in values)
 
 
-def test_rounds_by_the_run_verify_also_when_they_were_edited(tmp_path: Path) -> None:
-    """An explicit copy_gap changes what the open choices are; a spread is fixed."""
-    trained(tmp_path)
+def test_rounds_by_the_run_verify_also_when_they_were_edited(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An explicit copy_gap changes what the open choices are; a spread is fixed. One member has
+    hyperparameters that the others have not.
+    """
+    trained(tmp_path, WITH_DQN)
     with open_league(league_path(tmp_path), read_only=True) as league:
         lines = copy_lines(league, "run")
     assert lines[0].startswith("PBT copied ")
     folder = ["--data", str(tmp_path)]
     assert run(["train", "--resume", "run", "--set", "pbt.spread_start=2", *folder]) == 2
-    edits = ("stop_at_frames=2000", "pbt.copy_gap=0.1", "learning.learning_rate=0.002")
+    edits = (
+        "stop_at_frames=2000",
+        "pbt.copy_gap=0.1",
+        "learning.learning_rate=0.002",
+        "learning.entropy_coef=0.003",
+        "dqn.epsilon_end=0.2",
+    )
     words = [word for edit in edits for word in ("--set", edit)]
     assert run(["train", "--resume", "run", *words, *folder, "--json"]) == 0
     joins = ("stop_at_frames=2600", 'population.joined.m3={role="player"}')
@@ -89,6 +107,11 @@ def test_rounds_by_the_run_verify_also_when_they_were_edited(tmp_path: Path) -> 
     ]
     assert any(one.member == "m3" for one in rounds)
     assert run(["verify", "run", *folder]) == 0
+    capsys.readouterr()
+    assert run(["lineage", "run/m2", *folder, "--json"]) == 0
+    steps = [step["hyperparams"] for step in json.loads(capsys.readouterr().out)["steps"]]
+    assert 0.2 in [step["epsilon_end"] for step in steps]
+    assert not any("entropy_coef" in step for step in steps)
 
 
 def test_a_training_whose_pbt_can_never_act_says_so(

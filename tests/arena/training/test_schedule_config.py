@@ -29,3 +29,14 @@ def test_it_says_which_snapshot_is_the_policy_again(
     )
     found = schedule_config(config, LINEAGE, "c4/m1@701k", {"m0": "player", "m1": "player"})
     assert found.stop_at_frames == stop and counterpart in found.description
+
+
+def test_it_learns_by_the_algorithm_of_the_member_and_has_its_values() -> None:
+    config = RunConfig.model_validate(
+        {"env": {"name": "connect_four"}, "members": {"m1": {"algorithm": "dqn"}}}
+    )
+    values = {"learning_rate": 0.004, "adam_beta1": 0.9, "epsilon_end": 0.07}
+    lineage = Lineage((LineageStep(0, "m1", 0, "start", values),), 500)
+    found = schedule_config(config, lineage, "c4/m1", {"m0": "player", "m1": "player"})
+    assert found.algorithm_of("m0") == "dqn"
+    assert found.members["m0"].schedule[0].epsilon_end == 0.07

@@ -3,17 +3,21 @@
 import ast
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 from pydantic import Field, ValidationError
 
-from pbt.config.learning import HYPERPARAMS
+from pbt.algorithms.registry import KINDS
+from pbt.config.learning import HYPERPARAMS, rows_of
 from pbt.config.mutable import HyperparamSpec, Mutable, marked, with_bounds, with_values
 from pbt.config.population import MemberOverride, PbtConfig, ScheduleStep
+from pbt.config.schema import RunConfig
+from pbt.config.start_values import start_problems
 from pbt.config.values import OneOrLess, Section
 from pbt.errors import EngineError
+from pbt.hyperparams import initial_hyperparams, scheduled_hyperparams, with_edits
 from pbt.population.mutation import mutate
 from pbt.population.pbt_rules import PbtRules
 
@@ -21,6 +25,7 @@ ROOT = Path(__file__).parents[3]
 # Where a hyperparameter acts, is declared, or is advice in an error.
 ALLOWED = {
     "pbt/algorithms/appo.py",
+    "pbt/algorithms/dqn.py",
     "pbt/config/defaults.py",
     "pbt/config/learning.py",
     "pbt/config/schema.py",
@@ -42,7 +47,7 @@ class Learning(Section):
 
 
 def test_marked_keys_are_the_rows() -> None:
-    rate, distance = marked(Learning)
+    rate, distance = marked("learning", Learning)
     assert (rate.name, rate.bounds_key, rate.mark.annealed) == ("rate", "rate_bounds", True)
     assert (distance.bounds_key, distance.scaled_name) == (
         "one_minus_distance_bounds",
@@ -53,7 +58,7 @@ def test_marked_keys_are_the_rows() -> None:
 
 
 def test_sections_have_every_row() -> None:
-    rows = marked(Learning)
+    rows = marked("learning", Learning)
 
     @with_values(rows)
     class Values(Section):
@@ -76,7 +81,7 @@ def test_sections_have_every_row() -> None:
         own: int = 1
 
     assert list(Values.model_fields) == ["first", "rate", "distance", "shaping"]
-    assert "rate      as in" in (Values.__doc__ or "")
+    assert "rate      as in [learning]" in (Values.__doc__ or "")
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
         Values.model_validate({"rate": -1.0})
     assert Bounds().model_dump() == {
@@ -90,11 +95,63 @@ def test_every_row_can_be_overridden_scheduled_and_mutated() -> None:
     for section in (MemberOverride, ScheduleStep):
         assert {*HYPERPARAMS} <= {*section.model_fields}
     config = PbtConfig(mutation_probability=1.0)
-    rules, values = PbtRules.from_config(config, "win"), dict.fromkeys(HYPERPARAMS, 0.25)
-    mutated = mutate(values, rules, np.random.default_rng(0))
-    for name, row in HYPERPARAMS.items():
-        low, high = getattr(config, row.bounds_key)
-        assert mutated[name] != values[name] and low <= row.size(mutated[name]) <= high
+    rules = PbtRules.from_config(config, "win")
+    for algorithm in KINDS:
+        values = {row.name: 0.25 for row in rows_of(algorithm)}
+        mutated = mutate(values, rules, np.random.default_rng(0))
+        for row in rows_of(algorithm):
+            low, high = getattr(config, row.bounds_key)
+            assert mutated[row.name] != 0.25 and low <= row.size(mutated[row.name]) <= high
+    assert {row.name for algorithm in KINDS for row in rows_of(algorithm)} == {*HYPERPARAMS}
+
+
+MIXED = {
+    "env": {"name": "x"},
+    "learning": {"entropy_coef": 0.02},
+    "dqn": {"epsilon_end": 0.1},
+    "pbt": {"enabled": False},
+}
+
+
+def mixed(**own: Any) -> RunConfig:
+    members = {"m1": {"algorithm": "dqn", **own}}
+    return RunConfig.model_validate({**MIXED, "members": members})
+
+
+def test_a_member_has_the_values_of_its_algorithm() -> None:
+    config = mixed(epsilon_end=0.2, schedule=[{"at_frames": 100, "epsilon_end": 0.3}])
+    actor_critic, q_learner = (
+        initial_hyperparams(config, name, ()).flat() for name in ("m0", "m1")
+    )
+    assert actor_critic["entropy_coef"] == 0.02 and "epsilon_end" not in actor_critic
+    assert q_learner["epsilon_end"] == 0.2 and "entropy_coef" not in q_learner
+    assert scheduled_hyperparams(config, "m1", (), 100).values["epsilon_end"] == 0.3
+    edited = with_edits(mixed(), {"epsilon_end": 0.4, "entropy_coef": 0.5})
+    assert initial_hyperparams(edited, "m1", ()).values["epsilon_end"] == 0.4
+    assert initial_hyperparams(edited, "m0", ()).values["entropy_coef"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("own", "place"),
+    [
+        ({"entropy_coef": 0.1}, "members.m1.entropy_coef"),
+        (
+            {"schedule": [{"at_frames": 5, "entropy_coef": 0.1}]},
+            r"members.m1.schedule\[0\].entropy_coef",
+        ),
+    ],
+)
+def test_a_value_of_another_algorithm_is_refused(own: dict[str, Any], place: str) -> None:
+    says = rf'{place} = 0.1: m1 learns by "dqn", which has no such value \("appo" has\); remove it'
+    with pytest.raises(ValidationError, match=says):
+        mixed(**own)
+
+
+def test_bounds_matter_to_the_algorithms_in_use() -> None:
+    table = {"env": {"name": "x"}, "dqn": {"epsilon_end": 0.9}, "learning": {"entropy_coef": 5.0}}
+    assert set(start_problems(RunConfig.model_validate(table))) == {"learning.entropy_coef"}
+    table["learning"] |= {"algorithm": "dqn"}
+    assert set(start_problems(RunConfig.model_validate(table))) == {"dqn.epsilon_end"}
 
 
 def test_rules_are_stored_flat_and_read_again() -> None:
