@@ -80,6 +80,10 @@ const METRICS: Readonly<Record<string, Metric>> = {
     unit: "",
     says: "Memory of the optimiser's mean gradient, as in force at the update; PBT changes it.",
   },
+  epsilon_end: {
+    unit: "share of actions",
+    says: "Actions that DQN takes at random in the end, as in force; PBT changes it.",
+  },
 };
 
 const SHAPING = "shaping.";
