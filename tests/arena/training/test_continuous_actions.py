@@ -73,4 +73,4 @@ def test_a_stored_game_has_the_numbers_that_were_drawn(tmp_path: Path) -> None:
 
 def test_the_shipped_config_is_whole() -> None:
     config = load_config("pendulum")
-    assert config.env.name == "gymnasium:Pendulum-v1" and config.stop_at_frames == 500_000
+    assert config.env.name == "gymnasium:Pendulum-v1" and config.stop_at_frames == 300_000
