@@ -19,6 +19,7 @@ from arena.league.populations import find_population, stored_config
 from arena.league.schema import games, incarnations
 from arena.league.stored_history import StoredRound, list_events
 from arena.league.stored_snapshots import list_snapshots
+from pbt.config.learning import HYPERPARAMS
 from pbt.config.resume import OBJECTIVE, as_it_began, hyperparameter_of
 from pbt.config.schema import RunConfig
 from pbt.config.stored import config_as_stored
@@ -36,6 +37,8 @@ Problems = Iterator[tuple[StoredRound, str]]
 # Rules whose values follow from the objective where the config leaves them open.
 _OPEN = {"copy_gap", "copy_significance", "copy_significance_per", "equals_sd"}
 _OF_OBJECTIVE = {"objective", *_OPEN}
+# Values that members of other algorithms carried along, and that an algorithm may get later.
+_OF_ONE_ALGORITHM = {row.name for row in HYPERPARAMS.values() if row.mark.algorithm is not None}
 
 
 def history_problems(
@@ -192,6 +195,8 @@ def _values(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> P
             expected.update({name: values[name] for name in values if name in edited})
             for name in _differing(values, expected):
                 stands, holds = values.get(name), expected.get(name)
+                if None in (stands, holds) and name in _OF_ONE_ALGORITHM:
+                    continue
                 yield stored, f"{name} of {member}: stored {stands!r}, in force {holds!r}"
         in_force[stored.record.member] = dict(stored.record.directive.hyperparams)
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 
 from pbt.config.float32 import nonzero_float
+from pbt.config.learning import HYPERPARAMS
 from pbt.config.problems import did_you_mean, field_problems
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import check_start_values
@@ -273,9 +274,10 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[str]:
 def _as_it_ran(table: Table) -> Table:
     """The table of a population of an earlier version, completed by the rules that it began with.
 
-    A whole section that lacks a later key gets what held before that key existed.
+    A whole section that lacks a later key gets what held before that key existed. Bounds came with
+    their hyperparameters, and hold by default.
     """
-    later = {key for _, key, _ in HELD_BEFORE}
+    later = {key for _, key, _ in HELD_BEFORE} | {row.bounds_key for row in HYPERPARAMS.values()}
     for section, key, value in HELD_BEFORE:
         stored = table.get(section)
         model = cast("type[BaseModel]", RunConfig.model_fields[section].annotation)
