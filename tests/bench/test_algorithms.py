@@ -15,6 +15,7 @@ from bench.algorithms import (
     TRIALS,
     RawFile,
     Trial,
+    beside_peer,
     one_seed,
     overrides_of,
     summary,
@@ -31,7 +32,8 @@ def test_a_trial_is_of_a_shipped_config_of_its_game(chosen: tuple[str, str]) -> 
     game, algorithm = chosen
     trial = TRIALS[chosen]
     config = load_config(trial.config)
-    assert trial.config in (game, f"{game}_{algorithm}") and game in config.env.name.lower()
+    assert trial.config in (game, f"{game}_{algorithm}")
+    assert game.replace("_", "") in config.env.name.lower()
     assert config.stop_at_frames == trial.frames
     assert values_of(trial)["learning"] == config.learning.model_dump(mode="json")
 
@@ -101,3 +103,18 @@ def test_the_file_is_continued_by_the_same_values_alone(
     monkeypatch.setattr(bench.algorithms, "TRIALS", {("cartpole", "a2c"): changed})
     with pytest.raises(SystemExit, match="measured with other values"):
         RawFile(path, "cartpole", "a2c").part()
+
+
+def test_a_trial_without_a_mark_is_held_against_a_peers_interval() -> None:
+    """Of 10, 20 and 30 the mean is 20, and Student's t of two degrees is 4.303."""
+    trial = Trial("half_cheetah", None, 300_000, seeds=2)
+    peer = {str(seed): {"return": 10.0 * seed} for seed in (1, 2, 3)}
+    half = 4.303 * 10.0 / 3**0.5
+
+    def beside(*returns: float) -> dict[str, Any]:
+        seeds = {str(seed): {"confirmed": {"return": each}} for seed, each in enumerate(returns)}
+        return beside_peer(trial, seeds, peer)
+
+    found = beside(20.0 - half, 20.0 - half + 0.2)
+    assert found["theirs"]["low"] == pytest.approx(20.0 - half, abs=0.01)
+    assert found["held"] and not beside(20.0 - half, 20.0 - half - 0.2)["held"]
