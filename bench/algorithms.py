@@ -49,6 +49,7 @@ from arena.python.following import Following
 from arena.training.listeners import Update
 from bench.throughput import hardware
 from pbt.config.load import load_config
+from pbt.processes.tie_to_parent import die_with_parent
 
 
 class Trial(NamedTuple):
@@ -279,7 +280,8 @@ def main() -> None:
     seeds = range(1, 1 + min(trial.seeds, options.seeds or trial.seeds))
     folders = {seed: options.folder / "-".join((*chosen, str(seed))) for seed in seeds}
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
+    pool = ProcessPoolExecutor(options.jobs, mp_context=context, initializer=die_with_parent)
+    with pool:
         running = {
             pool.submit(one_seed, trial, seed, folder): seed
             for seed, folder in folders.items()
