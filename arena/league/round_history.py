@@ -130,7 +130,7 @@ def _rules(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> Pr
         if start == 0:
             expected = _configured(config, rules)
         keys = _newly_edited(edits, start, stored.incarnation)
-        edited = {key.removeprefix("pbt.") for key in keys}
+        edited = {key.removeprefix("pbt.") for key in keys if key.startswith("pbt.")}
         if any(key.startswith(OBJECTIVE) for key in keys):
             edited |= _OF_OBJECTIVE
         # Where the config leaves one of these open, it follows from the others.

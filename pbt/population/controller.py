@@ -329,7 +329,8 @@ class Controller:
             held, known = sorted(stored), sorted(self.members)
             raise EngineError(f"the checkpoint holds members {held}; the configuration has {known}")
         for name, member in stored.items():
-            # Hyperparameters that came later have the config's values.
+            # Hyperparameters that came later have the config's values; those that its algorithm
+            # does not have, but that earlier versions stored, go.
             own = self.members[name].hyperparams
             member.hyperparams = {key: member.hyperparams.get(key, own[key]) for key in own}
         self.members = stored

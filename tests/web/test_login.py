@@ -124,5 +124,20 @@ def test_nothing_is_asked_while_the_session_ends(served: Served, visit: Visit) -
     shows(page, "You are not logged in")
 
 
+def test_a_session_that_cannot_be_ended_goes_on(served: Served, visit: Visit) -> None:
+    visitor = visit(served)
+    visitor.down = True
+    page = visitor.see("populations")
+    shows(page, "No populations yet")
+    page.route(
+        "**/v1/session",
+        lambda route: route.abort() if leaves(route.request) else route.continue_(),
+    )
+    with page.expect_event("requestfailed", lambda request: leaves(request)):
+        page.get_by_role("button", name="Log out").click()
+    shows(page, "No populations yet")
+    expect(page.locator("header .level")).to_have_text("admin")
+
+
 def leaves(request: Request) -> bool:
     return request.method == "DELETE"

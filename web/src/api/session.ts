@@ -70,14 +70,17 @@ export async function askAgain(): Promise<void> {
   if ((await level()) === "none") session.value = "none";
 }
 
+const LOG_OUT_MS = 10_000;
+
 /**
  * Ends the session. The views go first: what they would ask while the service ends the session
- * would be refused.
+ * would be refused. They come back where the service does not answer.
  */
 export async function logOut(): Promise<void> {
   const before = session.value;
   session.value = "unknown";
-  const answer = await fetch(SESSION, { method: "DELETE" }).catch(() => null);
+  const signal = AbortSignal.timeout(LOG_OUT_MS);
+  const answer = await fetch(SESSION, { method: "DELETE", signal }).catch(() => null);
   // Without an answer the cookie is still there.
   session.value = answer ? "none" : before;
 }
