@@ -181,15 +181,19 @@ def one_seed(trial: Trial, seed: int, data: Path) -> dict[str, Any]:
 
 
 def summary(trial: Trial, seeds: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Over all seeds that were run: how many passed, and where; None where none did."""
+    """Over all seeds that were run: how many passed, and where; None where none did.
+
+    Without a mark every seed passes, and nothing is said of whether the trial has held.
+    """
     passed = [run for run in seeds.values() if run["passed"]]
     frames = [run["frames"] for run in passed]
     confirmed = [run["confirmed"]["return"] for run in passed]
+    held = len(seeds) >= trial.seeds and len(passed) >= trial.needed
     return {
         "seeds": len(seeds),
         "passed": len(passed),
         "reached": sum(run["reached"] is not None for run in seeds.values()),
-        "held": len(seeds) >= trial.seeds and len(passed) >= trial.needed,
+        "held": None if trial.mark is None else held,
         "frames": {"median": median(frames), "most": max(frames)} if passed else None,
         "confirmed": {"mean": fmean(confirmed), "least": min(confirmed)} if passed else None,
     }
@@ -205,7 +209,7 @@ def interval(values: Sequence[float]) -> dict[str, float]:
 def beside_peer(
     trial: Trial, seeds: Mapping[str, Mapping[str, Any]], peer: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Ours and a peer's mean over the seeds; both had the same number of frames and episodes."""
+    """Ours and a peer's mean over the seeds; the peer had 10 000 frames more."""
     ours = interval([run["confirmed"]["return"] for run in seeds.values()])
     theirs = interval([run["return"] for run in peer.values()])
     held = len(seeds) >= trial.seeds and ours["mean"] >= theirs["low"]
@@ -248,6 +252,7 @@ class RawFile:
         """Hold the seeds against those of a peer."""
         part = self.part()
         part["beside"] = beside_peer(self._trial, part["seeds"], peer)
+        part["summary"] = summary(self._trial, part["seeds"])
         print(json.dumps(part["beside"]), file=sys.stderr)
         self._store(part)
 

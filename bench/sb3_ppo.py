@@ -1,4 +1,4 @@
-"""Trains Stable-Baselines3's PPO with its defaults, to hold ours against it (`bench.defaults`).
+"""Trains Stable-Baselines3's PPO with its defaults, to hold ours against it.
 
     python3 -m venv sb3 && sb3/bin/pip install stable_baselines3 'gymnasium[box2d,mujoco]'
     sb3/bin/python bench/sb3_ppo.py --game lunarlander --seeds 5 --frames 300_000 \\
@@ -7,7 +7,8 @@
 It runs in an environment of its own and imports nothing of this project. `PPO("MlpPolicy", id)` is
 all that is set: one environment, rollouts of 2 048 steps, 10 passes of minibatches of 64, learning
 rate 3e-4. Then the policy plays `--episodes` with sampled actions, on seeds from 1 on: as many as
-`bench.defaults` has for the game. A seed that the file already has is not run again.
+`bench.defaults` or `bench.algorithms` has for the game. A seed that the file already has is not run
+again.
 """
 
 import argparse
