@@ -29,6 +29,7 @@ SOURCES = {
     "elu": "-ffp-contract=fast",
     "pixels": "-ffp-contract=off",
     "doom_preload": "-D_GNU_SOURCE",
+    "connect_four": "-ffp-contract=off",
 }
 LIBRARIES = tuple(FOLDER / f"{name}.so" for name in SOURCES)
 _TIMEOUT_S = 120

@@ -39,8 +39,9 @@ from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 

@@ -101,13 +101,14 @@ class GuestTables:
     def forfeit(self, worker: RolloutWorker) -> None:
         """Ends the games that were forfeited since the last call."""
         forfeits, self._forfeits = self._forfeits, {}
+        if not forfeits:
+            return
         for table in worker.tables:
-            for guilty in [seat for seat in table.seats if seat.key in forfeits][:1]:
-                for seat, place in zip(
-                    table.seats, forfeit_places(len(table.seats), guilty.index), strict=True
-                ):
-                    seat.place = place
-                worker.void(table, FORFEIT_PREFIX + forfeits[guilty.key])
+            keys = worker.seats.key[table.seats.start : table.seats.stop].tolist()
+            guilty = [seat for seat, key in enumerate(keys) if table.playing and key in forfeits]
+            for seat in guilty[:1]:
+                reason = FORFEIT_PREFIX + forfeits[keys[seat]]
+                worker.void(table.position, reason, forfeit_places(len(keys), seat))
 
     def game_begins(self, plan: GamePlan) -> None:
         for seat, key in self._seats(plan):

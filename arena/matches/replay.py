@@ -197,7 +197,9 @@ class _Replayer:
     ) -> list[str]:
         """How an opening ply differs from what the game's seed draws; [] where it does not."""
         drawn = {
-            seat: opening_action(self._record.seed, ply, due[seat], self._packing.specs[seat])
+            seat: opening_action(
+                self._record.seed, ply, seat, due[seat].mask, self._packing.specs[seat]
+            )
             for seat in chosen
         }
         return [

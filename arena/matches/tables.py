@@ -17,8 +17,9 @@ from arena.players.resolve import ResolvedPlayer
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import EngineError
 from pbt.inference.policy_server import PolicyServer
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 
@@ -177,7 +178,7 @@ class FrozenTables:
 
         Call it only while no game is being played.
         """
-        self._worker.idle.sort(key=lambda table: table.index)
+        self._worker.idle.sort()
 
     def close(self) -> None:
         """Close the games with their engines and windows, and end the guests."""

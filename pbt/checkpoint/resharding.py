@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from pbt.checkpoint.workers import Places
 from pbt.errors import EngineError
+from pbt.sampling.seats import NO_SLOT
 from pbt.sampling.slots import Partition
-from pbt.sampling.table import NO_SLOT
 from pbt.saved import (
     GameColumns,
     SavedFiller,

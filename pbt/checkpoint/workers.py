@@ -3,18 +3,20 @@
 Open games are rebuilt by replaying their actions, and voided where a game cannot be replayed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pbt.envs.contract import Action, SeatTurn
-from pbt.errors import CheckpointError, EngineError, EnvError
+from pbt.envs.contract import Action
+from pbt.envs.groups import Turns
+from pbt.errors import CheckpointError, EngineError
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import RolloutWorker
-from pbt.sampling.table import Seat, Table
+from pbt.sampling.seats import UNKNOWN_VERSION, Indices, Seats
+from pbt.sampling.table import Table
 from pbt.saved import (
     GameColumns,
     SavedFiller,
@@ -30,7 +32,11 @@ Places = dict[int, int]
 """Slot in a saved state -> slot in this run, of one role."""
 _OF_PLAN = [name for name in GameColumns.__struct_fields__ if name in GamePlan._fields]
 _OF_TABLE = ("due", "steps", "moves")
-_OF_SEAT = [name for name in SeatColumns.__struct_fields__ if name not in ("table", "kind", "name")]
+_OF_SEAT = [
+    name
+    for name in SeatColumns.__struct_fields__
+    if name not in ("table", "index", "kind", "name", "version_start")
+]
 
 
 def save_worker(worker: RolloutWorker) -> SavedWorker:
@@ -40,13 +46,14 @@ def save_worker(worker: RolloutWorker) -> SavedWorker:
     """
     if worker.in_motion:
         raise EngineError("the worker was asked for its state in the middle of a turn")
-    asking = [one for waiting in worker.waiting.values() for one in waiting]
+    playing, numbers = [table for table in worker.tables if table.playing], worker.state.number
+    position, seat = np.divmod(worker.asking.waiting, worker.seats.per_table)
     return SavedWorker(
         tables=TableColumns.of((one.index, float(one.levels[one.index])) for one in worker.tables),
-        games=game_columns([table for table in worker.tables if table.seats]),
-        seats=seat_columns([(table, seat) for table in worker.tables for seat in table.seats]),
-        waiting=WaitingColumns.of((table.index, seat.index) for table, seat in asking),
-        idle=[table.index for table in worker.idle],
+        games=saved_games(playing),
+        seats=saved_seats(playing, worker.seats),
+        waiting=WaitingColumns(table=numbers[position].tolist(), seat=seat.tolist()),
+        idle=numbers[worker.idle].tolist(),
         fillers=[
             SavedFiller(filler.pool.state(), filler.produced, dict(filler.dropped))
             for filler in worker.fillers
@@ -54,28 +61,45 @@ def save_worker(worker: RolloutWorker) -> SavedWorker:
     )
 
 
-def game_columns(tables: Sequence[Table]) -> GameColumns:
+def saved_games(playing: Sequence[Table]) -> GameColumns:
+    begun = [_begun_move(table) for table in playing]
     return GameColumns(
-        table=[table.index for table in tables],
-        **_columns([table.plan for table in tables], _OF_PLAN),
-        **_columns(tables, _OF_TABLE),
-        history=[list(table.history) for table in tables],
-        actions=[[(seat, list(own)) for seat, own in one.actions.items()] for one in tables],
+        table=[table.index for table in playing],
+        **{name: [getattr(table.plan, name) for table in playing] for name in _OF_PLAN},
+        **{name: [getattr(table, name) for table in playing] for name in _OF_TABLE},
+        history=[
+            table.state.history.flat(table.position)
+            + [part for seat, action in move for part in (seat, *action)]
+            for table, move in zip(playing, begun, strict=True)
+        ],
+        actions=[[(seat, list(action)) for seat, action in move] for move in begun],
     )
 
 
-def seat_columns(seated: Sequence[tuple[Table, Seat]]) -> SeatColumns:
+def saved_seats(playing: Sequence[Table], seats: Seats) -> SeatColumns:
     """The seats' columns, without their witnesses, which belong to one start of a population."""
+    own = np.array([seat for table in playing for seat in table.seats], np.int64)
+    players = [one.player for table in playing for one in table.plan.seats]
+    first = seats.version_start[own].tolist()
     return SeatColumns(
-        table=[table.index for table, _ in seated],
-        kind=[seat.player.kind for _, seat in seated],
-        name=[seat.player.name for _, seat in seated],
-        **_columns([seat for _, seat in seated], _OF_SEAT),
+        table=[table.index for table in playing for _ in table.seats],
+        index=(own % seats.per_table).tolist(),
+        kind=[player.kind for player in players],
+        name=[player.name for player in players],
+        version_start=[None if one == UNKNOWN_VERSION else one for one in first],
+        **{name: getattr(seats, name)[own].tolist() for name in _OF_SEAT},
     )
 
 
-def _columns(objects: Sequence[object], names: Iterable[str]) -> dict[str, list[Any]]:
-    return {name: [getattr(one, name) for one in objects] for name in names}
+def _begun_move(table: Table) -> list[tuple[int, Action]]:
+    """(seat, action) of the seats that have acted in a move for which others are due."""
+    seats, specs = table.state.seats, table.state.history.packing.specs
+    move = []
+    for number, seat in enumerate(table.seats):
+        if seats.chosen[seat]:
+            (action,) = specs[number].listed(seats.action[seat : seat + 1, : specs[number].width])
+            move.append((number, action))
+    return move
 
 
 class Reseater(Protocol):
@@ -100,84 +124,123 @@ def load_worker(
         filler.pool.load(saved.pool)
         filler.produced = saved.produced
         filler.dropped.update(saved.dropped)
-    worker.idle = [worker.table[number] for number in state.idle]
+    worker.idle = [worker.table[number].position for number in state.idle]
     for number, level in zip(state.tables.table, state.tables.level, strict=True):
         worker.table[number].levels[number] = level
     _load_games(worker, state, planner)
-    for number, index in zip(state.waiting.table, state.waiting.seat, strict=True):
-        table = worker.table[number]
-        seat = table.seats[index]
-        asking = (seat.policy, seat.role, table.plan.greedy)
-        worker.waiting.setdefault(asking, []).append((table, seat))
+    places = zip(state.waiting.table, state.waiting.seat, strict=True)
+    waiting = [worker.table[number].seats[seat] for number, seat in places]
+    worker.asking.wait(np.array(waiting, np.int64))
     lost = 0
     for table in worker.tables:
-        if table.seats and (gone := planner.gone(table.plan)):
+        if table.playing and (gone := planner.gone(table.plan)):
             _void_abandoned(worker, table, gone)
             lost += 1
-        elif table.seats and not (replayable and _replays(worker, table)):
-            worker.void(table, "voided: resumed, and this game cannot be replayed")
+        elif table.playing and not (replayable and _replays(worker, table)):
+            worker.void(table.position, "voided: resumed, and this game cannot be replayed")
             lost += 1
     return lost
 
 
 def _void_abandoned(worker: RolloutWorker, table: Table, gone: str) -> None:
     """Void a game of a player that has left, and drop what that player's slots hold."""
-    seats = [seat for seat in table.seats if seat.player == PlayerRef("member", gone)]
-    worker.void(table, f"voided: {gone} left the population")
+    left = PlayerRef("member", gone)
+    seats = [
+        seat for seat, own in zip(table.seats, table.plan.seats, strict=True) if own.player == left
+    ]
+    worker.void(table.position, f"voided: {gone} left the population")
     for seat in seats:
-        worker.fillers[seat.role].discard_parked(seat.policy)
+        role, policy = int(worker.seats.role[seat]), int(worker.seats.policy[seat])
+        worker.fillers[role].discard_parked(policy)
 
 
 def _load_games(worker: RolloutWorker, state: SavedWorker, planner: Reseater) -> None:
     """Seat the players of all open games where they sat."""
-    seats: dict[int, list[Seat]] = {}
+    seats: dict[int, list[dict[str, Any]]] = {}
     for row in state.seats.rows():
-        table, player = row.pop("table"), PlayerRef(row.pop("kind"), row.pop("name"))
-        seats.setdefault(table, []).append(Seat(player=player, **row))
+        seats.setdefault(row["table"], []).append(row)
     for row in state.games.rows():
         table, own = worker.table[row["table"]], seats[row["table"]]
         planned = {name: row[name] for name in _OF_PLAN}
         seated = tuple(
-            SeatPlan(seat.player, seat.policy, seat.began_generation, seat.learning) for seat in own
+            SeatPlan(
+                PlayerRef(seat["kind"], seat["name"]),
+                seat["policy"],
+                seat["began_generation"],
+                seat["learning"],
+            )
+            for seat in own
         )
-        table.clear(planner.reseat(GamePlan(**planned, seats=seated)))
-        for seat, plan in zip(own, table.plan.seats, strict=True):
-            seat.policy = plan.policy  # a frozen player may have another one than it had
-        table.seats, table.history = own, list(row["history"])
-        table.actions = {seat: tuple(action) for seat, action in row["actions"]}
-        table.due, table.steps, table.moves = row["due"], row["steps"], row["moves"]
+        table.plan = planner.reseat(GamePlan(**planned, seats=seated))
+        keys = [seat["key"] for seat in own]
+        table.state.begin(np.array([table.position]), [table.plan], keys)
+        _load_seats(worker.seats, table, own)
+        _load_moves(table, row)
+
+
+def _load_seats(seats: Seats, table: Table, own: Sequence[Mapping[str, Any]]) -> None:
+    for seat, plan, saved in zip(table.seats, table.plan.seats, own, strict=True):
+        for name in _OF_SEAT:
+            getattr(seats, name)[seat] = saved[name]
+        seats.policy[seat] = plan.policy  # a frozen player may have another one than it had
+        first = saved["version_start"]
+        seats.version_start[seat] = UNKNOWN_VERSION if first is None else first
+
+
+def _load_moves(table: Table, row: Mapping[str, Any]) -> None:
+    """Take over how far a game is. row: of `GameColumns`."""
+    state, position = table.state, table.position
+    begun = sum(1 + len(action) for _, action in row["actions"])
+    state.history.set(position, row["history"][: len(row["history"]) - begun])
+    state.due[position], state.came[position] = row["due"], len(row["actions"])
+    state.steps[position], state.moves[position] = row["steps"], row["moves"]
+    for number, action in row["actions"]:
+        seat = table.seats[number]
+        state.seats.action[seat, : len(action)] = action
+        state.seats.chosen[seat] = True
 
 
 def _replays(worker: RolloutWorker, table: Table) -> bool:
     """Replay a saved game in a fresh one; returns whether it got to where the saved one stood.
 
-    It did not when a waiting seat sees anything else than what its slot holds.
+    It did not when other seats are due, or a waiting one sees anything else than its slot holds.
     """
-    try:
-        turns = worker.run_game(table.begin, table, "reset")
-        taken: dict[int, Action] = {}
-        for seat, action in table.packing.unpack(table.packed_history()):
-            taken[seat] = action
-            if len(taken) == _acting(turns):
-                turns = _stepped(worker, table, taken)
-                taken = {}
-    except EnvError:
+    group, seats, own = worker.group, worker.seats, np.array([table.position])
+    turns, past = group.begin(own), table.actions()
+    while past:
+        due = _acting(turns)
+        move, past = dict(past[: len(due)]), past[len(due) :]
+        if group.failures or not len(due) or list(move) != due.tolist():
+            return False
+        actions = np.zeros((len(move), seats.action.shape[1]), seats.action.dtype)
+        for index, action in enumerate(move.values()):
+            actions[index, : len(action)] = action
+        turns = group.step(own, np.repeat(own, len(due)), due, actions)
+    due, chosen = _acting(turns), seats.chosen[table.seats.start : table.seats.stop]
+    if group.failures or len(due) != worker.state.due[table.position]:
         return False
-    waiting = [turn for turn in turns if not turn.over and turn.seat not in taken]
-    seats = [table.seats[turn.seat] for turn in waiting]
-    same = all(
-        worker.fillers[seat.role].rows.holds(seat.slot, seat.row, turn)
-        for seat, turn in zip(seats, waiting, strict=True)
+    seats.due[table.seats.start + due] = True
+    return bool(np.isin(np.flatnonzero(chosen), due).all()) and all(
+        _sees_the_same(worker, turns, int(index))
+        for index in np.flatnonzero(~turns.over)
+        if not chosen[turns.seat[index]]
     )
-    return same and taken == table.actions and _acting(turns) == table.due
 
 
-def _stepped(worker: RolloutWorker, table: Table, actions: dict[int, Action]) -> list[SeatTurn]:
-    return worker.run_game(lambda: table.game.step(actions), table, "step")
+def _acting(turns: Turns) -> Indices:
+    """The seats of one table that must act, in ascending order."""
+    return np.sort(turns.seat[~turns.over])
 
 
-def _acting(turns: list[SeatTurn]) -> int:
-    return sum(not turn.over for turn in turns)
+def _sees_the_same(worker: RolloutWorker, turns: Turns, index: int) -> bool:
+    """Whether a seat of a replayed game sees what its slot holds; it holds what it sees now."""
+    seat = int(turns.position[index]) * worker.seats.per_table + int(turns.seat[index])
+    rows, at = worker.fillers[worker.seats.role[seat]].rows, np.array([seat])
+    place = worker.seats.slot[at], worker.seats.row[at]
+    held = [column[place] for column in (*rows.observations, rows.mask)]
+    unseen = worker.group.observe(np.array([index]), *place)
+    now = [column[place] for column in (*rows.observations, rows.mask)]
+    return not unseen and all(map(np.array_equal, held, now))
 
 
 def save_slab(slab: Slab, free: set[int]) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _POINTER, _COUNT = ctypes.c_void_p, ctypes.c_int64
 
@@ -40,6 +40,31 @@ def doom_preload() -> Path | None:
     """
     library = Path(__file__).with_name("doom_preload.so")
     return library if sys.platform == "linux" and _loaded(library) is not None else None
+
+
+class TableGame(NamedTuple):
+    """The functions of a game in C, which table_game.h explains."""
+
+    begin: Callable[..., int]
+    step: Callable[..., int]
+    observe: Callable[..., None]
+    rank: Callable[..., None]
+
+
+@cache
+def table_game(name: str) -> TableGame | None:
+    """The game of this name; None where it was not built."""
+    library = _loaded(Path(__file__).with_name(f"{name}.so"))
+    if library is None:
+        return None
+    begin, step, observe, rank = (getattr(library, f"{name}_{verb}") for verb in TableGame._fields)
+    begin.argtypes = _COUNT, *[_POINTER] * 4
+    step.argtypes = _COUNT, *[_POINTER] * 5
+    observe.argtypes = _COUNT, *[_POINTER] * 6
+    rank.argtypes = _COUNT, *[_POINTER] * 3
+    begin.restype = step.restype = _COUNT
+    observe.restype = rank.restype = None
+    return TableGame(begin, step, observe, rank)
 
 
 def _loaded(library: Path) -> ctypes.CDLL | None:

@@ -56,8 +56,7 @@ class SerialEngine(Engine):
         population = self.population
         planned = self.config.evaluation.final_games * len(population.learners)
         being_played = sum(
-            bool(table.seats) and table.plan.kind == "evaluation"
-            for table in population.worker.tables
+            table.playing and table.plan.kind == "evaluation" for table in population.worker.tables
         )
         return max(0, planned - population.planner.closing_games - being_played), planned
 

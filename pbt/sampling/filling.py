@@ -1,20 +1,23 @@
 """Filling the slots of one role: the states FREE, OPEN, PARKED and FROZEN of docs/slots.md."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from pbt.envs.contract import SeatTurn
-from pbt.envs.numbers import rewards_problem
-from pbt.errors import NumberError
+import numpy as np
+
+from pbt.envs.groups import Turns
 from pbt.sampling.rows import RowWriter
+from pbt.sampling.seats import NO_SLOT, Flags, Indices, Seats
 from pbt.sampling.slots import SlotPool
-from pbt.sampling.table import NO_SLOT, Seat
 from pbt.transport.messages import SlotFull
 from pbt.transport.slab import Slab
 
+Observe = Callable[[Indices, Indices, Indices], list[int]]
+"""`pbt.envs.groups.GameGroup.observe`."""
+
 
 class SlotFiller:
-    """Gives seats their slots, writes their rows, and sends slots to the learners when full.
+    """Gives seats their slots, writes their rows, and hands slots over when they are full.
 
     produced  valid rows completed so far
     dropped   valid rows dropped so far, by reason
@@ -22,98 +25,172 @@ class SlotFiller:
     Rows produced = rows trained + rows dropped + rows standing, here and at the learners.
     """
 
-    def __init__(self, slab: Slab, slots: range, send: Callable[[SlotFull], None]) -> None:
+    def __init__(self, slab: Slab, slots: range, role: int, seats: Seats) -> None:
         """slots: the part of the slab that belongs to this filler."""
         self.pool = SlotPool(slots)
         self.rows = RowWriter(slab)
-        self._send = send
+        self._role, self._seats = role, seats
         self.produced = 0
         self.dropped: Counter[str] = Counter()
 
-    def sit(self, seat: Seat) -> None:
-        """Give a slot to a seat that starts a game: FREE or PARKED -> OPEN, or FREE -> FROZEN."""
-        seat.slot, seat.row = (
-            self.pool.resume(seat.policy) if seat.learning else (self.pool.take(), 0)
-        )
-        seat.first_row, seat.began_generation = seat.row, seat.generation
-        if seat.row == 0:
-            self.rows.open(seat.slot)
+    def sit(self, seats: Indices) -> None:
+        """Give a slot to seats that start a game: FREE or PARKED -> OPEN, or FREE -> FROZEN."""
+        if not len(seats):
+            return
+        state, pool = self._seats, self.pool
+        players = zip(state.policy[seats].tolist(), state.learning[seats].tolist(), strict=True)
+        places = [pool.resume(policy) if learns else (pool.take(), 0) for policy, learns in players]
+        state.slot[seats], state.row[seats] = zip(*places, strict=True)
+        state.first_row[seats] = state.row[seats]
+        self.rows.open(np.array([slot for slot, row in places if row == 0], np.int64))
 
-    def take_turn(self, seat: Seat, turn: SeatTurn) -> None:
-        """Complete the pending row with the turn's consequences, then write the seat's observation.
+    def take_turns(
+        self, turns: Turns, chosen: Indices, seats: Indices, see: Observe
+    ) -> list[tuple[int, SlotFull]]:
+        """Complete pending rows with their consequences, then have observations written.
 
-        At t == T the slot is full once row T can be bootstrapped. A running episode then goes on in
-        a fresh slot, and takes its recurrent state there.
+        At t == T a slot is full once row T can be bootstrapped. A running episode then goes on in a
+        fresh slot, and takes its recurrent state there.
 
-        Raises NumberError for a number that cannot be learned from; the game is then to be voided.
+        chosen  [N] the turns of this role
+        seats   [N] the seat of each
+        see     writes observations
+        Returns the full slots, each with the turn that filled it.
         """
-        if problem := rewards_problem(self.rows.reward_terms, turn.rewards):
-            raise NumberError(problem)
-        seat.returns += turn.rewards[0]
-        seat.frames += turn.tics if seat.steps else 0
-        completed, seat.pending = seat.pending, False
-        if completed:
-            self.rows.complete(seat.slot, seat.row, turn)
-            self.produced += 1
-            seat.row += 1
-        if turn.over:
-            seat.over = True
-            if completed:
-                self._close_episode(seat, turn)
-            return
-        self.rows.observe(seat.slot, seat.row, turn, seat.episode_start)
-        if seat.row == self.rows.rollout_steps:
-            full = seat.slot
-            seat.slot, seat.row, seat.first_row = self.pool.take(), 0, 0
-            self.rows.open(seat.slot)
-            self.rows.carry_state(full, seat.slot)
-            self.rows.observe(seat.slot, 0, turn, seat.episode_start)
-            self._send(SlotFull(seat.role, seat.policy, seat.generation, full))
+        state, rows = self._seats, self.rows
+        completed = self._complete(turns, chosen, seats)
+        over, unseen = turns.over[chosen], list[int]()
+        if over.any():
+            state.over[seats[over]] = True
+            unseen += self._close_episodes(turns, chosen, seats, completed, see)
+        going = ~over
+        goes_on = seats[going]
+        if len(goes_on):
+            at = state.slot[goes_on], state.row[goes_on]
+            rows.begin_row(*at, state.episode_start[goes_on])
+            unseen += see(chosen[going], *at)
+        full = completed & (state.row[seats] == rows.rollout_steps)
+        if unseen:
+            # Their games are voided.
+            full &= ~np.isin(turns.position[chosen], turns.position[unseen])
+        return self._handed_over(seats[full], chosen[full])
 
-    def _close_episode(self, seat: Seat, turn: SeatTurn) -> None:
-        if turn.truncated and not turn.terminated:
-            self.rows.final_observation(seat.slot, seat.row, turn)
-            seat.row = min(seat.row + 1, self.rows.rollout_steps)
-        if seat.row == self.rows.rollout_steps:
-            self._send(SlotFull(seat.role, seat.policy, seat.generation, seat.slot))
-            seat.slot = NO_SLOT
+    def _complete(self, turns: Turns, chosen: Indices, seats: Indices) -> Flags:
+        """Write the consequences of pending rows. Returns which of the turns had one, [N]."""
+        state, rewards, tics = self._seats, turns.rewards[chosen], turns.tics[chosen]
+        state.returns[seats] += rewards[:, 0]
+        state.frames[seats] += np.where(state.steps[seats] > 0, tics, 0)
+        completed = state.pending[seats]
+        state.pending[seats] = False
+        done, of = seats[completed], chosen[completed]
+        if len(done):
+            ends = turns.terminated[of], turns.truncated[of]
+            at = state.slot[done], state.row[done]
+            self.rows.complete(*at, rewards[completed], *ends, tics[completed])
+            self.produced += len(done)
+            state.row[done] += 1
+        return completed
 
-    def leave(self, seat: Seat) -> None:
-        """Take the slot of a seat whose game is over: OPEN -> PARKED, FROZEN -> FREE."""
-        if seat.slot == NO_SLOT:
-            return
-        if seat.learning:
-            self.pool.park(seat.policy, seat.slot, seat.row)
-        else:
-            self.pool.give_back(seat.slot)
+    def _close_episodes(
+        self, turns: Turns, chosen: Indices, seats: Indices, completed: Flags, see: Observe
+    ) -> list[int]:
+        """Write the final observations of truncated episodes behind their rows."""
+        state, rows = self._seats, self.rows
+        cut = completed & turns.truncated[chosen] & ~turns.terminated[chosen]
+        if not cut.any():
+            return []
+        cut_seats, seen = seats[cut], turns.seen[chosen[cut]]
+        slots, last = state.slot[cut_seats], state.row[cut_seats]
+        rows.repeat_last(slots[~seen], last[~seen])
+        unseen = see(chosen[cut][seen], slots[seen], last[seen])
+        rows.close_row(slots, last)
+        state.row[cut_seats] = np.minimum(last + 1, rows.rollout_steps)
+        return unseen
 
-    def rewind(self, seat: Seat) -> None:
+    def _handed_over(self, seats: Indices, turns: Indices) -> list[tuple[int, SlotFull]]:
+        """Hand over the slots of these seats: OPEN -> FULL. Episodes that run get fresh ones."""
+        if not len(seats):
+            return []
+        state = self._seats
+        columns = state.policy[seats], state.generation[seats], state.slot[seats]
+        messages = [
+            SlotFull(self._role, *row)
+            for row in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+        over = state.over[seats]
+        running = seats[~over]
+        state.slot[seats[over]] = NO_SLOT
+        if len(running):
+            old = state.slot[running]
+            fresh = np.array([self.pool.take() for _ in running], np.int64)
+            self.rows.go_on(old, fresh)
+            state.slot[running], state.row[running], state.first_row[running] = fresh, 0, 0
+        return list(zip(turns.tolist(), messages, strict=True))
+
+    def leave(self, seats: Indices) -> None:
+        """Take the slots of seats whose games are over: OPEN -> PARKED, FROZEN -> FREE."""
+        state = self._seats
+        columns = state.slot[seats], state.learning[seats], state.policy[seats], state.row[seats]
+        for slot, learns, policy, row in zip(*(one.tolist() for one in columns), strict=True):
+            if slot != NO_SLOT and learns:
+                self.pool.park(policy, slot, row)
+            elif slot != NO_SLOT:
+                self.pool.give_back(slot)
+        state.slot[seats] = NO_SLOT
+
+    def rewind(self, seat: int) -> None:
         """Drop the rows of a seat's voided game that still stand here, then take its slot."""
-        if seat.learning and seat.slot != NO_SLOT:
-            self.dropped["voided"] += self.rows.drop(seat.slot, seat.first_row, seat.row)
-            seat.row = seat.first_row
-        self.leave(seat)
+        state = self._seats
+        if state.learning[seat] and state.slot[seat] != NO_SLOT:
+            first, row = int(state.first_row[seat]), int(state.row[seat])
+            self.dropped["voided"] += self.rows.drop(int(state.slot[seat]), first, row)
+            state.row[seat] = first
+        self.leave(np.array([seat], np.int64))
 
     def discard_parked(self, policy: int) -> None:
         """Drop the rows of a policy whose generation ended: PARKED -> FREE."""
         for slot, row in self.pool.discard_parked(policy):
             self.dropped["generation"] += self.rows.drop(slot, 0, row)
 
-    def standing(self, seats: Iterable[Seat]) -> int:
+    def standing(self, seats: Iterable[int]) -> int:
         """Number of valid rows in PARKED slots and in those of `seats`, which are of this role."""
+        state = self._seats
         places = self.pool.parked() + [
-            (seat.slot, seat.row) for seat in seats if seat.learning and seat.slot != NO_SLOT
+            (int(state.slot[seat]), int(state.row[seat]))
+            for seat in seats
+            if state.learning[seat] and state.slot[seat] != NO_SLOT
         ]
         return sum(self.rows.count_valid(slot, 0, row) for slot, row in places)
 
-    def empty(self, seat: Seat, generation: int) -> None:
+    def empty(self, seat: int, generation: int) -> None:
         """Drop the rows of a seat whose policy's generation ended during the game.
 
         Its slot starts again at row 0. A row that waits for its reward is dropped as well.
         """
-        if seat.slot == NO_SLOT:
+        state, slot, row = self._seats, int(self._seats.slot[seat]), int(self._seats.row[seat])
+        if slot == NO_SLOT:
             return
-        self.dropped["generation"] += self.rows.drop(seat.slot, 0, seat.row)
-        if not seat.over:
-            self.rows.restart(seat.slot, seat.row)
-        seat.row, seat.first_row, seat.pending, seat.generation = 0, 0, False, generation
+        self.dropped["generation"] += self.rows.drop(slot, 0, row)
+        if not state.over[seat]:
+            self.rows.restart(slot, row)
+        state.row[seat], state.first_row[seat], state.pending[seat] = 0, 0, False
+        state.generation[seat] = generation
+
+
+def fill_slots(
+    fillers: Sequence[SlotFiller], state: Seats, turns: Turns, see: Observe
+) -> dict[int, list[SlotFull]]:
+    """Write what turns say into the slots of all roles. Returns the full ones by their tables.
+
+    fillers: by role
+    """
+    seats = turns.position * state.per_table + turns.seat
+    full: list[tuple[int, SlotFull]] = []
+    for role, filler in enumerate(fillers):
+        chosen = np.flatnonzero(state.role[seats] == role)
+        if len(chosen):
+            full += filler.take_turns(turns, chosen, seats[chosen], see)
+    by_table: dict[int, list[SlotFull]] = {}
+    for turn, slot in sorted(full, key=lambda one: one[0]):
+        by_table.setdefault(int(turns.position[turn]), []).append(slot)
+    return by_table

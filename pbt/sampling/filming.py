@@ -7,7 +7,7 @@ played during training, between frozen players only.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Game, SeatTurn
@@ -33,7 +33,11 @@ class GameObserver:
     """Is shown the games while a worker plays them, and changes nothing in them.
 
     This one only looks on.
+
+    looks  it wants to be shown them
     """
+
+    looks: ClassVar[bool] = False
 
     def begins(self, table: Table) -> None:
         """A game begins; its players are seated."""
@@ -62,6 +66,8 @@ class GameFilmer(GameObserver):
     way, the film is given up and the folder notes why. There is no film of a voided game, nor of a
     game that a resumed training continues in its middle.
     """
+
+    looks = True
 
     def __init__(
         self, config: RunConfig, spec: EnvSpec, folder: Path, name_of: Callable[[PlayerRef], str]

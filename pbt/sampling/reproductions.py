@@ -33,6 +33,5 @@ class Reproductions:
 
     def made(self, table: Table, error: EnvError) -> Reproduction:
         """The table's game, as it can be played again."""
-        actions = table.packing.unpack(table.packed_history())
-        plain = [(seat, *action) for seat, action in actions]
+        plain = [(seat, *action) for seat, action in table.actions()]
         return Reproduction(self._env, self._options, table.plan.seed, plain, str(error))

@@ -10,56 +10,41 @@ One turn of its loop::
 Answers may also come one by one, with `advance` after any of them; the next `requests` then hands
 out the rows that wait by then. docs/slots.md tells the life of a slot; `filling.py` owns its states
 FREE, OPEN, PARKED and FROZEN.
+
+Tables are stepped together, and everything about them and their seats stands in columns. A table is
+known by its position among those of the worker, a seat by its entry in `Seats`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pbt.envs.contract import Action, Game, Overlapping, SeatTurn
-from pbt.errors import EngineError, EnvError, NumberError
-from pbt.sampling.filling import SlotFiller
+from pbt.envs.contract import Game, Outcome
+from pbt.envs.groups import Turns
+from pbt.errors import EngineError, EnvError
+from pbt.sampling.asking import Asking
+from pbt.sampling.ending import game_ends
+from pbt.sampling.filling import SlotFiller, fill_slots
 from pbt.sampling.filming import GameObserver
 from pbt.sampling.game_code import GameCode
+from pbt.sampling.native_group import group_of
 from pbt.sampling.reproductions import Reproductions
+from pbt.sampling.seats import Flags, Indices, Seats
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GameSource
 from pbt.sampling.starting import start_games
-from pbt.sampling.table import Seat, Table, new_tables, opening_action
+from pbt.sampling.table import TableState, new_tables, opening_action
 from pbt.seeding import seat_key
 from pbt.transport.messages import (
     ActionRequest,
     ActionsReady,
+    GameEnd,
     GamePlan,
     RolloutPermit,
     WorkerMessage,
 )
 from pbt.transport.slab import Slab
-
-
-class GameSource(Protocol):
-    """Plans the games of a worker."""
-
-    def next_games(self, tables: Sequence[int], /) -> Sequence[GamePlan | None]:
-        """The next game of each table, or None to leave the table empty for now."""
-
-    def game_over(self, plan: GamePlan, /) -> None:
-        """The game was finished or voided."""
-
-
-@dataclass(frozen=True)
-class GamesFrom:
-    """A source that plans games by a function and need not know when a game is over."""
-
-    next_game: Callable[[int], GamePlan | None]
-
-    def next_games(self, tables: Sequence[int], /) -> list[GamePlan | None]:
-        return [self.next_game(table) for table in tables]
-
-    def game_over(self, plan: GamePlan, /) -> None:
-        """There is nothing to do."""
 
 
 class RolloutWorker:
@@ -106,24 +91,22 @@ class RolloutWorker:
         self._code = GameCode(
             make_game, equal_errors, on_error, on_game_code, max_decisions, on_long, reproductions
         )
-        self.run_game = self._code.run  # bound once, since it is called at every step
         self.share = share
         self.tables = new_tables(share.tables, self._code.make, levels)
         self.table = {table.index: table for table in self.tables}
         start_games(self.tables, self._code.call)
-        self._overlapping = bool(self.tables) and isinstance(self.tables[0].game, Overlapping)
+        self.state: TableState = self.tables[0].state
+        self.seats: Seats = self.state.seats
         self.fillers = [
-            SlotFiller(slab, slots, self._send)
-            for slab, slots in zip(slabs, share.slots, strict=True)
+            SlotFiller(slab, slots, role, self.seats)
+            for role, (slab, slots) in enumerate(zip(slabs, share.slots, strict=True))
         ]
-        roles = self.tables[0].game.seat_roles if self.tables else ()
-        self._seats = [len(self.tables) * roles.count(role) for role in range(len(self.fillers))]
-        # (policy, role, greedy) -> seats that wait for an action
-        self.waiting: dict[tuple[int, int, bool], list[tuple[Table, Seat]]] = {}
-        # By role: slot -> the seat whose action was requested. Messages name slots, not seats.
-        self._asked: list[dict[int, tuple[Table, Seat]]] = [{} for _ in slabs]
-        self._ready: list[Table] = []
-        self.idle: list[Table] = list(self.tables)
+        writers = [filler.rows for filler in self.fillers]
+        self.group = group_of(self.tables, self._code, writers, self._observer)
+        self._role_seats = [np.flatnonzero(self.seats.role == role) for role in range(len(slabs))]
+        self.asking = Asking(self.state, [slab.slots for slab in slabs])
+        self._ready: list[Indices] = []
+        self.idle: list[int] = list(range(len(self.tables)))
         self._outbox: list[WorkerMessage] = []
 
     # --- one turn ---------------------------------------------------------------------------------
@@ -133,36 +116,22 @@ class RolloutWorker:
         There is one request per (policy, role, greedy).
         """
         self._seat_idle_tables()
-        waiting, self.waiting = self.waiting, {}
-        return [self._request(*key, asking) for key, asking in waiting.items()]
+        return self.asking.requests()
 
     def receive(self, ready: ActionsReady) -> None:
         """Take the actions of one request. Tables that have all of theirs are stepped next."""
-        rows, version, weights = self.fillers[ready.role].rows, ready.version, ready.weights
-        requested = self._asked[ready.role]
-        actions = rows.spec.listed(rows.actions[ready.slots, ready.rows])
-        acting = [requested.pop(slot) for slot in ready.slots.tolist()]
-        rows.fingerprint(ready.slots, ready.rows, [table.origin(seat) for table, seat in acting])
-        for (table, seat), action in zip(acting, actions, strict=True):
-            if not seat.acted:
-                seat.acted, seat.version_start = True, version
-            seat.version_end = version
-            if seat.weights != weights:
-                seat.weights = weights
-                seat.answers.append((version, weights))
-            seat.pending = seat.learning
-            seat.episode_start = False
-            self._act(table, seat, action)
+        rows, seats = self.fillers[ready.role].rows, self.asking.answered(ready)
+        rows.fingerprint(ready.slots, ready.rows, self.state.origins(seats))
+        self.seats.acted_by(seats, ready.version, ready.weights)
+        self.seats.pending[seats] = self.seats.learning[seats]
+        self.seats.episode_start[seats] = False
+        self._act(seats, rows.actions[ready.slots, ready.rows])
 
     def advance(self) -> list[WorkerMessage]:
         """Step every table whose actions are complete; returns the messages, in order."""
         while self._ready:
             ready, self._ready = self._ready, []
-            if self._overlapping:
-                for table in ready:
-                    cast(Overlapping, table.game).begin(table.actions)
-            for table in ready:
-                self._step(table)
+            self._step(np.concatenate(ready))
         outbox, self._outbox = self._outbox, []
         return outbox
 
@@ -176,22 +145,17 @@ class RolloutWorker:
         Raises EngineError while actions are outstanding, since the rows move and the answers would
         be written to their old places.
         """
-        if self.outstanding:
+        if self.asking.outstanding:
             raise EngineError(
-                f"policy {policy} got another generation while {self.outstanding} actions "
+                f"policy {policy} got another generation while {self.asking.outstanding} actions "
                 "were on their way"
             )
         for filler in self.fillers:
             filler.discard_parked(policy)
-        for table in self.tables:
-            for seat in table.seats:
-                if seat.policy == policy and seat.learning:
-                    self.fillers[seat.role].empty(seat, generation)
-
-    @property
-    def outstanding(self) -> int:
-        """Number of rows whose actions were requested and have not come yet."""
-        return sum(len(asked) for asked in self._asked)
+        seats = self.seats
+        playing = np.repeat(self.state.playing, seats.per_table)
+        for seat in np.flatnonzero(playing & seats.learning & (seats.policy == policy)).tolist():
+            self.fillers[seats.role[seat]].empty(seat, generation)
 
     @property
     def can_turn(self) -> bool:
@@ -200,16 +164,15 @@ class RolloutWorker:
         Every seat may start a game in a fresh slot and need the next slot at once.
         """
         return all(
-            filler.pool.free >= 2 * seats
-            for filler, seats in zip(self.fillers, self._seats, strict=True)
+            filler.pool.free >= 2 * len(seats)
+            for filler, seats in zip(self.fillers, self._role_seats, strict=True)
         )
 
     def rows_standing(self) -> int:
         """Number of valid rows in OPEN and PARKED slots."""
-        seats = [seat for table in self.tables for seat in table.seats]
         return sum(
-            filler.standing(seat for seat in seats if seat.role == role)
-            for role, filler in enumerate(self.fillers)
+            filler.standing(seats.tolist())
+            for filler, seats in zip(self.fillers, self._role_seats, strict=True)
         )
 
     @property
@@ -220,123 +183,164 @@ class RolloutWorker:
     @property
     def in_motion(self) -> bool:
         """Actions are outstanding or tables wait to be stepped: no checkpoint state now."""
-        return bool(self._ready or self._outbox or any(self._asked))
+        return bool(self._ready or self._outbox or self.asking.outstanding)
 
-    def _send(self, message: WorkerMessage) -> None:
-        self._outbox.append(message)
-
-    def _request(
-        self, policy: int, role: int, greedy: bool, asking: list[tuple[Table, Seat]]
-    ) -> ActionRequest:
-        slots = [seat.slot for _, seat in asking]
-        self._asked[role].update(zip(slots, asking, strict=True))
-        rows = np.array([seat.row for _, seat in asking], np.int64)
-        keys = np.array([seat.key for _, seat in asking], np.uint64)
-        steps = np.array([seat.steps for _, seat in asking], np.uint64)
-        return ActionRequest(policy, role, np.array(slots, np.int64), rows, keys, steps, greedy)
-
-    # --- one game ---------------------------------------------------------------------------------
+    # --- games ------------------------------------------------------------------------------------
 
     def _seat_idle_tables(self) -> None:
         idle, self.idle = self.idle, []
-        plans = self._games.next_games([table.index for table in idle]) if idle else ()
-        for table, plan in zip(idle, plans, strict=True):
-            if plan is None:
-                self.idle.append(table)
+        plans = self._games.next_games([self.tables[one].index for one in idle]) if idle else ()
+        begun = [one for one, plan in zip(idle, plans, strict=True) if plan is not None]
+        self.idle = [one for one, plan in zip(idle, plans, strict=True) if plan is None]
+        if begun:
+            self._begin(np.array(begun, np.int64), [plan for plan in plans if plan is not None])
+
+    def _begin(self, positions: Indices, plans: Sequence[GamePlan]) -> None:
+        tables = [self.tables[position] for position in positions.tolist()]
+        for table, plan in zip(tables, plans, strict=True):
+            table.plan = plan
+        keys = [
+            seat_key(self._seed, *plan.noise, seat)
+            for plan in plans
+            for seat in range(len(plan.seats))
+        ]
+        self.state.begin(positions, plans, keys)
+        seats = self.seats.at(positions)
+        for role, filler in enumerate(self.fillers):
+            filler.sit(seats[self.seats.role[seats] == role])
+        for table in tables:
+            self._observer.begins(table)
+        self._take(positions, self.group.begin(positions))
+
+    def _step(self, positions: Indices) -> None:
+        """Step tables whose actions are complete."""
+        long = self.state.steps[positions] >= self._code.patience
+        if long.any():
+            positions = self._without_endless(positions, long)
+            if not len(positions):
+                return
+        seats, per_table = self.seats, self.seats.per_table
+        table, seat = np.nonzero(seats.due.reshape(-1, per_table)[positions])
+        acting, tables = positions[table] * per_table + seat, positions[table]
+        seats.due[acting], seats.chosen[acting] = False, False
+        self.state.history.add(tables, seat, seats.action[acting])
+        self.state.moves[positions] += 1
+        turns = self.group.step(positions, tables, seat, seats.action[acting])
+        self._take(positions, turns)
+
+    def _without_endless(self, positions: Indices, long: Flags) -> Indices:
+        """Void games that do not end; returns the other tables."""
+        kept = []
+        for position, looked_at in zip(positions.tolist(), long.tolist(), strict=True):
+            error = self._code.length_error(self.tables[position]) if looked_at else None
+            if error is None:
+                kept.append(position)
             else:
-                self._start(table, plan)
+                self._spoil(position, error)
+        return np.array(kept, np.int64)
 
-    def _start(self, table: Table, plan: GamePlan) -> None:
-        table.clear(plan)
-        for index, seat_plan in enumerate(plan.seats):
-            role = table.game.seat_roles[index]
-            seat = Seat(index, role, *seat_plan, key=seat_key(self._seed, *plan.noise, index))
-            self.fillers[role].sit(seat)
-            table.seats.append(seat)
-        self._observer.begins(table)
-        self._play(table, table.begin, "reset")
+    def _take(self, positions: Indices, turns: Turns) -> None:
+        """Take the turns of tables that were begun or stepped, and tell what came of them."""
+        full = fill_slots(self.fillers, self.seats, turns, self.group.observe)
+        wrong = self.group.failures
+        acting = np.flatnonzero(~turns.over)
+        if wrong:
+            acting = acting[~np.isin(turns.position[acting], list(wrong))]
+        due = np.bincount(turns.position[acting], minlength=len(self.tables))[positions]
+        self.state.due[positions], self.state.came[positions] = due, 0
+        self._ask(turns.position[acting] * self.seats.per_table + turns.seat[acting])
+        over = positions[due == 0]
+        ended = self._finish(over[~np.isin(over, list(wrong))]) if len(over) else {}
+        # Messages are sent in the order in which the tables were stepped.
+        over_or_full = {*over.tolist(), *full}
+        for position in (one for one in positions.tolist() if one in over_or_full):
+            self._outbox += full.get(position, ())
+            if position in ended:
+                self._end(position, ended[position])
+            elif position in wrong:
+                self._spoil(position, wrong[position])
 
-    def _step(self, table: Table) -> None:
-        if table.steps >= self._code.patience and (error := self._code.length_error(table)):
-            self._spoil(table, error)
+    def _ask(self, seats: Indices) -> None:
+        """Ask for actions, but for the opening, which follows from the game's seed."""
+        self.seats.due[seats] = True
+        positions = seats // self.seats.per_table
+        opening = self.state.moves[positions] < self.state.opening[positions]
+        if not opening.any():
+            self.asking.wait(seats)
             return
-        actions = table.take_actions()
-        table.moves += 1
-        self._play(table, lambda: table.game.step(actions), "step")
+        self.asking.wait(seats[~opening])
+        for seat in seats[opening].tolist():
+            self._open(seat)
 
-    def _play(self, table: Table, move: Callable[[], list[SeatTurn]], call: str) -> None:
-        """Call the table's game and take its turns. A game that raises is voided and replaced."""
-        try:
-            turns = self.run_game(move, table, call)
-            self._observer.sees(table, turns)
-            acting = [turn for turn in turns if not turn.over]
-            table.due = len(acting)
-            for turn in turns:
-                self._take(table, table.seats[turn.seat], turn)
-            for turn in acting:
-                self._ask(table, table.seats[turn.seat], turn)
-            if not acting:
-                self._finish(table)
-        except EnvError as error:
-            self._spoil(table, error)
+    def _open(self, seat: int) -> None:
+        """Take one action of a game's opening."""
+        table = self.tables[seat // self.seats.per_table]
+        rows, plan = self.fillers[self.seats.role[seat]].rows, table.plan
+        own = np.array([seat])
+        at = self.seats.slot[own], self.seats.row[own]
+        rows.fingerprint(*at, self.state.origins(own))
+        number = seat - table.seats.start
+        action = opening_action(plan.opening_seed, table.moves, number, rows.mask[at][0], rows.spec)
+        self._act(own, np.array([action], rows.actions.dtype))
 
-    def _take(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
-        """Write a seat's turn. Raises NumberError, which says where a useless number came from."""
-        try:
-            self.fillers[seat.role].take_turn(seat, turn)
-        except NumberError as error:
-            named = f"seat {seat.index} ({table.game.seat_names[seat.index]})"
-            raise NumberError(f"{table.where}, step {table.moves}, {named}: {error}") from None
+    def _act(self, seats: Indices, actions: NDArray[np.generic]) -> None:
+        """Note what seats do; tables that have all of their actions are stepped next."""
+        state, positions = self.state, seats // self.seats.per_table
+        self.seats.action[seats, : actions.shape[1]] = actions
+        self.seats.chosen[seats] = True
+        self.seats.steps[seats] += 1
+        np.add.at(state.steps, positions, 1)
+        np.add.at(state.came, positions, 1)
+        complete = positions[state.came[positions] == state.due[positions]]
+        if self.seats.per_table > 1 and len(complete) > 1:
+            # A table is stepped where its last action stands.
+            _, last = np.unique(complete[::-1], return_index=True)
+            complete = complete[np.sort(len(complete) - 1 - last)]
+        if len(complete):
+            self._ready.append(complete)
 
-    def _spoil(self, table: Table, error: EnvError) -> None:
+    def _finish(self, positions: Indices) -> dict[int, GameEnd]:
+        """Take the slots of games that are over. Returns what is told of each.
+
+        Those whose outcome is wrong join the failures of the group.
+        """
+        outcomes = dict(zip(positions.tolist(), self.group.outcomes(positions), strict=True))
+        good = {at: one for at, one in outcomes.items() if isinstance(one, Outcome)}
+        for position, outcome in outcomes.items():
+            if isinstance(outcome, EnvError):
+                self.group.failures[position] = outcome
+        seats = self.seats.at(np.array(list(good), np.int64))
+        for role, filler in enumerate(self.fillers):
+            filler.leave(seats[self.seats.role[seats] == role])
+        ends = game_ends([self.tables[position] for position in good], list(good.values()))
+        return dict(zip(good, ends, strict=True))
+
+    def _spoil(self, position: int, error: EnvError) -> None:
         """Void a game that went wrong. Raises EnvError when the error must end the run."""
-        hint = self._code.note(table, error)
-        self.void(table, f"voided: {error}{hint}")
+        hint = self._code.note(self.tables[position], error)
+        self.void(position, f"voided: {error}{hint}")
 
-    def _ask(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
-        plan = table.plan
-        if table.moves < plan.opening_plies:
-            rows = self.fillers[seat.role].rows
-            rows.fingerprint([seat.slot], [seat.row], [table.origin(seat)])
-            action = opening_action(plan.opening_seed, table.moves, turn, rows.spec)
-            self._act(table, seat, action)
-        else:
-            self.waiting.setdefault((seat.policy, seat.role, plan.greedy), []).append((table, seat))
+    def void(self, position: int, reason: str, places: Sequence[int] | None = None) -> None:
+        """Void a spoiled game: its rows are dropped and its table gets a new game object.
 
-    def _act(self, table: Table, seat: Seat, action: Action) -> None:
-        seat.steps += 1
-        table.steps += 1
-        table.actions[seat.index] = action
-        table.history.append(seat.index)
-        table.history.extend(action)
-        if len(table.actions) == table.due:
-            self._ready.append(table)
-
-    def _finish(self, table: Table) -> None:
-        outcome = self._code.outcome(table)
-        points = outcome.points or (None,) * len(table.seats)
-        for seat, place, own_points in zip(table.seats, outcome.ranking, points, strict=True):
-            seat.place, seat.points = place, own_points
-            self.fillers[seat.role].leave(seat)
-        self._end(table, outcome.reason)
-
-    def void(self, table: Table, reason: str) -> None:
-        """Void a spoiled game: its rows are dropped and its table gets a new game object."""
+        places  by seat, where they are known all the same
+        """
+        table = self.tables[position]
         self._observer.spoiled(table)
+        self.asking.leave_out(position)
         for seat in table.seats:
-            self._asked[seat.role].pop(seat.slot, None)
-            self.fillers[seat.role].rewind(seat)
-        for key, asking in self.waiting.items():
-            self.waiting[key] = [(asker, seat) for asker, seat in asking if asker is not table]
-        self.waiting = {key: asking for key, asking in self.waiting.items() if asking}
-        self._ready = [other for other in self._ready if other is not table]
-        self._end(table, reason)
-        self._code.replace(table)
+            self.fillers[self.seats.role[seat]].rewind(seat)
+        self._ready = [kept for ready in self._ready if len(kept := ready[ready != position])]
+        outcome = Outcome(tuple(places or (0,) * len(table.seats)), None, reason)
+        (end,) = game_ends([table], [outcome])
+        self._end(position, end)
+        self.group.renew(position)
 
-    def _end(self, table: Table, reason: str) -> None:
-        end = table.end(reason)
+    def _end(self, position: int, end: GameEnd) -> None:
         self._observer.ends(end)
-        self._send(end)
-        table.seats = []
-        self.idle.append(table)
+        self._outbox.append(end)
+        self.state.playing[position] = False
+        seats = self.tables[position].seats
+        self.seats.due[seats.start : seats.stop] = False
+        self.idle.append(position)
         self._games.game_over(end.plan)

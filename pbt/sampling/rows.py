@@ -1,9 +1,5 @@
-"""Writing the worker's columns of a slab, one row at a time.
+"""Writing the worker's columns of a slab, for many seats at once."""
 
-This runs once per step of every seat, so it uses numpy views and scalars only.
-"""
-
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +11,11 @@ from pbt.errors import EnvError
 from pbt.sampling.leaf_column import LeafColumn
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 
-Places = Sequence[int] | NDArray[np.int64]
+Places = NDArray[np.int64]
 
 
 class RowWriter:
-    """Writes a worker's rows into one role's slab."""
+    """Writes a worker's rows into one role's slab. slots, rows: [N], of the rows meant."""
 
     def __init__(self, slab: Slab) -> None:
         column = slab.column
@@ -28,14 +24,14 @@ class RowWriter:
         self._leaves = [
             LeafColumn(leaf, column[OBSERVATION_PREFIX + leaf.name]) for leaf in slab.layout.leaves
         ]
-        self._observations: list[NDArray[Any]] = [leaf.array for leaf in self._leaves]
+        self.observations: list[NDArray[Any]] = [leaf.array for leaf in self._leaves]
         self.rollout_steps = slab.layout.rollout_steps
         self.reward_terms = slab.layout.reward_terms
         self.spec = slab.layout.actions
         self.actions = column["actions"]
         self.live_state, self._initial_state = column["live_state"], column["initial_state"]
         self.valid = column["valid"]
-        self._mask, self._episode_start = column["mask"], column["episode_start"]
+        self.mask, self._episode_start = column["mask"], column["episode_start"]
         self._rewards, self._tics = column["rewards"], column["tics"]
         self._origin = column["origin"]
         self._terminated, self._truncated = column["terminated"], column["truncated"]
@@ -44,18 +40,28 @@ class RowWriter:
         acted = (*(one.name for one in slab.layout.acted), "version", "policy")
         self._acted = [column[name] for name in acted]
 
-    def open(self, slot: int) -> None:
-        """Start a slot at row 0, with poison in all its rows and a zero recurrent state."""
-        self._slab.poison(slot)
-        self._initial_state[slot] = 0.0
+    def open(self, slots: Places) -> None:
+        """Start slots at row 0, with poison in all their rows and a zero recurrent state."""
+        self._slab.poison(slots)
+        self._initial_state[slots] = 0.0
 
-    def carry_state(self, source: int, target: int) -> None:
-        """Copy the recurrent state of a running episode to the slot in which it goes on."""
-        self.live_state[target] = self.live_state[source]
-        self._initial_state[target] = self.live_state[source]
+    def go_on(self, full: Places, fresh: Places) -> None:
+        """Let running episodes go on in fresh slots: with row T of the full ones, and their state.
 
-    def observe(self, slot: int, row: int, turn: SeatTurn, episode_start: bool) -> None:
-        """Write what the seat sees at `row`.
+        That is the observation which bootstraps the full slot, and the first of the fresh one.
+        """
+        self.open(fresh)
+        for column in (*self.observations, self.mask, self._episode_start):
+            column[fresh, 0] = column[full, -1]
+        self.live_state[fresh] = self.live_state[full]
+        self._initial_state[fresh] = self.live_state[full]
+
+    def begin_row(self, slots: Places, rows: Places, episode_start: NDArray[np.bool_]) -> None:
+        """Note whether the observations of rows begin an episode."""
+        self._episode_start[slots, rows] = episode_start
+
+    def observe(self, slot: int, row: int, turn: SeatTurn) -> None:
+        """Write what the seat of a Python game sees at `row`.
 
         Raises EnvError when the role's first observation has not the declared shape, NumberError
         for a number that cannot be learned from.
@@ -64,9 +70,8 @@ class RowWriter:
             self._check_shapes(turn)
         for leaf, part in zip(self._leaves, self._codec.split(turn.observation), strict=True):
             leaf.write(slot, row, part)
-        self._episode_start[slot, row] = episode_start
         if self._masked:
-            self._mask[slot, row] = turn.mask
+            self.mask[slot, row] = turn.mask
 
     def _check_shapes(self, turn: SeatTurn) -> None:
         """Check the role's first observation; numpy would silently broadcast one that is too small.
@@ -85,60 +90,46 @@ class RowWriter:
                 )
         self._checked = True
 
-    def holds(self, slot: int, row: int, turn: SeatTurn) -> bool:
-        """Whether `row` holds the observation of the turn."""
-        pairs = zip(self._observations, self._codec.split(turn.observation), strict=True)
-        return all(
-            np.array_equal(
-                column[slot, row], np.broadcast_to(part, column.shape[2:]).astype(column.dtype)
-            )
-            for column, part in pairs
-        )
+    def fingerprint(self, slots: Places, rows: Places, origins: Places) -> None:
+        """Write where rows come from: [N, 4], (table, game count, seat, step) of each."""
+        self._origin[slots, rows] = origins
 
-    def fingerprint(
-        self, slots: Places, rows: Places, origins: Sequence[tuple[int, int, int, int]]
+    def complete(
+        self,
+        slots: Places,
+        rows: Places,
+        rewards: NDArray[np.float64],
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+        tics: NDArray[np.int64],
     ) -> None:
-        """Write where rows come from: (table, game count, seat, step) of each."""
-        # There are no rows when a guest forfeited every game of the request.
-        if origins:
-            self._origin[slots, rows] = origins
+        """Write the consequences of the actions at these rows."""
+        at = slots, rows
+        self._rewards[at], self._tics[at] = rewards, tics
+        self._terminated[at], self._truncated[at] = terminated, truncated & ~terminated
+        self.valid[at] = True
 
-    def complete(self, slot: int, row: int, turn: SeatTurn) -> None:
-        """Write the consequences of the action at `row`."""
-        # One number at a time, since numpy takes five times as long to make an array of a list.
-        for term, reward in enumerate(turn.rewards):
-            self._rewards[slot, row, term] = reward
-        self._terminated[slot, row] = turn.terminated
-        self._truncated[slot, row] = turn.truncated and not turn.terminated
-        self._tics[slot, row] = turn.tics
-        self.valid[slot, row] = True
+    def repeat_last(self, slots: Places, rows: Places) -> None:
+        """Repeat the observations of the rows before, where a game gives no final ones."""
+        for column in self.observations:
+            column[slots, rows] = column[slots, rows - 1]
+        self.mask[slots, rows] = True
 
-    def final_observation(self, slot: int, row: int, turn: SeatTurn) -> None:
-        """Write a row that only bootstraps a truncated episode.
-
-        If the game gives no final observation, the row repeats the last one.
-        """
-        if turn.observation is None:
-            for column in self._observations:
-                column[slot, row] = column[slot, row - 1]
-            self._mask[slot, row] = True
-        else:
-            self.observe(slot, row, turn, episode_start=False)
-        self._episode_start[slot, row] = False
-        if row < self.rollout_steps:
-            self.valid[slot, row] = False
-            self._rewards[slot, row] = 0.0
-            self._tics[slot, row] = 0
-            self.actions[slot, row] = 0
-            for column in self._acted:
-                column[slot, row] = 0
+    def close_row(self, slots: Places, rows: Places) -> None:
+        """Make rows behind truncated episodes such that only bootstrap."""
+        self._episode_start[slots, rows] = False
+        inside = rows < self.rollout_steps
+        at = slots[inside], rows[inside]
+        self.valid[at] = False
+        for column in (self._rewards, self._tics, self.actions, *self._acted):
+            column[at] = 0
 
     def restart(self, slot: int, row: int) -> None:
         """Start the slot again after its rows before `row` were dropped.
 
         The observation at `row` becomes that of row 0, the live recurrent state the initial one.
         """
-        for column in (*self._observations, self._mask, self._episode_start):
+        for column in (*self.observations, self.mask, self._episode_start):
             column[slot, 0] = column[slot, row]
         self._initial_state[slot] = self.live_state[slot]
 

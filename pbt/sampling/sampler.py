@@ -71,7 +71,11 @@ class Sampler:
                 started.append(index)
         messages = self._play(0.0 if started or self.at_rest() else timeout_s, started)
         self.stalled = (
-            not (requests or messages or any(self.groups[index].waiting for index in started))
+            not (
+                requests
+                or messages
+                or any(len(self.groups[index].asking.waiting) for index in started)
+            )
             and self.at_rest()
         )
         return messages

@@ -201,7 +201,7 @@ class Slab:
             # Reading one byte of a page allocates it.
             column[slots.start : slots.stop].reshape(-1).view(np.uint8)[:: mmap.PAGESIZE].sum()
 
-    def poison(self, slot: int) -> None:
-        """Mark everything in a slot as unwritten."""
+    def poison(self, slots: NDArray[np.int64]) -> None:
+        """Mark everything in slots as unwritten."""
         for column in self.table:
-            self.column[column.name][slot] = column.poison
+            self.column[column.name][slots] = column.poison

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from pbt.envs.classic.boards import board_text, table_maker
-from pbt.envs.contract import EnvSpec, Grid
+from pbt.envs.contract import EnvSpec, Grid, Role
+from pbt.envs.native_games import NativeRules, native_or
 from pbt.envs.scripted import pick
 
 ROWS, COLUMNS, IN_A_ROW = 6, 7, 4
@@ -77,9 +79,23 @@ def draw(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
     return board_text(observation["observation"], seat) + "\n" + " ".join(map(str, range(COLUMNS)))
 
 
+RULES = NativeRules(
+    "connect_four",
+    Role(
+        "player",
+        spaces.Box(0, 1, (ROWS, COLUMNS, 2), np.int8),
+        spaces.Discrete(COLUMNS),
+        masked=True,
+    ),
+    ("player_0", "player_1"),
+    32,
+)
+TWIN = table_maker("connect_four", "connect_four.connect_four")
+"""The same game in Python."""
+
 SPEC = EnvSpec(
     name="connect_four",
-    make=table_maker("connect_four", "connect_four.connect_four"),
+    make=native_or(RULES, TWIN),
     chance=False,
     replayable=True,
     winners=(

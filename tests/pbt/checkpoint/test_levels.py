@@ -18,7 +18,7 @@ from tests.pbt.sampling.made_up import GAMES_PER_TABLE, MadeUpGame
 from tests.pbt.sampling.made_up_bench import Bench, shares_of
 
 TABLES, ROLES, MOST = 5, (0, 1), 12.0
-ANY: Any = SimpleNamespace()  # in place of a packing of actions
+ANY: Any = SimpleNamespace()  # in place of the state of tables
 Levels = dict[int, list[float]]
 
 
@@ -70,7 +70,7 @@ def test_the_levels_of_tables_go_on_after_a_resume(before: int, after: int, hear
     heard.clear()
     second = Bench(8, ROLES, TABLES, 4, 0.0, after)
     resume(first, split_worker(state, queues, shares_of(TABLES, ROLES, after)), state, second)
-    playing = {table.index for worker in second.workers for table in worker.tables if table.seats}
+    playing = {table.index for worker in second.workers for table in worker.tables if table.playing}
     assert playing and {number for number, levels in heard.items() if levels} == playing
     for number in playing:
         assert heard[number] == [open_at[number]], "an open game is replayed at its own level"
@@ -107,7 +107,7 @@ def test_only_games_of_a_training_are_told_a_level(kind: GameKind, told: list[fl
     game: Any = Game()
     game.levels = []
     assert isinstance(game, Curricular)
-    table = Table(1, game, ANY, NO_PLAN._replace(kind=kind), levels=np.array([0.0, 3.0]))
+    table = Table(1, 0, game, ANY, NO_PLAN._replace(kind=kind), levels=np.array([0.0, 3.0]))
     table.begin()
     table.note_level()
     assert game.levels == told
@@ -121,6 +121,6 @@ def test_a_level_that_is_no_number_is_refused() -> None:
     game: Any = SimpleNamespace(
         follows_results=True, train_at=lambda level: None, next_level=lambda: float("nan")
     )
-    table = Table(0, game, ANY, NO_PLAN._replace(kind="training"), levels=np.zeros(1))
+    table = Table(0, 0, game, ANY, NO_PLAN._replace(kind="training"), levels=np.zeros(1))
     with pytest.raises(EnvError, match=r"next_level\(\) gave nan; expected a finite number"):
         table.note_level()

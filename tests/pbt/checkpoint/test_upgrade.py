@@ -6,12 +6,13 @@
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec import convert
 
 from pbt.checkpoint.upgrade import upgrade_1_to_2
 from pbt.population.members import Member
-from pbt.sampling.table import Seat
+from pbt.sampling.seats import Seats
 from pbt.saved import (
     SavedCounts,
     SavedLeague,
@@ -189,8 +190,10 @@ def test_what_is_known_of_first_actions(
 
 def test_parts_have_every_field_that_outlives_a_start() -> None:
     """A field that is added to a member or a seat must be stored, or named here."""
-    seat = {field.name for field in fields(Seat)}
-    # The witness belongs to one start; the outcome is there only while a game ends.
-    left_out = {"weights", "answers", "place", "points", "player"}
-    assert set(SeatColumns.__struct_fields__) - {"table", "kind", "name"} == seat - left_out
+    seats = set(vars(Seats(1, (0,), 1, np.dtype(np.int64))))
+    # The witness belongs to one start; a seat that is due waits or stands among the actions.
+    left_out = {"per_table", "weights", "answers", "due", "chosen", "action"}
+    assert (
+        set(SeatColumns.__struct_fields__) - {"table", "index", "kind", "name"} == seats - left_out
+    )
     assert set(SavedMember.__struct_fields__) == {field.name for field in fields(Member)}

@@ -15,8 +15,10 @@ from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import game_layouts, game_maker
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.seats import NO_SLOT
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab
 from pbt.transport.weights import PublishedWeights
@@ -121,12 +123,8 @@ def test_a_server_that_forgot_the_memory_of_either_would_act_otherwise(
     games = Games()
     for turn in range(40):
         if turn >= 13:
-            slots = [
-                seat.slot
-                for table in games.worker.tables
-                for seat in table.seats
-                if seat.policy == policy and seat.steps
-            ]
-            games.slab.column["live_state"][slots] = 0
+            seats = games.worker.seats
+            chosen = (seats.policy == policy) & (seats.steps > 0) & (seats.slot != NO_SLOT)
+            games.slab.column["live_state"][seats.slot[chosen]] = 0
         games.turn()
     assert [entry[1] for entry in games.log] != [entry[1] for entry in uninterrupted.log]

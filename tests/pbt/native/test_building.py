@@ -1,6 +1,7 @@
 """The libraries of pbt/native: built where there is a compiler, done without elsewhere."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,14 @@ import pytest
 import hatch_build
 from pbt import native
 
-FUNCTIONS = (native.elu_bf16, native.pixel_blocks_bf16, native.doom_preload)
+Loader = Callable[[], object]
+LOADERS: tuple[tuple[Loader, Callable[[], None]], ...] = (
+    (native.elu_bf16, native.elu_bf16.cache_clear),
+    (native.pixel_blocks_bf16, native.pixel_blocks_bf16.cache_clear),
+    (native.doom_preload, native.doom_preload.cache_clear),
+    (lambda: native.table_game("connect_four"), native.table_game.cache_clear),
+)
+"""What loads each library, in the order of `hatch_build.LIBRARIES`, and forgets that it did."""
 
 
 def names(folder: Path) -> list[str]:
@@ -28,7 +36,7 @@ def test_they_are_built_where_there_is_a_compiler(tmp_path: Path) -> None:
     assert names(folder) == sorted(
         [*before, *([] if wrong else (path.name for path in hatch_build.LIBRARIES))]
     )
-    assert wrong is not None or all(function() is not None for function in FUNCTIONS), (
+    assert wrong is not None or all(load() is not None for load, _ in LOADERS), (
         "install again, or call `python hatch_build.py`"
     )
 
@@ -66,11 +74,11 @@ def test_a_library_that_does_not_load_is_none(
     monkeypatch.setattr(native, "__file__", str(tmp_path / "__init__.py"))
     try:
         for content in (None, b"of another machine"):
-            for library, function in zip(hatch_build.LIBRARIES, FUNCTIONS, strict=True):
+            for library, (load, forget) in zip(hatch_build.LIBRARIES, LOADERS, strict=True):
                 if content is not None:
                     (tmp_path / library.name).write_bytes(content)
-                function.cache_clear()
-                assert function() is None
+                forget()
+                assert load() is None
     finally:
-        for function in FUNCTIONS:
-            function.cache_clear()
+        for _, forget in LOADERS:
+            forget()

@@ -20,7 +20,7 @@ from pbt.learning.batcher import gather
 from pbt.runtime.assembly import assemble
 from pbt.runtime.local_learner import LocalLearner
 from pbt.runtime.serial import SerialEngine
-from pbt.sampling.rollout_worker import GameSource
+from pbt.sampling.sources import GameSource
 from pbt.seeding import seat_key
 from pbt.transport.messages import ActionRequest, ActionsReady, GamePlan, SlotFull
 

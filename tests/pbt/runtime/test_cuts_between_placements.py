@@ -12,7 +12,7 @@ import pytest
 
 from pbt.checkpoint.files import Checkpoint, read_newest, write_checkpoint
 from pbt.records import GameRecord
-from pbt.sampling.table import NO_SLOT
+from pbt.sampling.seats import NO_SLOT
 from tests.pbt.runtime.placing import PLACEMENTS, Running, placed
 
 OTHERS = [placement for placement in PLACEMENTS if placement != "shards"]

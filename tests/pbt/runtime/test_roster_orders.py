@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 
 from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.checkpoint.state import split_cut
-from pbt.checkpoint.workers import game_columns, seat_columns
+from pbt.checkpoint.workers import saved_games, saved_seats
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.inference.frozen import FrozenPool
@@ -32,7 +31,7 @@ from pbt.runtime.placements import process_plans, resolve
 from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.serial import SerialEngine
 from pbt.runtime.shared import SharedMemory
-from pbt.sampling.table import Seat, Table
+from pbt.sampling.table import Table, TableState
 from pbt.saved import SavedPlanner, SavedWorker
 from pbt.transport.messages import GameEnd, GamePlan, JsonState, SeatPlan
 from pbt.transport.wire import Wire
@@ -79,15 +78,13 @@ def evaluation(*players: tuple[str, str], kind: Any = "evaluation") -> GameEnd:
 
 def playing(tables: int, plans: dict[int, GamePlan]) -> SavedWorker:
     """A worker whose games have just begun, by table."""
-    waiting: list[tuple[Table, Seat]] = []
+    game = registry.spec("tictactoe").make()
+    state, own = TableState(range(tables), game), []
     for number, plan in plans.items():
-        table = Table(number, Mock(), Mock(), plan)
-        table.seats = [Seat(place, 0, *seat, key=0) for place, seat in enumerate(plan.seats)]
-        waiting += [(table, seat) for seat in table.seats]
+        state.begin(np.array([number]), [plan], [0] * len(plan.seats))
+        own.append(Table(number, number, game, state, plan))
     return replace(
-        empty_worker(tables),
-        games=game_columns(list({table.index: table for table, _ in waiting}.values())),
-        seats=seat_columns(waiting),
+        empty_worker(tables), games=saved_games(own), seats=saved_seats(own, state.seats)
     )
 
 

@@ -30,8 +30,8 @@ from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.weights import MODEL_PREFIX, model_tensors
 from pbt.population import controller
 from pbt.records import PlayerRef
+from pbt.sampling import rollout_worker
 from pbt.sampling.rollout_worker import RolloutWorker
-from pbt.sampling.table import Table
 from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, RolloutPermit, SlotFull
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 from pbt.transport.weights import PublishedWeights
@@ -115,18 +115,14 @@ def live_players_stand_in_for_frozen_ones(patch: Patch) -> None:
 
 
 def rows_name_the_players_of_other_seats(patch: Patch) -> None:
-    end = Table.end
+    ends = rollout_worker.game_ends
 
-    def ending(self: Table, reason: str) -> GameEnd:
-        told = end(self, reason)
+    def shifted(told: GameEnd) -> GameEnd:
         players = [seat.player for seat in told.seats]
-        shifted = players[1:] + players[:1]
-        seats = (
-            replace(seat, player=player) for seat, player in zip(told.seats, shifted, strict=True)
-        )
-        return told._replace(seats=tuple(seats))
+        seats = zip(told.seats, players[1:] + players[:1], strict=True)
+        return told._replace(seats=tuple(replace(seat, player=player) for seat, player in seats))
 
-    patch(Table, "end", ending)
+    patch(rollout_worker, "game_ends", lambda *games: [shifted(end) for end in ends(*games)])
 
 
 def learners_ignore_masks(patch: Patch) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 from pbt.inference.client import LocalInference
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer
 from pbt.records import PlayerRef
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.sampler import Sampler
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import (
     ActionRequest,
     ActionsReady,

@@ -10,8 +10,9 @@ from pbt.inference.policy_server import PolicyServer
 from pbt.learning.batcher import Batcher, gather
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import shared_slots, slots_needed
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import (
     ActionRequest,
     GameEnd,
@@ -181,7 +182,7 @@ class Bench:
     def play(self, index: int, *, drain: bool = False) -> list[WorkerMessage]:
         """One turn of one worker. drain: send no requests, only take outstanding answers."""
         worker, asked = self.workers[index], self._asked[index]
-        assert worker.outstanding == sum(len(request.slots) for request in asked)
+        assert worker.asking.outstanding == sum(len(request.slots) for request in asked)
         if not drain and (worker.can_turn or len(self.workers) == 1):
             asked += worker.requests()
         if self._piecemeal:

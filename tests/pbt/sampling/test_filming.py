@@ -16,8 +16,9 @@ from pbt.film.folder import PARTIAL, FilmFolder, FilmName
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import GameKind, PlayerRef
 from pbt.sampling.filming import GameFilmer, check_filming
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.seeding import uniform
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout

@@ -10,8 +10,9 @@ import numpy as np
 from pbt.envs.contract import Overlapping, SeatTurn
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 from tests.pbt.sampling.test_spoiled_games import ROLE, Faulty

@@ -18,8 +18,8 @@ from pbt.inference.client import Inference, LocalInference
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.inference.remote import RemoteInference
 from pbt.records import PlayerRef
-from pbt.sampling.rollout_worker import GamesFrom
 from pbt.sampling.sampler import Sampler
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import (
     ActionRequest,
     GameEnd,
@@ -125,7 +125,7 @@ def test_in_whatever_order_answers_come_games_stay_the_same(
             if inference.kept:
                 inference.let(choice)
         new = sampler.turn(1.0)
-        assert sampler.at_rest() == (not any(group.outstanding for group in groups))
+        assert sampler.at_rest() == (not any(group.asking.outstanding for group in groups))
         give_back(sampler, new)
         messages += new
     inference.let_all()
@@ -197,8 +197,10 @@ def test_a_new_generation_waits_for_rows_on_their_way() -> None:
     inference.let_all()
     sampler.turn(1.0)
     assert told[3:] == [(0, 1, 5), (0, 0, 2)], "of two generations the newer"
-    seats = [seat for table in sampler.groups[0].tables for seat in table.seats if seat.learning]
-    assert {(seat.policy, seat.generation) for seat in seats} <= {(1, 5), (0, 2)} and seats
+    seats = sampler.groups[0].seats
+    own = seats.policy[seats.learning], seats.generation[seats.learning]
+    seated = set(zip(*(column.tolist() for column in own), strict=True))
+    assert seated and seated <= {(1, 5), (0, 2)}
 
 
 def test_the_board_says_where_the_time_goes() -> None:

@@ -15,8 +15,9 @@ from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.learning.batcher import Batcher
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import slots_needed
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import GamePlan, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
 

@@ -14,8 +14,9 @@ from pbt.errors import EnvCrash, EnvError
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
 from pbt.sampling.game_errors import MAX_CRASHES
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 

@@ -5,10 +5,10 @@ A game that hangs is named, and one that cannot be played ends the start.
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from pbt.envs.actions import GamePacking
 from pbt.errors import EnvError
 from pbt.sampling.starting import start_games
 from pbt.sampling.table import Table
@@ -28,8 +28,8 @@ class Starting(Faulty):
 
 
 def tables(*games: Faulty) -> list[Table]:
-    packing = GamePacking([])
-    return [Table(10 + number, game, packing) for number, game in enumerate(games)]
+    state: Any = None
+    return [Table(10 + number, number, game, state) for number, game in enumerate(games)]
 
 
 def unwatched(ask: Callable[[], None], number: int) -> None:
@@ -39,8 +39,7 @@ def unwatched(ask: Callable[[], None], number: int) -> None:
 def test_games_start_beside_each_other() -> None:
     together = threading.Barrier(2)
     games = [Starting(lambda: together.wait(WAIT_S)) for _ in range(6)]
-    idle = Table(99, Faulty(lambda game: None), GamePacking([]))
-    start_games([*tables(*games), idle], unwatched)
+    start_games(tables(*games, Faulty(lambda game: None)), unwatched)
     assert [game.prepared for game in games] == [1] * 6
 
 

@@ -10,8 +10,9 @@ from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.learning.batcher import gather
 from pbt.records import PlayerRef
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan, SlotFull, WorkerMessage
 from pbt.transport.slab import Slab, role_layout
 

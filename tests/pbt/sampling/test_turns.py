@@ -11,8 +11,9 @@ from pbt.errors import EngineError
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
 from pbt.sampling.game_code import NO_TABLE
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
 
@@ -78,11 +79,13 @@ def test_answers_may_come_one_by_one_and_a_table_moves_when_it_has_all_of_its_ow
     tables = Tables()
     worker = tables.worker
     first, second = worker.requests()
-    assert worker.outstanding == 4 and worker.requests() == [], "what was asked is not asked again"
+    assert worker.asking.outstanding == 4 and worker.requests() == [], (
+        "what was asked is not asked again"
+    )
     worker.receive(tables.server.serve(first))
     worker.advance()
     assert (
-        worker.outstanding == 2
+        worker.asking.outstanding == 2
         and worker.requests() == []
         and {table.moves for table in worker.tables} == {0}
     )
@@ -94,12 +97,12 @@ def test_answers_may_come_one_by_one_and_a_table_moves_when_it_has_all_of_its_ow
         )
     )
     worker.advance()
-    assert [table.moves for table in worker.tables] == [1, 0] and worker.outstanding == 1
+    assert [table.moves for table in worker.tables] == [1, 0] and worker.asking.outstanding == 1
     again = worker.requests()
-    assert [request.policy for request in again] == [0, 1] and worker.outstanding == 3, (
+    assert [request.policy for request in again] == [0, 1] and worker.asking.outstanding == 3, (
         "the table that moved asks while the other waits"
     )
-    assert {seat.slot for seat in worker.tables[0].seats} == {
+    assert set(worker.seats.slot[list(worker.tables[0].seats)].tolist()) == {
         int(slot) for request in again for slot in request.slots
     }
 
@@ -139,7 +142,7 @@ def test_rows_that_are_dropped_are_marked_valid_no_more(drop: str) -> None:
     )
     assert int(tables.slab.column["valid"].sum()) == worker.rows_standing() > 0
     if drop == "void":
-        worker.void(worker.tables[0], "voided: as told")
+        worker.void(0, "voided: as told")
     else:
         worker.regenerate(0, 1)
     (filler,) = worker.fillers

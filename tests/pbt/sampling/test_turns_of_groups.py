@@ -6,8 +6,8 @@ import pytest
 
 from pbt.errors import EngineError
 from pbt.inference.client import LocalInference
-from pbt.sampling.rollout_worker import GamesFrom
 from pbt.sampling.sampler import Sampler
+from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import (
     ActionRequest,
     GamePlan,
@@ -129,4 +129,4 @@ def test_games_in_their_openings_are_no_stall() -> None:
         groups_of(slab, [2], GamesFrom(opened)), LocalInference(networks(slab), load), no_row()
     )
     sampler.turn(1.0)
-    assert not sampler.stalled and sampler.groups[0].waiting
+    assert not sampler.stalled and len(sampler.groups[0].asking.waiting)

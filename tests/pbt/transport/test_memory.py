@@ -103,8 +103,8 @@ def test_a_shared_slab_is_poisoned_slot_by_slot_as_they_are_opened() -> None:
     region = Region.create("slab", slab_bytes(layout, 4000))
     slab, private = Slab(layout, 4000, region), Slab(layout, 4000)
     assert touched_bytes(region) == 0
-    RowWriter(slab).open(1234)
-    RowWriter(private).open(1234)
+    RowWriter(slab).open(np.array([1234]))
+    RowWriter(private).open(np.array([1234]))
     # What attaches later sees it, and destroys nothing.
     attached = Slab(layout, 4000, Region.attach(os.dup(region.fd), region.size))
     for name, column in attached.column.items():

@@ -10,7 +10,7 @@ from pettingzoo.classic.connect_four.connect_four import raw_env
 
 from pbt.envs.actions import ActionSpec
 from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
-from pbt.envs.classic.connect_four import SPEC, one_ply
+from pbt.envs.classic.connect_four import TWIN, one_ply
 from pbt.envs.contract import SeatTurn
 from pbt.envs.scripted import pick
 
@@ -18,7 +18,7 @@ from pbt.envs.scripted import pick
 def positions(count: int) -> list[tuple[list[int], SeatTurn]]:
     """(board, turn to act) of random games; a board is 42 cells, 0 empty, 1 and 2 the players."""
     found = []
-    game = SPEC.make()
+    game = TWIN()
     assert isinstance(game, PettingZooAEC)
     rng = np.random.default_rng(1)
     while len(found) < count:
@@ -81,7 +81,7 @@ def test_one_ply_judges_each_row_by_itself() -> None:
 
 
 def test_one_ply_beats_random() -> None:
-    game, rng = SPEC.make(), np.random.default_rng(0)
+    game, rng = TWIN(), np.random.default_rng(0)
     act = ActionSpec.of(spaces.Discrete(7)).random_act
     score = 0.0
     for number in range(60):

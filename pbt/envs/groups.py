@@ -1,0 +1,91 @@
+"""Games of several tables, stepped together: what a rollout worker plays.
+
+It is the contract of `pbt.envs.contract`, spoken in arrays: a group plays the games of some tables,
+which it knows by their positions, 0 to tables - 1. Python games are put into a group by
+`pbt.sampling.looped_games`, one after the other.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbt.envs.contract import Outcome
+from pbt.errors import EnvError
+
+Failures = dict[int, EnvError]
+"""By position, the error of a game that went wrong."""
+
+
+class Turns(NamedTuple):
+    """What seats of several tables learn at one moment: `SeatTurn` in columns, for N seats.
+
+    The turns of one table stand together. Observations and masks stay with the group until
+    `GameGroup.observe` writes them.
+
+    position    [N] of the table
+    seat        [N] of the game
+    rewards     [N, terms] float64
+    terminated  [N]
+    truncated   [N]
+    tics        [N]
+    seen        [N] whether there is an observation; without one only at the end of an episode
+    """
+
+    position: NDArray[np.int64]
+    seat: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    tics: NDArray[np.int64]
+    seen: NDArray[np.bool_]
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """[N] whether the seat's episode ended."""
+        return self.terminated | self.truncated
+
+
+class GameGroup(Protocol):
+    """The games of some tables. A game that goes wrong gives no turns, and stands in `failures`."""
+
+    failures: Failures
+    """Of the latest `begin` or `step`, and of what was observed since."""
+
+    def begin(self, positions: NDArray[np.int64]) -> Turns:
+        """Start the planned games of these tables."""
+
+    def step(
+        self,
+        positions: NDArray[np.int64],
+        tables: NDArray[np.int64],
+        seats: NDArray[np.int64],
+        actions: NDArray[Any],
+    ) -> Turns:
+        """Act at N tables, which is one decision of each of their M seats that are due.
+
+        positions  [N] of the tables
+        tables     [M] position of the table of each action; those of one table stand together
+        seats      [M] the seat of each action
+        actions    [M, W]
+        """
+
+    def observe(
+        self, turns: NDArray[np.int64], slots: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> list[int]:
+        """Write what seats see into the slabs of their roles.
+
+        turns  [K] indices into the latest turns
+        slots  [K] where to write the observation and the mask
+        rows   [K]
+        Returns the turns that could not be written.
+        """
+
+    def outcomes(self, positions: NDArray[np.int64]) -> list[Outcome | EnvError]:
+        """How the games of these tables ended, each of whose seats is over.
+
+        An error stands where the game's own code went wrong.
+        """
+
+    def renew(self, position: int) -> None:
+        """Give a table a new game in place of one that went wrong."""

@@ -1,0 +1,209 @@
+"""Games in C: many tables are stepped by one call (pbt/native/table_game.h).
+
+`NativeTables` plays them in columns. `NativeGame` is one table of such a game, for replays, boards
+and checks. Where no library was built, the game's Python twin plays.
+"""
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbt.envs.contract import Action, Outcome, Role, SeatTurn
+from pbt.envs.groups import Turns
+from pbt.errors import EnvError
+from pbt.native import TableGame, table_game
+
+Indices = NDArray[np.int64]
+_FORBIDDEN = -1
+
+
+@dataclass(frozen=True)
+class NativeRules:
+    """What must be known of a game in C to play it.
+
+    Its observation is one array, all its seats are of one role with masks, an action is one choice,
+    and it has no reward but the game's own.
+
+    name         of its library and functions
+    role         of every seat
+    seat_names   by seat
+    table_bytes  size of its type `Table`
+    """
+
+    name: str
+    role: Role
+    seat_names: tuple[str, ...]
+    table_bytes: int
+
+    def code(self) -> TableGame | None:
+        """Its functions; None where they were not built."""
+        return table_game(self.name)
+
+
+class _Columns(ctypes.Structure):
+    """`Turns` of table_game.h."""
+
+    _fields_ = [
+        (name, ctypes.c_void_p) for name in ("position", "seat", "reward", "terminated", "tics")
+    ]
+
+
+class NativeTables:
+    """The games of some tables, in arrays. See table_game.h."""
+
+    def __init__(self, rules: NativeRules, tables: int) -> None:
+        code = rules.code()
+        if code is None:
+            raise EnvError(f"game {rules.name!r} was not built; run python hatch_build.py")
+        self.rules, self._code, self._seats = rules, code, len(rules.seat_names)
+        self._state = np.zeros(tables * rules.table_bytes, np.uint8)
+        # The room for a call's turns is kept; what is given out is a copy.
+        room = tables * self._seats
+        self._position, self._seat = np.zeros(room, np.int64), np.zeros(room, np.int64)
+        self._reward, self._terminated = np.zeros(room), np.zeros(room, np.bool_)
+        self._tics = np.zeros(room, np.int64)
+        columns = self._position, self._seat, self._reward, self._terminated, self._tics
+        self._columns = _Columns(*(column.ctypes.data for column in columns))
+        self._out, self._at = ctypes.addressof(self._columns), self._state.ctypes.data
+
+    def begin(self, positions: Indices, seeds: Indices) -> Turns:
+        """Start games. positions, seeds: [N]."""
+        with _addresses(positions, seeds) as given:
+            made = self._code.begin(len(positions), *given, self._at, self._out)
+        return self._turns(made)
+
+    def step(self, positions: Indices, seats: Indices, actions: Indices) -> Turns:
+        """Act. A forbidden action gives a turn of seat -1. positions, seats, actions: [N]."""
+        with _addresses(positions, seats, actions) as given:
+            made = self._code.step(len(positions), *given, self._at, self._out)
+        return self._turns(made)
+
+    def observe(
+        self,
+        positions: Indices,
+        seats: Indices,
+        places: Indices,
+        observations: int,
+        masks: int,
+    ) -> None:
+        """Write what seats see at these places of the columns at two addresses."""
+        with _addresses(positions, seats, places) as given:
+            self._code.observe(len(positions), *given, self._at, observations, masks)
+
+    def outcomes(self, positions: Indices) -> list[Outcome]:
+        """How games ended that are over. positions: [N]."""
+        ranking = np.zeros((len(positions), self._seats), np.int64)
+        with _addresses(positions) as given:
+            self._code.rank(len(positions), *given, self._at, ranking.ctypes.data)
+        return [Outcome(tuple(places)) for places in ranking.tolist()]
+
+    def _turns(self, made: int) -> Turns:
+        return Turns(
+            self._position[:made].copy(),
+            self._seat[:made].copy(),
+            self._reward[:made, None].copy(),
+            self._terminated[:made].copy(),
+            np.zeros(made, np.bool_),
+            self._tics[:made].copy(),
+            np.ones(made, np.bool_),
+        )
+
+
+@contextmanager
+def _addresses(*columns: Indices) -> Iterator[list[int]]:
+    """The addresses of columns in the form that C reads; they hold as long as the context does."""
+    plain = [np.ascontiguousarray(column, np.int64) for column in columns]
+    yield [column.ctypes.data for column in plain]
+    del plain
+
+
+class NativeGame:
+    """One table of a game in C, as `pbt.envs.contract.Game`."""
+
+    def __init__(self, rules: NativeRules) -> None:
+        self.rules, self._tables = rules, NativeTables(rules, 1)
+        self.roles, self.seat_names = (rules.role,), rules.seat_names
+        self.seat_roles, self.reward_terms = (0,) * len(rules.seat_names), ("reward",)
+        space = rules.role.observation_space
+        self._shape, self._dtype = space.shape, space.dtype
+        self._actions = int(rules.role.action_space.n)  # type: ignore[attr-defined]
+        self._due: int | None = None
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        """Start a game."""
+        return self._seen(self._tables.begin(np.zeros(1, np.int64), np.array([seed])))
+
+    def step(self, actions: Mapping[int, Action]) -> list[SeatTurn]:
+        """Act. Raises: EnvError for a seat that is not due, and for a forbidden action."""
+        if list(actions) != [self._due]:
+            due = [] if self._due is None else [self._due]
+            raise EnvError(
+                f"game {self.rules.name!r}: actions for seats {sorted(actions)}; expected exactly "
+                f"the seats that are due, {due}"
+            )
+        ((seat, action),) = actions.items()
+        turns = self._tables.step(*(np.array([one]) for one in (0, seat, action[0])))
+        if turns.seat[0] == _FORBIDDEN:
+            raise EnvError(forbidden(self.rules, seat, action[0]))
+        return self._seen(turns)
+
+    def outcome(self) -> Outcome:
+        """How the game ended."""
+        (outcome,) = self._tables.outcomes(np.zeros(1, np.int64))
+        return outcome
+
+    def close(self) -> None:
+        """There is nothing to release."""
+
+    def _seen(self, turns: Turns) -> list[SeatTurn]:
+        due = turns.seat[~turns.over].tolist()
+        self._due = due[0] if due else None
+        return shown(self._tables, turns, (self._shape, self._dtype), self._actions)
+
+
+def shown(
+    tables: NativeTables, turns: Turns, observation: tuple[Any, Any], actions: int
+) -> list[SeatTurn]:
+    """Turns with what the seats see. observation: its shape and dtype."""
+    count, over = len(turns.seat), turns.over.tolist()
+    seen = np.zeros((count, *observation[0]), observation[1])
+    masks = np.ones((count, actions), np.bool_)
+    places = np.arange(count)
+    tables.observe(turns.position, turns.seat, places, seen.ctypes.data, masks.ctypes.data)
+    masks[over] = True
+    return [
+        SeatTurn(seat, seen[at], masks[at], rewards, over[at], False, tics)
+        for at, (seat, rewards, tics) in enumerate(
+            zip(turns.seat.tolist(), turns.rewards.tolist(), turns.tics.tolist(), strict=True)
+        )
+    ]
+
+
+def forbidden(rules: NativeRules, seat: int, action: int) -> str:
+    """What is wrong with an action that the rules forbid."""
+    return (
+        f"game {rules.name!r}: {rules.seat_names[seat]} chose {action}, which the rules forbid "
+        "there; expected an action of the mask"
+    )
+
+
+def native_rules(game: object) -> NativeRules | None:
+    """The rules of a game in C, None for a game in Python."""
+    return game.rules if isinstance(game, NativeGame) else None
+
+
+def native_or(rules: NativeRules, twin: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that makes a table: in C, or of the twin in Python where that was not built.
+
+    The twin is made with the options of the game, which the game in C does not have.
+    """
+
+    def make(**options: Any) -> Any:
+        return twin(**options) if options or rules.code() is None else NativeGame(rules)
+
+    return make

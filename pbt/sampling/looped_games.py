@@ -1,0 +1,157 @@
+"""Python games as a group: they are stepped one after the other.
+
+What a game's own code may do wrong is met here: it raises, gives useless numbers, or loses its
+engine. Every such game is named in `failures`; hanging ones are named by `GameCode`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbt.envs.actions import ActionSpec
+from pbt.envs.contract import Action, Outcome, Overlapping, SeatTurn
+from pbt.envs.groups import Failures, Turns
+from pbt.envs.numbers import rewards_problem
+from pbt.errors import EnvError, NumberError
+from pbt.sampling.filming import GameObserver
+from pbt.sampling.game_code import GameCode
+from pbt.sampling.rows import RowWriter
+from pbt.sampling.table import Table
+
+
+class LoopedGames:
+    """The games of some tables. See `pbt.envs.groups.GameGroup`."""
+
+    def __init__(
+        self,
+        tables: Sequence[Table],
+        code: GameCode,
+        writers: Sequence[RowWriter],
+        observer: GameObserver,
+    ) -> None:
+        """tables: by position. writers: by role."""
+        self._tables, self._code, self._observer = tables, code, observer
+        game = tables[0].game
+        self._roles, self._terms = game.seat_roles, game.reward_terms
+        self._writers = [writers[role] for role in game.seat_roles]
+        self._specs = [ActionSpec.of(game.roles[role].action_space) for role in game.seat_roles]
+        self._alike = len(game.roles) == 1
+        self._overlapping = isinstance(game, Overlapping)
+        self._turns: list[SeatTurn] = []
+        self._positions: list[int] = []
+        self.failures: Failures = {}
+
+    def begin(self, positions: NDArray[np.int64]) -> Turns:
+        """As `GameGroup.begin`."""
+        self._clear()
+        for position in positions.tolist():
+            self._play(position, self._tables[position].begin, "reset")
+        return self._columns()
+
+    def step(
+        self,
+        positions: NDArray[np.int64],
+        tables: NDArray[np.int64],
+        seats: NDArray[np.int64],
+        actions: NDArray[Any],
+    ) -> Turns:
+        """As `GameGroup.step`."""
+        self._clear()
+        moves = self._moves(tables.tolist(), seats.tolist(), actions)
+        if self._overlapping:
+            for position, move in moves.items():
+                cast("Overlapping", self._tables[position].game).begin(move)
+        for position in positions.tolist():
+            game, move = self._tables[position].game, moves[position]
+            self._play(position, lambda game=game, move=move: game.step(move), "step")  # type: ignore[misc]
+        return self._columns()
+
+    def _moves(
+        self, tables: Sequence[int], seats: Sequence[int], actions: NDArray[Any]
+    ) -> dict[int, dict[int, Action]]:
+        """By position, the actions by seat."""
+        moves: dict[int, dict[int, Action]] = {}
+        if self._alike:
+            listed = self._specs[0].listed(actions)
+        else:
+            specs = [self._specs[seat] for seat in seats]
+            listed = [
+                spec.listed(action[None, : spec.width])[0]
+                for spec, action in zip(specs, actions, strict=True)
+            ]
+        for position, seat, action in zip(tables, seats, listed, strict=True):
+            moves.setdefault(position, {})[seat] = action
+        return moves
+
+    def _clear(self) -> None:
+        self._turns, self._positions, self.failures = [], [], {}
+
+    def _play(self, position: int, move: Callable[[], list[SeatTurn]], call: str) -> None:
+        """Call a table's game and keep its turns, or its error."""
+        table = self._tables[position]
+        try:
+            turns = self._code.run(move, table, call)
+            self._observer.sees(table, turns)
+        except EnvError as error:
+            self.failures[position] = error
+            return
+        for turn in turns:
+            if problem := rewards_problem(self._terms, turn.rewards):
+                self.failures[position] = self._named(table, turn, problem)
+                return
+        self._turns += turns
+        self._positions += [position] * len(turns)
+
+    @staticmethod
+    def _named(table: Table, turn: SeatTurn, problem: str) -> NumberError:
+        """The error of a useless number, which says where it came from."""
+        seat = f"seat {turn.seat} ({table.game.seat_names[turn.seat]})"
+        return NumberError(f"{table.where}, step {table.moves}, {seat}: {problem}")
+
+    def _columns(self) -> Turns:
+        turns = self._turns
+        rewards = np.array([turn.rewards for turn in turns], np.float64)
+        return Turns(
+            np.array(self._positions, np.int64),
+            np.array([turn.seat for turn in turns], np.int64),
+            rewards.reshape(len(turns), len(self._terms)),
+            np.array([turn.terminated for turn in turns], np.bool_),
+            np.array([turn.truncated for turn in turns], np.bool_),
+            np.array([turn.tics for turn in turns], np.int64),
+            np.array([turn.observation is not None for turn in turns], np.bool_),
+        )
+
+    def observe(
+        self, turns: NDArray[np.int64], slots: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> list[int]:
+        """As `GameGroup.observe`."""
+        unseen = []
+        for index, slot, row in zip(turns.tolist(), slots.tolist(), rows.tolist(), strict=True):
+            turn, position = self._turns[index], self._positions[index]
+            try:
+                self._writers[turn.seat].observe(slot, row, turn)
+            except NumberError as error:
+                unseen.append(index)
+                self.failures.setdefault(
+                    position, self._named(self._tables[position], turn, str(error))
+                )
+            except EnvError as error:
+                unseen.append(index)
+                self.failures.setdefault(position, error)
+        return unseen
+
+    def outcomes(self, positions: NDArray[np.int64]) -> list[Outcome | EnvError]:
+        """As `GameGroup.outcomes`."""
+        return [self._outcome(self._tables[position]) for position in positions.tolist()]
+
+    def _outcome(self, table: Table) -> Outcome | EnvError:
+        try:
+            return self._code.outcome(table)
+        except EnvError as error:
+            return error
+
+    def renew(self, position: int) -> None:
+        """As `GameGroup.renew`."""
+        self._code.replace(self._tables[position])

@@ -1,0 +1,109 @@
+"""The seats of a worker's tables as columns.
+
+Seat s of the table at position p is entry p * P + s of every column, where P is the number of seats
+of a game.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbt.transport.messages import SeatPlan
+
+NO_SLOT = -1
+UNKNOWN_VERSION = -1
+
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class Seats:
+    """Columns with an entry for each seat, whether a game is played at its table or not.
+
+    role              index of its role, the same in every game
+    policy            the player's index in the policy table
+    generation        generation of the rows in the slot
+    learning          whether its rows are trained on
+    key               of its action noise in this game
+    slot              slot of its present row, NO_SLOT where it has none
+    row               its present row, which is next to be acted on, or pending
+    first_row         row of the slot at which this game began, to which a voided game is rewound
+    pending           the row is acted on and waits for its consequences
+    episode_start     the next observation begins an episode
+    over              the seat has had its last turn
+    steps             decisions taken in this game, opening plies among them
+    frames            engine ticks that it played
+    returns           sum of its rewards of the first term
+    acted             its player has chosen an action; opening plies are chosen by the game's seed
+    version_start     learner version of its player's first action, UNKNOWN_VERSION where that is
+                      not known
+    version_end       learner version of its player's latest action
+    weights           digest of the weights that answered last, -1 before the first answer
+    began_generation  generation of its weights at the start of the game
+    due               it must act before the game goes on
+    chosen            it is due, and has chosen its action
+    action            [seats, W] what it does next
+    answers           (version, digest) of the weights that answered, each time that the digest
+                      changed; a digest is 0 where none was taken
+    """
+
+    def __init__(self, tables: int, roles: Sequence[int], width: int, dtype: np.dtype[Any]) -> None:
+        """Seats of tables without a game.
+
+        roles  by seat of a game
+        width  W, the most parts of an action, and their dtype
+        """
+        count = tables * len(roles)
+        self.per_table = len(roles)
+        self.role = np.tile(np.array(roles, np.int64), tables)
+        self.policy, self.generation = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.learning = np.zeros(count, np.bool_)
+        self.key = np.zeros(count, np.uint64)
+        self.slot = np.full(count, NO_SLOT, np.int64)
+        self.row, self.first_row = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.pending, self.episode_start = np.zeros(count, np.bool_), np.ones(count, np.bool_)
+        self.over, self.acted = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+        self.steps, self.frames = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.returns = np.zeros(count, np.float64)
+        self.version_start = np.full(count, UNKNOWN_VERSION, np.int64)
+        self.version_end = np.zeros(count, np.int64)
+        self.weights = np.full(count, -1, np.int64)
+        self.began_generation = np.full(count, -1, np.int64)
+        self.due, self.chosen = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+        self.action = np.zeros((count, width), dtype)
+        self.answers: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+
+    def of(self, position: int) -> range:
+        """The seats of the table at a position."""
+        return range(position * self.per_table, (position + 1) * self.per_table)
+
+    def at(self, positions: Indices) -> Indices:
+        """The seats of tables, table by table."""
+        return (positions[:, None] * self.per_table + np.arange(self.per_table)).reshape(-1)
+
+    def begin(self, seats: Indices, plans: Sequence[SeatPlan], keys: Sequence[int]) -> None:
+        """Seat the players of next games. plans, keys (of their action noise): by seat."""
+        self.policy[seats] = [one.policy for one in plans]
+        self.generation[seats] = [one.generation for one in plans]
+        self.began_generation[seats] = self.generation[seats]
+        self.learning[seats] = [one.learning for one in plans]
+        self.key[seats] = keys
+        self.pending[seats], self.over[seats], self.acted[seats] = False, False, False
+        self.episode_start[seats] = True
+        self.due[seats], self.chosen[seats] = False, False
+        self.steps[seats], self.frames[seats], self.returns[seats] = 0, 0, 0.0
+        self.version_start[seats], self.version_end[seats] = UNKNOWN_VERSION, 0
+        self.weights[seats] = -1
+        for seat in seats.tolist():
+            self.answers[seat] = []
+
+    def acted_by(self, seats: Indices, version: int, weights: int) -> None:
+        """Note that weights of this version and digest have answered for these seats."""
+        first = seats[~self.acted[seats]]
+        self.version_start[first], self.acted[first] = version, True
+        self.version_end[seats] = version
+        for seat in seats[self.weights[seats] != weights].tolist():
+            self.answers[seat].append((version, weights))
+        self.weights[seats] = weights

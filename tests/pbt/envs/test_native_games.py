@@ -1,0 +1,96 @@
+"""Games in C play as their twins in Python do: turns, rewards, observations, masks and outcomes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pbt.envs.classic import connect_four
+from pbt.envs.contract import Game, SeatTurn
+from pbt.envs.native_games import NativeGame, NativeRules, NativeTables
+from pbt.errors import EnvError
+
+TWINS: dict[str, tuple[NativeRules, Any]] = {
+    "connect_four": (connect_four.RULES, connect_four.TWIN),
+}
+GAMES = 300
+
+
+@pytest.fixture(params=TWINS)
+def rules(request: pytest.FixtureRequest) -> NativeRules:
+    found = TWINS[request.param][0]
+    if found.code() is None:
+        pytest.skip("there is no C compiler here")
+    return found
+
+
+def same(native: Sequence[SeatTurn], twin: Sequence[SeatTurn]) -> None:
+    assert len(native) == len(twin)
+    for one, other in zip(native, twin, strict=True):
+        assert (one.seat, list(one.rewards), one.tics) == (
+            other.seat,
+            list(other.rewards),
+            other.tics,
+        )
+        assert (one.terminated, one.truncated) == (other.terminated, other.truncated)
+        assert np.array_equal(one.observation, other.observation)
+        assert one.observation.dtype == other.observation.dtype
+        assert one.mask is not None and other.mask is not None
+        assert one.over or np.array_equal(one.mask, other.mask)
+
+
+def play(native: Game, twin: Game, rng: np.random.Generator, seed: int) -> None:
+    turns, others = native.reset(seed), twin.reset(seed)
+    same(turns, others)
+    while acting := [turn for turn in turns if not turn.over]:
+        (turn,) = acting
+        assert turn.mask is not None
+        action = {turn.seat: (int(rng.choice(np.flatnonzero(turn.mask))),)}
+        turns, others = native.step(action), twin.step(action)
+        same(turns, others)
+    assert native.outcome() == twin.outcome()
+
+
+def test_a_game_is_that_of_its_twin(rules: NativeRules) -> None:
+    native, twin = NativeGame(rules), TWINS[rules.name][1]()
+    for fact in ("roles", "seat_names", "seat_roles", "reward_terms"):
+        assert getattr(native, fact) == getattr(twin, fact)
+    rng = np.random.default_rng(5)
+    for seed in range(GAMES):
+        play(native, twin, rng, seed)
+
+
+def test_a_forbidden_action_is_refused(rules: NativeRules) -> None:
+    game = NativeGame(rules)
+    (turn,) = game.reset(0)
+    with pytest.raises(EnvError, match=rf"{rules.seat_names[0]} chose 99, which the rules forbid"):
+        game.step({turn.seat: (99,)})
+    (turn,) = game.reset(0)
+    with pytest.raises(EnvError, match="expected exactly the seats that are due"):
+        game.step({1 - turn.seat: (0,)})
+
+
+def test_tables_do_not_touch_each_other(rules: NativeRules) -> None:
+    """The same games, each alone and all of them at tables of one group, stepped in any order."""
+    rng, tables = np.random.default_rng(6), NativeTables(rules, 7)
+    alone = [NativeGame(rules) for _ in range(7)]
+    turns = {at: game.reset(at) for at, game in enumerate(alone)}
+    tables.begin(np.arange(7), np.arange(7))
+    while turns:
+        chosen = rng.permutation(list(turns))[: int(rng.integers(1, 8))]
+        acting = [next(turn for turn in turns[at] if not turn.over) for at in chosen.tolist()]
+        actions = [int(rng.choice(np.flatnonzero(turn.mask))) for turn in acting]  # type: ignore[arg-type]
+        seats = np.array([turn.seat for turn in acting])
+        made = tables.step(chosen, seats, np.array(actions))
+        for at, turn, action in zip(chosen.tolist(), acting, actions, strict=True):
+            own = alone[at].step({turn.seat: (action,)})
+            mine = made.position == at
+            assert made.seat[mine].tolist() == [one.seat for one in own]
+            assert made.rewards[mine, 0].tolist() == [one.rewards[0] for one in own]
+            assert made.terminated[mine].tolist() == [one.terminated for one in own]
+            if all(one.over for one in own):
+                assert tables.outcomes(np.array([at])) == [alone[at].outcome()]
+                del turns[at]
+            else:
+                turns[at] = own
