@@ -30,6 +30,7 @@ SOURCES = {
     "pixels": "-ffp-contract=off",
     "doom_preload": "-D_GNU_SOURCE",
     "connect_four": "-ffp-contract=off",
+    "tictactoe": "-ffp-contract=off",
 }
 LIBRARIES = tuple(FOLDER / f"{name}.so" for name in SOURCES)
 _TIMEOUT_S = 120

@@ -1,7 +1,7 @@
 """Games of several tables, stepped together: what a rollout worker plays.
 
-It is the contract of `pbt.envs.contract`, spoken in arrays: a group plays the games of some tables,
-which it knows by their positions, 0 to tables - 1. Python games are put into a group by
+It is the contract of `pbt.envs.contract` for many tables, whose turns come as arrays. A group knows
+its tables by their positions, 0 to tables - 1. Python games are put into a group by
 `pbt.sampling.looped_games`, one after the other.
 """
 
@@ -20,8 +20,8 @@ Failures = dict[int, EnvError]
 class Turns(NamedTuple):
     """What seats of several tables learn at one moment: `SeatTurn` in columns, for N seats.
 
-    The turns of one table stand together. Observations and masks stay with the group until
-    `GameGroup.observe` writes them.
+    The turns of one table stand together, and a seat has one turn at most. Observations and masks
+    stay with the group until `GameGroup.observe` writes them.
 
     position    [N] of the table
     seat        [N] of the game
@@ -51,6 +51,9 @@ class GameGroup(Protocol):
 
     failures: Failures
     """Of the latest `begin` or `step`, and of what was observed since."""
+
+    shows: bool
+    """Whether the observer is shown what happens; not so while open games are replayed."""
 
     def begin(self, positions: NDArray[np.int64]) -> Turns:
         """Start the planned games of these tables."""

@@ -5,8 +5,7 @@ and checks. Where no library was built, the game's Python twin plays.
 """
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,8 @@ from pbt.errors import EnvError
 from pbt.native import TableGame, table_game
 
 Indices = NDArray[np.int64]
-_FORBIDDEN = -1
+FORBIDDEN = -1
+"""The seat of a turn of table_game.h whose action the rules forbid."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,14 @@ class NativeRules:
     Its observation is one array, all its seats are of one role with masks, an action is one choice,
     and it has no reward but the game's own.
 
-    name         of its library and functions
-    role         of every seat
-    seat_names   by seat
-    table_bytes  size of its type `Table`
+    name        of its library and functions
+    role        of every seat
+    seat_names  by seat
     """
 
     name: str
     role: Role
     seat_names: tuple[str, ...]
-    table_bytes: int
 
     def code(self) -> TableGame | None:
         """Its functions; None where they were not built."""
@@ -61,7 +59,7 @@ class NativeTables:
         if code is None:
             raise EnvError(f"game {rules.name!r} was not built; run python hatch_build.py")
         self.rules, self._code, self._seats = rules, code, len(rules.seat_names)
-        self._state = np.zeros(tables * rules.table_bytes, np.uint8)
+        self._state = np.zeros(tables * code.table_bytes, np.uint8)
         # The room for a call's turns is kept; what is given out is a copy.
         room = tables * self._seats
         self._position, self._seat = np.zeros(room, np.int64), np.zeros(room, np.int64)
@@ -73,15 +71,13 @@ class NativeTables:
 
     def begin(self, positions: Indices, seeds: Indices) -> Turns:
         """Start games. positions, seeds: [N]."""
-        with _addresses(positions, seeds) as given:
-            made = self._code.begin(len(positions), *given, self._at, self._out)
-        return self._turns(made)
+        held, given = _plain(positions, seeds)
+        return self._turns(self._code.begin(len(held[0]), *given, self._at, self._out))
 
     def step(self, positions: Indices, seats: Indices, actions: Indices) -> Turns:
         """Act. A forbidden action gives a turn of seat -1. positions, seats, actions: [N]."""
-        with _addresses(positions, seats, actions) as given:
-            made = self._code.step(len(positions), *given, self._at, self._out)
-        return self._turns(made)
+        held, given = _plain(positions, seats, actions)
+        return self._turns(self._code.step(len(held[0]), *given, self._at, self._out))
 
     def observe(
         self,
@@ -92,14 +88,14 @@ class NativeTables:
         masks: int,
     ) -> None:
         """Write what seats see at these places of the columns at two addresses."""
-        with _addresses(positions, seats, places) as given:
-            self._code.observe(len(positions), *given, self._at, observations, masks)
+        held, given = _plain(positions, seats, places)
+        self._code.observe(len(held[0]), *given, self._at, observations, masks)
 
     def outcomes(self, positions: Indices) -> list[Outcome]:
         """How games ended that are over. positions: [N]."""
         ranking = np.zeros((len(positions), self._seats), np.int64)
-        with _addresses(positions) as given:
-            self._code.rank(len(positions), *given, self._at, ranking.ctypes.data)
+        held, given = _plain(positions)
+        self._code.rank(len(held[0]), *given, self._at, ranking.ctypes.data)
         return [Outcome(tuple(places)) for places in ranking.tolist()]
 
     def _turns(self, made: int) -> Turns:
@@ -114,12 +110,10 @@ class NativeTables:
         )
 
 
-@contextmanager
-def _addresses(*columns: Indices) -> Iterator[list[int]]:
-    """The addresses of columns in the form that C reads; they hold as long as the context does."""
-    plain = [np.ascontiguousarray(column, np.int64) for column in columns]
-    yield [column.ctypes.data for column in plain]
-    del plain
+def _plain(*columns: Indices) -> tuple[list[Indices], list[int]]:
+    """Columns in the form that C reads, to be held during the call, and their addresses."""
+    held = [np.ascontiguousarray(column, np.int64) for column in columns]
+    return held, [column.ctypes.data for column in held]
 
 
 class NativeGame:
@@ -148,8 +142,8 @@ class NativeGame:
             )
         ((seat, action),) = actions.items()
         turns = self._tables.step(*(np.array([one]) for one in (0, seat, action[0])))
-        if turns.seat[0] == _FORBIDDEN:
-            raise EnvError(forbidden(self.rules, seat, action[0]))
+        if turns.seat[0] == FORBIDDEN:
+            raise forbidden(self.rules, seat, action[0])
         return self._seen(turns)
 
     def outcome(self) -> Outcome:
@@ -184,9 +178,13 @@ def shown(
     ]
 
 
-def forbidden(rules: NativeRules, seat: int, action: int) -> str:
-    """What is wrong with an action that the rules forbid."""
-    return (
+class ForbiddenActionError(EnvError):
+    """An action that the rules of a game in C forbid."""
+
+
+def forbidden(rules: NativeRules, seat: int, action: int) -> ForbiddenActionError:
+    """The error of an action that the rules forbid."""
+    return ForbiddenActionError(
         f"game {rules.name!r}: {rules.seat_names[seat]} chose {action}, which the rules forbid "
         "there; expected an action of the mask"
     )

@@ -79,6 +79,8 @@ class TrainingPlanner:
     def _follow(self, roster: Roster) -> None:
         self._roster = roster
         self._members = {member.name: member for member in roster.members}
+        # The seats of players that are all members of this roster.
+        self._live_seats: dict[tuple[PlayerRef, ...], tuple[SeatPlan, ...]] = {}
         # Made for the first games of this roster.
         self._next: NextGames | None = None
         self._ahead: dict[int, deque[TrainingGame]] = {}
@@ -151,16 +153,22 @@ class TrainingPlanner:
         self._frozen.release(self._frozen_seats([seat.player for seat in plan.seats]))
 
     def _seat(self, players: tuple[PlayerRef, ...]) -> tuple[SeatPlan, ...] | None:
-        frozen = self._frozen.acquire(self._frozen_seats(players))
+        if players in self._live_seats:
+            return self._live_seats[players]
+        wanted = self._frozen_seats(players)
+        frozen = self._frozen.acquire(wanted)
         if frozen is None:
             return None
         slots = iter(frozen)
-        return tuple(
+        seats = tuple(
             self._live(player)
             if player.kind == "member"
             else SeatPlan(player, next(slots), 0, False)
             for player in players
         )
+        if not wanted:
+            self._live_seats[players] = seats
+        return seats
 
     def _live(self, player: PlayerRef) -> SeatPlan:
         member = self._members[player.name]

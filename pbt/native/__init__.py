@@ -42,29 +42,37 @@ def doom_preload() -> Path | None:
     return library if sys.platform == "linux" and _loaded(library) is not None else None
 
 
+TABLE_GAME_FORM = 1
+"""That of table_game.h: a library of another form is not used."""
+
+
 class TableGame(NamedTuple):
-    """The functions of a game in C, which table_game.h explains."""
+    """The functions of a game in C, which table_game.h explains, and the size of a table."""
 
     begin: Callable[..., int]
     step: Callable[..., int]
     observe: Callable[..., None]
     rank: Callable[..., None]
+    table_bytes: int
 
 
 @cache
 def table_game(name: str) -> TableGame | None:
-    """The game of this name; None where it was not built."""
+    """The game of this name; None where it was not built, or in another form."""
     library = _loaded(Path(__file__).with_name(f"{name}.so"))
-    if library is None:
+    form = getattr(library, f"{name}_form", None)
+    if form is None or form() != TABLE_GAME_FORM:
         return None
-    begin, step, observe, rank = (getattr(library, f"{name}_{verb}") for verb in TableGame._fields)
+    begin, step, observe, rank = (
+        getattr(library, f"{name}_{verb}") for verb in ("begin", "step", "observe", "rank")
+    )
     begin.argtypes = _COUNT, *[_POINTER] * 4
     step.argtypes = _COUNT, *[_POINTER] * 5
     observe.argtypes = _COUNT, *[_POINTER] * 6
     rank.argtypes = _COUNT, *[_POINTER] * 3
     begin.restype = step.restype = _COUNT
     observe.restype = rank.restype = None
-    return TableGame(begin, step, observe, rank)
+    return TableGame(begin, step, observe, rank, getattr(library, f"{name}_table_bytes")())
 
 
 def _loaded(library: Path) -> ctypes.CDLL | None:

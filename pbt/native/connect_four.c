@@ -11,6 +11,8 @@ typedef struct {
     int64_t winner;
 } Table;
 
+TABLE_GAME(connect_four)
+
 static int has_four(uint64_t board) {
     static const int directions[] = {1, HEIGHT - 1, HEIGHT, HEIGHT + 1};
     for (int i = 0; i < 4; i++) {

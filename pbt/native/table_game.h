@@ -1,7 +1,8 @@
-/* The games of a group of tables, in columns: what pbt/envs/native_games.py calls. A game gives
-turns one behind the other, those of one table together. Tables are known by their positions.
+/* Games of many tables, which pbt/envs/native_games.py calls. A game gives turns one behind the
+other, those of one table together. Tables are known by their positions. All seats are of one role
+with masks, an action is one choice, and the only reward is the game's own.
 
-A game NAME defines a type of its tables and
+A game NAME defines the type Table, calls TABLE_GAME(NAME), and defines
 
 int64_t NAME_begin(int64_t count, const int64_t *positions, const int64_t *seeds, Table *tables,
                    Turns *turns)
@@ -15,7 +16,8 @@ void NAME_observe(int64_t count, const int64_t *positions, const int64_t *seats,
                   uint8_t *masks)
     writes what seats see, and what they may do, at these places of both columns.
 void NAME_rank(int64_t count, const int64_t *positions, const Table *tables, int64_t *ranking)
-    gives every seat of these tables its place after the game is over. */
+    gives every seat of these tables its place after the game is over: 0 is the first, and equal
+    seats share a place. */
 #ifndef PBT_TABLE_GAME_H
 #define PBT_TABLE_GAME_H
 #include <stdint.h>
@@ -23,7 +25,15 @@ void NAME_rank(int64_t count, const int64_t *positions, const Table *tables, int
 
 #define FORBIDDEN (-1)
 
-/* Columns with room for every seat of every table. */
+/* Raised with every change of the functions, so that a library that was built before is not used:
+pbt/native/__init__.py:TABLE_GAME_FORM. */
+#define TABLE_GAME_FORM 1
+#define TABLE_GAME(name)                                                                           \
+    int64_t name##_form(void) { return TABLE_GAME_FORM; }                                          \
+    int64_t name##_table_bytes(void) { return (int64_t)sizeof(Table); }
+
+/* Columns with room for every seat of every table: the reward since the seat's last turn, whether
+the rules ended its episode, and the ticks that its last action covered, 0 before the first. */
 typedef struct {
     int64_t *position, *seat;
     double *reward;

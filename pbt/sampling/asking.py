@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pbt.errors import EngineError
 from pbt.sampling.seats import Indices
 from pbt.sampling.table import TableState
 from pbt.transport.messages import ActionRequest, ActionsReady
 
-_NOBODY = -1
+_NOT_ASKED = -1
 
 
 class Asking:
@@ -23,7 +24,7 @@ class Asking:
         # Seats that wait, in the order in which they are asked for.
         self._waiting: list[Indices] = []
         # By role: slot -> the seat whose action was requested. Messages name slots, not seats.
-        self._asked = [np.full(count, _NOBODY, np.int64) for count in slots]
+        self._asked = [np.full(count, _NOT_ASKED, np.int64) for count in slots]
         self.outstanding = 0
 
     @property
@@ -42,10 +43,19 @@ class Asking:
         return [self._request(asking) for asking in self._alike(waiting)]
 
     def answered(self, ready: ActionsReady) -> Indices:
-        """The seats that an answer is for, [N]."""
+        """The seats that an answer is for, [N].
+
+        Raises: EngineError for an answer that no seat waits for, such as one that comes twice.
+        """
         asked = self._asked[ready.role]
         seats = asked[ready.slots]
-        asked[ready.slots] = _NOBODY
+        if (seats == _NOT_ASKED).any():
+            slots = ready.slots[seats == _NOT_ASKED].tolist()
+            raise EngineError(
+                f"actions came for slots {slots} of role {ready.role}, which asked for none: they "
+                "came twice, or after their game was voided; a bug worth reporting"
+            )
+        asked[ready.slots] = _NOT_ASKED
         self.outstanding -= len(seats)
         return seats
 
@@ -55,7 +65,7 @@ class Asking:
         for seat in seats.of(position):
             asked, slot = self._asked[seats.role[seat]], seats.slot[seat]
             if slot >= 0 and asked[slot] == seat:
-                asked[slot] = _NOBODY
+                asked[slot] = _NOT_ASKED
                 self.outstanding -= 1
         waiting = self.waiting
         self._waiting = []

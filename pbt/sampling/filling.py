@@ -46,16 +46,13 @@ class SlotFiller:
 
     def take_turns(
         self, turns: Turns, chosen: Indices, seats: Indices, see: Observe
-    ) -> list[tuple[int, SlotFull]]:
+    ) -> tuple[Flags, list[int]]:
         """Complete pending rows with their consequences, then have observations written.
-
-        At t == T a slot is full once row T can be bootstrapped. A running episode then goes on in a
-        fresh slot, and takes its recurrent state there.
 
         chosen  [N] the turns of this role
         seats   [N] the seat of each
         see     writes observations
-        Returns the full slots, each with the turn that filled it.
+        Returns which of the seats have a full slot, [N], and the turns that could not be written.
         """
         state, rows = self._seats, self.rows
         completed = self._complete(turns, chosen, seats)
@@ -69,11 +66,7 @@ class SlotFiller:
             at = state.slot[goes_on], state.row[goes_on]
             rows.begin_row(*at, state.episode_start[goes_on])
             unseen += see(chosen[going], *at)
-        full = completed & (state.row[seats] == rows.rollout_steps)
-        if unseen:
-            # Their games are voided.
-            full &= ~np.isin(turns.position[chosen], turns.position[unseen])
-        return self._handed_over(seats[full], chosen[full])
+        return completed & (state.row[seats] == rows.rollout_steps), unseen
 
     def _complete(self, turns: Turns, chosen: Indices, seats: Indices) -> Flags:
         """Write the consequences of pending rows. Returns which of the turns had one, [N]."""
@@ -107,8 +100,12 @@ class SlotFiller:
         state.row[cut_seats] = np.minimum(last + 1, rows.rollout_steps)
         return unseen
 
-    def _handed_over(self, seats: Indices, turns: Indices) -> list[tuple[int, SlotFull]]:
-        """Hand over the slots of these seats: OPEN -> FULL. Episodes that run get fresh ones."""
+    def hand_over(self, seats: Indices) -> list[SlotFull]:
+        """Hand over the full slots of these seats: OPEN -> FULL.
+
+        At t == T a slot is full once row T can be bootstrapped. A running episode then goes on in a
+        fresh slot, and takes its recurrent state there.
+        """
         if not len(seats):
             return []
         state = self._seats
@@ -125,7 +122,7 @@ class SlotFiller:
             fresh = np.array([self.pool.take() for _ in running], np.int64)
             self.rows.go_on(old, fresh)
             state.slot[running], state.row[running], state.first_row[running] = fresh, 0, 0
-        return list(zip(turns.tolist(), messages, strict=True))
+        return messages
 
     def leave(self, seats: Indices) -> None:
         """Take the slots of seats whose games are over: OPEN -> PARKED, FROZEN -> FREE."""
@@ -182,15 +179,25 @@ def fill_slots(
 ) -> dict[int, list[SlotFull]]:
     """Write what turns say into the slots of all roles. Returns the full ones by their tables.
 
+    A game with a turn that could not be written is voided, so it hands nothing over.
+
     fillers: by role
     """
     seats = turns.position * state.per_table + turns.seat
-    full: list[tuple[int, SlotFull]] = []
+    candidates, unseen = list[Indices](), list[int]()
     for role, filler in enumerate(fillers):
         chosen = np.flatnonzero(state.role[seats] == role)
-        if len(chosen):
-            full += filler.take_turns(turns, chosen, seats[chosen], see)
+        full, wrong = filler.take_turns(turns, chosen, seats[chosen], see)
+        candidates.append(chosen[full])
+        unseen += wrong
+    filled: list[tuple[int, SlotFull]] = []
+    for filler, full_turns in zip(fillers, candidates, strict=True):
+        if unseen:
+            spoiled = np.isin(turns.position[full_turns], turns.position[unseen])
+            full_turns = full_turns[~spoiled]
+        messages = filler.hand_over(seats[full_turns])
+        filled += zip(full_turns.tolist(), messages, strict=True)
     by_table: dict[int, list[SlotFull]] = {}
-    for turn, slot in sorted(full, key=lambda one: one[0]):
+    for turn, slot in sorted(filled, key=lambda one: one[0]):
         by_table.setdefault(int(turns.position[turn]), []).append(slot)
     return by_table

@@ -6,11 +6,15 @@ gives its table a new one; the same error again and again ends the run.
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pbt.envs.contract import Game, Outcome
+from pbt.envs.groups import Failures
 from pbt.errors import EnvCrash, EnvError
 from pbt.sampling.game_errors import MAX_CRASHES, error_text, raising_line
 from pbt.sampling.reproductions import Reproductions
@@ -97,6 +101,18 @@ class GameCode:
         if table.curriculum is not None:
             self.run(table.note_level, table, "next_level")
         return outcome
+
+    def endless(
+        self, tables: Sequence[Table], positions: NDArray[np.int64], steps: NDArray[np.int64]
+    ) -> Failures:
+        """The errors of games that do not end. positions, steps: [N], of tables to be stepped."""
+        errors = Failures()
+        if (steps >= self.patience).any():
+            for position, taken in zip(positions.tolist(), steps.tolist(), strict=True):
+                error = self.length_error(tables[position]) if taken >= self.patience else None
+                if error is not None:
+                    errors[position] = error
+        return errors
 
     def length_error(self, table: Table) -> EnvError | None:
         """The error of a game that does not end; the first one that may not end is told of."""

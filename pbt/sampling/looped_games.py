@@ -42,6 +42,7 @@ class LoopedGames:
         self._turns: list[SeatTurn] = []
         self._positions: list[int] = []
         self.failures: Failures = {}
+        self.shows = True
 
     def begin(self, positions: NDArray[np.int64]) -> Turns:
         """As `GameGroup.begin`."""
@@ -93,7 +94,8 @@ class LoopedGames:
         table = self._tables[position]
         try:
             turns = self._code.run(move, table, call)
-            self._observer.sees(table, turns)
+            if self.shows:
+                self._observer.sees(table, turns)
         except EnvError as error:
             self.failures[position] = error
             return

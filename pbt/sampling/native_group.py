@@ -1,22 +1,27 @@
 """Games in C as a group: one call steps all of its tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pbt.envs.contract import Outcome
+from pbt.envs.contract import Outcome, SeatTurn
 from pbt.envs.groups import Failures, GameGroup, Turns
-from pbt.envs.native_games import NativeRules, NativeTables, forbidden, native_rules, shown
-from pbt.errors import EnvError
+from pbt.envs.native_games import (
+    FORBIDDEN,
+    NativeRules,
+    NativeTables,
+    forbidden,
+    native_rules,
+    shown,
+)
+from pbt.errors import EngineError, EnvError
 from pbt.sampling.filming import GameObserver
 from pbt.sampling.game_code import GameCode
 from pbt.sampling.looped_games import LoopedGames
 from pbt.sampling.rows import RowWriter
 from pbt.sampling.table import Table
-
-_FORBIDDEN = -1
 
 
 class NativeGroup:
@@ -39,6 +44,9 @@ class NativeGroup:
         self._columns = self._seen.ctypes.data, self._mask.ctypes.data
         self._turns: Turns
         self.failures: Failures = {}
+        self.shows = True
+        if not (self._seen.flags.c_contiguous and self._mask.flags.c_contiguous):
+            raise EngineError("columns of a slab are not contiguous; a bug worth reporting")
 
     def begin(self, positions: NDArray[np.int64]) -> Turns:
         """As `GameGroup.begin`."""
@@ -55,15 +63,16 @@ class NativeGroup:
         """As `GameGroup.step`."""
         chosen = actions[:, 0]
         turns = self._told(positions, lambda: self._games.step(tables, seats, chosen))
-        if (turns.seat == _FORBIDDEN).any():
+        if (turns.seat == FORBIDDEN).any():
             return self._without_forbidden(turns, tables, seats, chosen)
         return turns
 
-    def _told(self, positions: NDArray[np.int64], call: Any) -> Turns:
+    def _told(self, positions: NDArray[np.int64], call: Callable[[], Turns]) -> Turns:
         """Call the games' code as that of the first table."""
         self.failures = {}
-        self._turns = self._code.call(call, self._tables[int(positions[0])].index)
-        if self._observer.looks:
+        first = self._tables[int(positions[0]) if len(positions) else 0]
+        self._turns = self._code.call(call, first.index)
+        if self.shows and self._observer.looks:
             self._show()
         return self._turns
 
@@ -74,11 +83,10 @@ class NativeGroup:
         seats: NDArray[np.int64],
         chosen: NDArray[Any],
     ) -> Turns:
-        for position in turns.position[turns.seat == _FORBIDDEN].tolist():
+        for position in turns.position[turns.seat == FORBIDDEN].tolist():
             at = int(np.flatnonzero(tables == position)[0])
-            text = forbidden(self._rules, int(seats[at]), int(chosen[at]))
-            self.failures[position] = EnvError(text)
-        kept = turns.seat != _FORBIDDEN
+            self.failures[position] = forbidden(self._rules, int(seats[at]), int(chosen[at]))
+        kept = turns.seat != FORBIDDEN
         self._turns = Turns(*(column[kept] for column in turns))
         return self._turns
 
@@ -86,9 +94,10 @@ class NativeGroup:
         """Show the observer what every table's seats see."""
         form = self._seen.shape[2:], self._seen.dtype
         turns = shown(self._games, self._turns, form, self._mask_size)
-        positions = self._turns.position.tolist()
-        for position in dict.fromkeys(positions):
-            own = [turn for at, turn in zip(positions, turns, strict=True) if at == position]
+        by_table: dict[int, list[SeatTurn]] = {}
+        for position, turn in zip(self._turns.position.tolist(), turns, strict=True):
+            by_table.setdefault(position, []).append(turn)
+        for position, own in by_table.items():
             self._observer.sees(self._tables[position], own)
 
     def observe(
@@ -104,7 +113,7 @@ class NativeGroup:
         return [*self._games.outcomes(positions)]
 
     def renew(self, position: int) -> None:
-        """As `GameGroup.renew`; the next `begin` overwrites what went wrong."""
+        """As `GameGroup.renew`. There is nothing to do: `begin` writes the whole table anew."""
 
 
 def group_of(

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbt.envs.contract import Game, Outcome
-from pbt.envs.groups import Turns
+from pbt.envs.groups import Failures, Turns
 from pbt.errors import EngineError, EnvError
 from pbt.sampling.asking import Asking
 from pbt.sampling.ending import game_ends
@@ -30,7 +30,7 @@ from pbt.sampling.filming import GameObserver
 from pbt.sampling.game_code import GameCode
 from pbt.sampling.native_group import group_of
 from pbt.sampling.reproductions import Reproductions
-from pbt.sampling.seats import Flags, Indices, Seats
+from pbt.sampling.seats import Indices, Seats
 from pbt.sampling.slots import Partition
 from pbt.sampling.sources import GameSource
 from pbt.sampling.starting import start_games
@@ -62,8 +62,9 @@ class RolloutWorker:
     max_decisions  most decisions of all seats in one game; a longer game counts as an error
     on_error       called with (place, text) of every error, which is then not counted here; errors
                    of equal places are equal
-    on_game_code      called with a table's number right before its game's own code runs, and with
-                   NO_TABLE right after, so that a hanging game can be named
+    on_game_code   called with a table's number right before its game's own code runs, and with
+                   NO_TABLE right after, so that a hanging game can be named; with the first of
+                   several tables where one call steps them all
     on_long        called with a text about the first game that takes a tenth of max_decisions
     observer       is shown the games
     reproductions  keeps games that went wrong
@@ -91,6 +92,8 @@ class RolloutWorker:
         self._code = GameCode(
             make_game, equal_errors, on_error, on_game_code, max_decisions, on_long, reproductions
         )
+        if not share.tables:
+            raise EngineError("a worker without tables has nothing to play; a bug worth reporting")
         self.share = share
         self.tables = new_tables(share.tables, self._code.make, levels)
         self.table = {table.index: table for table in self.tables}
@@ -190,10 +193,13 @@ class RolloutWorker:
     def _seat_idle_tables(self) -> None:
         idle, self.idle = self.idle, []
         plans = self._games.next_games([self.tables[one].index for one in idle]) if idle else ()
+        order = {position: place for place, position in enumerate(idle)}
         begun = [one for one, plan in zip(idle, plans, strict=True) if plan is not None]
         self.idle = [one for one, plan in zip(idle, plans, strict=True) if plan is None]
         if begun:
             self._begin(np.array(begun, np.int64), [plan for plan in plans if plan is not None])
+            # Tables whose game could not be begun wait where they waited before.
+            self.idle.sort(key=order.__getitem__)
 
     def _begin(self, positions: Indices, plans: Sequence[GamePlan]) -> None:
         tables = [self.tables[position] for position in positions.tolist()]
@@ -210,39 +216,30 @@ class RolloutWorker:
             filler.sit(seats[self.seats.role[seats] == role])
         for table in tables:
             self._observer.begins(table)
-        self._take(positions, self.group.begin(positions))
+        self._take(positions, self.group.begin(positions), {})
 
     def _step(self, positions: Indices) -> None:
         """Step tables whose actions are complete."""
-        long = self.state.steps[positions] >= self._code.patience
-        if long.any():
-            positions = self._without_endless(positions, long)
-            if not len(positions):
-                return
+        endless = self._code.endless(self.tables, positions, self.state.steps[positions])
+        stepped = positions
+        if endless:
+            stepped = positions[~np.isin(positions, list(endless))]
         seats, per_table = self.seats, self.seats.per_table
-        table, seat = np.nonzero(seats.due.reshape(-1, per_table)[positions])
-        acting, tables = positions[table] * per_table + seat, positions[table]
+        table, seat = np.nonzero(seats.due.reshape(-1, per_table)[stepped])
+        acting, tables = stepped[table] * per_table + seat, stepped[table]
         seats.due[acting], seats.chosen[acting] = False, False
         self.state.history.add(tables, seat, seats.action[acting])
-        self.state.moves[positions] += 1
-        turns = self.group.step(positions, tables, seat, seats.action[acting])
-        self._take(positions, turns)
+        self.state.moves[stepped] += 1
+        turns = self.group.step(stepped, tables, seat, seats.action[acting])
+        self._take(positions, turns, endless)
 
-    def _without_endless(self, positions: Indices, long: Flags) -> Indices:
-        """Void games that do not end; returns the other tables."""
-        kept = []
-        for position, looked_at in zip(positions.tolist(), long.tolist(), strict=True):
-            error = self._code.length_error(self.tables[position]) if looked_at else None
-            if error is None:
-                kept.append(position)
-            else:
-                self._spoil(position, error)
-        return np.array(kept, np.int64)
+    def _take(self, positions: Indices, turns: Turns, wrong: Failures) -> None:
+        """Take the turns of tables that were begun or stepped, and tell what came of them.
 
-    def _take(self, positions: Indices, turns: Turns) -> None:
-        """Take the turns of tables that were begun or stepped, and tell what came of them."""
+        wrong: games that went wrong before; those of the group join them
+        """
         full = fill_slots(self.fillers, self.seats, turns, self.group.observe)
-        wrong = self.group.failures
+        wrong = {**wrong, **self.group.failures}
         acting = np.flatnonzero(~turns.over)
         if wrong:
             acting = acting[~np.isin(turns.position[acting], list(wrong))]
@@ -255,10 +252,11 @@ class RolloutWorker:
         over_or_full = {*over.tolist(), *full}
         for position in (one for one in positions.tolist() if one in over_or_full):
             self._outbox += full.get(position, ())
-            if position in ended:
-                self._end(position, ended[position])
-            elif position in wrong:
-                self._spoil(position, wrong[position])
+            end = ended.get(position)
+            if isinstance(end, GameEnd):
+                self._end(position, end)
+            elif end is not None or position in wrong:
+                self._spoil(position, end or wrong[position])
 
     def _ask(self, seats: Indices) -> None:
         """Ask for actions, but for the opening, which follows from the game's seed."""
@@ -299,34 +297,31 @@ class RolloutWorker:
         if len(complete):
             self._ready.append(complete)
 
-    def _finish(self, positions: Indices) -> dict[int, GameEnd]:
-        """Take the slots of games that are over. Returns what is told of each.
-
-        Those whose outcome is wrong join the failures of the group.
-        """
+    def _finish(self, positions: Indices) -> dict[int, GameEnd | EnvError]:
+        """Take the slots of games that are over. Returns what is told of each, or its error."""
         outcomes = dict(zip(positions.tolist(), self.group.outcomes(positions), strict=True))
         good = {at: one for at, one in outcomes.items() if isinstance(one, Outcome)}
-        for position, outcome in outcomes.items():
-            if isinstance(outcome, EnvError):
-                self.group.failures[position] = outcome
+        bad = {at: one for at, one in outcomes.items() if isinstance(one, EnvError)}
         seats = self.seats.at(np.array(list(good), np.int64))
         for role, filler in enumerate(self.fillers):
             filler.leave(seats[self.seats.role[seats] == role])
         ends = game_ends([self.tables[position] for position in good], list(good.values()))
-        return dict(zip(good, ends, strict=True))
+        return {**bad, **dict(zip(good, ends, strict=True))}
 
     def _spoil(self, position: int, error: EnvError) -> None:
         """Void a game that went wrong. Raises EnvError when the error must end the run."""
+        self._note_begun_move(position)
         hint = self._code.note(self.tables[position], error)
         self.void(position, f"voided: {error}{hint}")
 
     def void(self, position: int, reason: str, places: Sequence[int] | None = None) -> None:
         """Void a spoiled game: its rows are dropped and its table gets a new game object.
 
-        places  by seat, where they are known all the same
+        places  by seat, of a game that was forfeited; None: 0 for all
         """
         table = self.tables[position]
         self._observer.spoiled(table)
+        self._note_begun_move(position)
         self.asking.leave_out(position)
         for seat in table.seats:
             self.fillers[self.seats.role[seat]].rewind(seat)
@@ -335,6 +330,14 @@ class RolloutWorker:
         (end,) = game_ends([table], [outcome])
         self._end(position, end)
         self.group.renew(position)
+
+    def _note_begun_move(self, position: int) -> None:
+        """Add the actions of a move that is not complete to the history: they were decided."""
+        seats = np.array(self.tables[position].seats)
+        seats = seats[self.seats.chosen[seats]]
+        self.seats.chosen[seats] = False
+        numbers = seats - position * self.seats.per_table
+        self.state.history.add(np.full(len(seats), position), numbers, self.seats.action[seats])
 
     def _end(self, position: int, end: GameEnd) -> None:
         self._observer.ends(end)

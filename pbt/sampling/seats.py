@@ -20,7 +20,9 @@ Flags = NDArray[np.bool_]
 
 
 class Seats:
-    """Columns with an entry for each seat, whether a game is played at its table or not.
+    """Columns with an entry for each seat.
+
+    Where no game is played at its table they hold what is left of the last one.
 
     role              index of its role, the same in every game
     policy            the player's index in the policy table
@@ -42,8 +44,8 @@ class Seats:
     version_end       learner version of its player's latest action
     weights           digest of the weights that answered last, -1 before the first answer
     began_generation  generation of its weights at the start of the game
-    due               it must act before the game goes on
-    chosen            it is due, and has chosen its action
+    due               it acts in the move that is played now
+    chosen            it is due, and has acted
     action            [seats, W] what it does next
     answers           (version, digest) of the weights that answered, each time that the digest
                       changed; a digest is 0 where none was taken

@@ -52,7 +52,7 @@ class TableState:
         self.seats.begin(
             self.seats.at(positions), [one for plan in plans for one in plan.seats], keys
         )
-        self.history.count[positions] = 0
+        self.history.clear(positions)
         self.playing[positions] = True
         self.due[positions], self.came[positions] = 0, 0
         self.steps[positions], self.moves[positions] = 0, 0
@@ -160,15 +160,14 @@ class Table:
 def new_tables(
     numbers: Sequence[int], make_game: Callable[[int], Game], levels: NDArray[np.float64] | None
 ) -> list[Table]:
-    """Tables without a game that runs. levels: see `Table.levels`; None: they are of these alone.
+    """Tables, one at least, without a game that runs.
 
+    levels     see `Table.levels`; None: they are of these alone
     make_game  makes the game of the table with this number
     """
     if levels is None:
         levels = np.zeros(max(numbers, default=-1) + 1)
     games = [make_game(number) for number in numbers]
-    if not games:
-        return []
     state = TableState(numbers, games[0])
     return [
         Table(number, position, game, state, levels=levels)

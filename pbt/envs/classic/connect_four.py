@@ -88,7 +88,6 @@ RULES = NativeRules(
         masked=True,
     ),
     ("player_0", "player_1"),
-    32,
 )
 TWIN = table_maker("connect_four", "connect_four.connect_four")
 """The same game in Python."""

@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
+import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from pbt.envs.adapters.gymnasium_env import GymnasiumGame
 from pbt.envs.classic.boards import board_text, table_maker
-from pbt.envs.contract import EnvSpec, Game, Grid
+from pbt.envs.contract import EnvSpec, Game, Grid, Role
+from pbt.envs.native_games import NativeRules, native_or
 
 _WIN_DRAW_LOSS = "the game's +1, -1 or 0 (the ranking of summed rewards)"
 _CHIPS = "a player who gains chips wins (the ranking of summed rewards)"
@@ -28,9 +31,17 @@ def _make_cartpole(**options: Any) -> Game:
     )
 
 
+TICTACTOE_RULES = NativeRules(
+    "tictactoe",
+    Role("player", spaces.Box(0, 1, (3, 3, 2), np.int8), spaces.Discrete(9), masked=True),
+    ("player_1", "player_2"),
+)
+TICTACTOE_TWIN = table_maker("tictactoe", "tictactoe.tictactoe")
+"""The same game in Python."""
+
 TICTACTOE = EnvSpec(
     name="tictactoe",
-    make=table_maker("tictactoe", "tictactoe.tictactoe"),
+    make=native_or(TICTACTOE_RULES, TICTACTOE_TWIN),
     chance=False,
     replayable=True,
     winners=_WIN_DRAW_LOSS,

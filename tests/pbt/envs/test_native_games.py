@@ -1,19 +1,12 @@
 """Games in C play as their twins in Python do: turns, rewards, observations, masks and outcomes."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import pytest
 
-from pbt.envs.classic import connect_four
-from pbt.envs.contract import Game, SeatTurn
+from bench.twins import TWINS, DifferError, play
 from pbt.envs.native_games import NativeGame, NativeRules, NativeTables
 from pbt.errors import EnvError
 
-TWINS: dict[str, tuple[NativeRules, Any]] = {
-    "connect_four": (connect_four.RULES, connect_four.TWIN),
-}
 GAMES = 300
 
 
@@ -25,40 +18,31 @@ def rules(request: pytest.FixtureRequest) -> NativeRules:
     return found
 
 
-def same(native: Sequence[SeatTurn], twin: Sequence[SeatTurn]) -> None:
-    assert len(native) == len(twin)
-    for one, other in zip(native, twin, strict=True):
-        assert (one.seat, list(one.rewards), one.tics) == (
-            other.seat,
-            list(other.rewards),
-            other.tics,
-        )
-        assert (one.terminated, one.truncated) == (other.terminated, other.truncated)
-        assert np.array_equal(one.observation, other.observation)
-        assert one.observation.dtype == other.observation.dtype
-        assert one.mask is not None and other.mask is not None
-        assert one.over or np.array_equal(one.mask, other.mask)
-
-
-def play(native: Game, twin: Game, rng: np.random.Generator, seed: int) -> None:
-    turns, others = native.reset(seed), twin.reset(seed)
-    same(turns, others)
-    while acting := [turn for turn in turns if not turn.over]:
-        (turn,) = acting
-        assert turn.mask is not None
-        action = {turn.seat: (int(rng.choice(np.flatnonzero(turn.mask))),)}
-        turns, others = native.step(action), twin.step(action)
-        same(turns, others)
-    assert native.outcome() == twin.outcome()
+def compare(rules: NativeRules, games: int) -> None:
+    native, twin, rng = NativeGame(rules), TWINS[rules.name][1](), np.random.default_rng(5)
+    for seed in range(games):
+        assert play(native, twin, rng, seed)
 
 
 def test_a_game_is_that_of_its_twin(rules: NativeRules) -> None:
     native, twin = NativeGame(rules), TWINS[rules.name][1]()
     for fact in ("roles", "seat_names", "seat_roles", "reward_terms"):
         assert getattr(native, fact) == getattr(twin, fact)
-    rng = np.random.default_rng(5)
-    for seed in range(GAMES):
-        play(native, twin, rng, seed)
+    compare(rules, GAMES)
+
+
+@pytest.mark.slow
+def test_many_games_are_those_of_the_twin(rules: NativeRules) -> None:
+    compare(rules, 20_000)
+
+
+def test_a_difference_is_found(rules: NativeRules) -> None:
+    class Other(NativeGame):
+        def outcome(self) -> object:  # type: ignore[override]
+            return None
+
+    with pytest.raises(DifferError, match="another outcome"):
+        play(Other(rules), TWINS[rules.name][1](), np.random.default_rng(5), 0)
 
 
 def test_a_forbidden_action_is_refused(rules: NativeRules) -> None:

@@ -15,6 +15,7 @@ LOADERS: tuple[tuple[Loader, Callable[[], None]], ...] = (
     (native.pixel_blocks_bf16, native.pixel_blocks_bf16.cache_clear),
     (native.doom_preload, native.doom_preload.cache_clear),
     (lambda: native.table_game("connect_four"), native.table_game.cache_clear),
+    (lambda: native.table_game("tictactoe"), native.table_game.cache_clear),
 )
 """What loads each library, in the order of `hatch_build.LIBRARIES`, and forgets that it did."""
 
