@@ -1,6 +1,6 @@
-"""Measures how much time learning takes where games are light.
+"""Measures how much time a system takes beside learning where games are light.
 
-Connect four is compared with its own simulation, MPE's simple_push with Sample Factory 2.
+Connect four is compared with a plain loop of torch, MPE's simple_push with Sample Factory 2.
 
     python -m venv sf
     sf/bin/pip install torch==2.13.0 sample-factory
@@ -13,13 +13,12 @@ with everything that belongs to it (league, metrics, checkpoints). Counted are t
 learners consumed in --seconds, from --warmup seconds after the first updates on: of each member
 from one update to a later one, as in bench/peers.py, added up.
 
-Connect four, first without a network, then in training:
-  simulation   one process on each core that the training uses, each stepping the adapter with
-               random legal actions; the sum while all of them run. Choosing the actions is part of
-               its time, as choosing by a network is part of the training's
+Connect four, first by a loop of torch, then in training:
+  plain_loop   bench/plain_loop.py: one process on each core that the training uses, with the same
+               game, network and batch, and nothing else; the sum while all of them run
   one_policy   a single member with the network (64, 64) and one pass over batches of 4 096, which
                only plays against itself, from the first move on: every move is a frame, as in the
-               simulation
+               loop
   self_play    the same with the demo's four members, which play each other
   demo         the demo's config: convolutions, two passes over a batch; moves of random openings,
                of frozen opponents and of evaluation games are played as well but are no frames,
@@ -27,7 +26,9 @@ Connect four, first without a network, then in training:
 
 simple_push, one member against Sample Factory with the network, activation, batch, rollout and
 passes of configs/mpe_simple_push.toml:
-  simulation                    as above: the upper limit for every system with this adapter
+  simulation                    one process on each core that the training uses, each stepping the
+                                adapter with random actions: the upper limit for every system with
+                                this adapter
   one_role                      one network plays both agents, whose observations are filled to the
                                 same length, as in Sample Factory
   roles                         a network for each agent, as in the config: no filling, but twice
@@ -48,31 +49,28 @@ Differences: ours corrects by V-trace and lets the value go on after the time li
 uses plain GAE and ends there. Both use Adam.
 
 Reported, as medians over the rounds with least and greatest: the figures of bench/peers.py, and the
-`ratio` within a round: to `simulation` for connect four, to Sample Factory for simple_push. Without
+`ratio` within a round: to `plain_loop` for connect four, to Sample Factory for simple_push. Without
 --sample-factory only connect four is run.
 """
 
 import argparse
 import json
-import os
-import queue
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from arena.machine import usable_cores
+from bench.each_core import on_each_core
 from bench.peer_runs import in_turn, peer_trained, speed, trained
 from bench.peers import PEER, fastest, summary
+from bench.plain_loop import rows_per_s
 from bench.sample_factory import Figures, peer_versions, setting_options, setting_word
 from bench.throughput import adapter_speed, hardware, settings_of
 from pbt.config.load import find_config, load_config
 from pbt.config.schema import RunConfig
 
-SIMULATION = "simulation"
+PLAIN_LOOP, SIMULATION = "plain_loop", "simulation"
 DEMO = find_config("demo")
 SELF_PLAY = (
     "model.conv=[]",
@@ -89,7 +87,7 @@ BOARDS: dict[str, tuple[str, ...]] = {
     "self_play": SELF_PLAY,
     "demo": (),
 }
-CONNECT_FOUR = (SIMULATION, *BOARDS)
+CONNECT_FOUR = (PLAIN_LOOP, *BOARDS)
 
 PUSH = find_config("mpe_simple_push")
 ALONE = (
@@ -111,84 +109,22 @@ PLAIN = (
 )
 SETTINGS = ("2x8", "2x16", "2x32", *PLAIN)
 
-# The first import of PettingZoo's classic games takes seconds.
-_IMPORTS_S, _WARMUP_S = 120.0, 1.0
-
-
 # --- connect four ---------------------------------------------------------------------------------
 
 
 def connect_four(folder: Path, system: str, options: argparse.Namespace) -> Figures:
     """One run of a system on connect four."""
-    if system == SIMULATION:
-        return {"frames_per_s": simulation_speed(options.seconds, "connect_four")}
+    if system == PLAIN_LOOP:
+        return {"frames_per_s": on_each_core(rows_per_s, options.seconds)}
     return trained(folder, DEMO, "inline", [*BOARDS[system], *options.settings], 1, options)
 
 
-def simulation_speed(seconds: float, name: str, **game_options: object) -> float:
-    """Frames per second of random play.
-
-    As many processes as `inline` has workers run at the same time, each on a core of its own.
-    """
-    context = get_context("spawn")
-    cores = sorted(os.sched_getaffinity(0))[: usable_cores()]
-    ready, speeds = context.Barrier(len(cores)), context.Queue()
-    stepping = [
-        context.Process(
-            target=_step, args=(core, ready, seconds, speeds, name, game_options), daemon=True
-        )
-        for core in cores
-    ]
-    try:
-        for process in stepping:
-            process.start()
-        return sum(answers(speeds, stepping, 2 * _IMPORTS_S + seconds))
-    finally:
-        for process in stepping:
-            process.kill()
-            process.join()
-
-
-def answers(speeds: Any, stepping: Sequence[Any], limit_s: float) -> list[float]:
-    """One figure of each process.
-
-    Raises: SystemExit when a process ends without one, or takes too long.
-    """
-    figures: list[float] = []
-    deadline = time.monotonic() + limit_s
-    while len(figures) < len(stepping):
-        # Exit codes are read first, so that the figure of a process that has ended is still found.
-        codes = [process.exitcode for process in stepping]
-        try:
-            figures.append(float(speeds.get(timeout=0.5)))
-        except queue.Empty:
-            if failed := [
-                f"{process.name} with {code}"
-                for process, code in zip(stepping, codes, strict=True)
-                if code
-            ]:
-                raise SystemExit(
-                    f"simulation: ended without a figure: {', '.join(failed)}; the reason is "
-                    "printed above"
-                ) from None
-            if time.monotonic() > deadline:
-                raise SystemExit(
-                    f"simulation: {len(figures)} figures of {len(stepping)} processes within "
-                    f"{limit_s:g} s; is the machine busy?"
-                ) from None
-    return figures
-
-
-def _step(
-    core: int, ready: Any, seconds: float, speeds: Any, name: str, game_options: dict[str, object]
-) -> None:
-    os.sched_setaffinity(0, {core})
-    adapter_speed(_WARMUP_S, name, **game_options)
-    ready.wait(_IMPORTS_S)
-    speeds.put(adapter_speed(seconds, name, **game_options))
-
-
 # --- simple_push ----------------------------------------------------------------------------------
+
+
+def simulated(seconds: float, name: str, game_options: dict[str, Any]) -> float:
+    """Frames per second of random play."""
+    return adapter_speed(seconds, name, **game_options)
 
 
 def simple_push(folder: Path, system: str, setting: str, options: argparse.Namespace) -> Figures:
@@ -196,11 +132,8 @@ def simple_push(folder: Path, system: str, setting: str, options: argparse.Names
     if system in (PEER, CHECKED):
         return peer(folder, setting, options, system.removeprefix(PEER))
     if system == SIMULATION:
-        return {
-            "frames_per_s": simulation_speed(
-                options.seconds, "mpe", **load_config(str(PUSH), []).env.options
-            )
-        }
+        game_options = load_config(str(PUSH), []).env.options
+        return {"frames_per_s": on_each_core(simulated, options.seconds, "mpe", game_options)}
     return trained(folder, PUSH, "inline", [*ALONE, *ROLES[system], *options.settings], 1, options)
 
 
@@ -278,7 +211,7 @@ def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -
                 }
             )
             told(number, pushes[-1])
-    report: dict[str, Any] = {"connect_four": summary(boards, SIMULATION)}
+    report: dict[str, Any] = {"connect_four": summary(boards, PLAIN_LOOP)}
     if peers:
         report |= {"peer_setting": setting, "tried": tried, "simple_push": summary(pushes)}
     return {**report, "rounds": {"connect_four": boards, "simple_push": pushes}}

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bench import light
+from bench import each_core, light
 from bench.faults import options_of
 from bench.throughput import ROOT, Training, random_legal
 
@@ -46,12 +46,14 @@ def test_a_process_that_ends_without_a_figure_is_named() -> None:
     with pytest.raises(
         SystemExit, match="ended without a figure: Process-2 with 1; the reason is printed above"
     ):
-        light.answers(found, [alive, failed], 60.0)
+        each_core.answers(found, [alive, failed], 60.0)
     with pytest.raises(SystemExit, match="0 figures of 1 processes within 0 s"):
-        light.answers(found, [alive], 0.0)
+        each_core.answers(found, [alive], 0.0)
     found.put(10.0)
     found.put(12.5)
-    assert light.answers(found, [alive, SimpleNamespace(name="Process-2", exitcode=0)], 60.0) == [
+    assert each_core.answers(
+        found, [alive, SimpleNamespace(name="Process-2", exitcode=0)], 60.0
+    ) == [
         10.0,
         12.5,
     ]
