@@ -116,6 +116,9 @@ def _plain(*columns: Indices) -> tuple[list[Indices], list[int]]:
     return held, [column.ctypes.data for column in held]
 
 
+_METHODS = frozenset({"reset", "step", "outcome", "close"})
+
+
 class NativeGame:
     """One table of a game in C, as `pbt.envs.contract.Game`."""
 
@@ -191,8 +194,12 @@ def forbidden(rules: NativeRules, seat: int, action: int) -> ForbiddenActionErro
 
 
 def native_rules(game: object) -> NativeRules | None:
-    """The rules of a game in C, None for a game in Python."""
-    return game.rules if isinstance(game, NativeGame) else None
+    """The rules of a game in C; None for a game in Python, also one that changes a game in C.
+
+    A user's file may make a table of one and put functions of its own in place of its methods.
+    """
+    changed = type(game) is not NativeGame or not _METHODS.isdisjoint(vars(game))
+    return None if changed else game.rules  # type: ignore[attr-defined]
 
 
 def native_or(rules: NativeRules, twin: Callable[..., Any]) -> Callable[..., Any]:

@@ -34,7 +34,8 @@ def ratio(fast: Callable[[], float], slow: Callable[[], float]) -> float:
 def test_connect_four_is_learned_at_a_fair_part_of_the_speed_at_which_it_is_played() -> None:
     training = Training("demo", None)
     simulation = simulation_speed(training.population.blueprint.tables)
-    assert ratio(lambda: training(2.0), lambda: simulation(1.0)) > 0.12
+    # The game is in C, so nearly all of the time is the network's.
+    assert ratio(lambda: training(2.0), lambda: simulation(1.0)) > 0.007
 
 
 @pytest.fixture

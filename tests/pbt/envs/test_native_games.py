@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.twins import TWINS, DifferError, play
-from pbt.envs.native_games import NativeGame, NativeRules, NativeTables
+from pbt.envs.native_games import NativeGame, NativeRules, NativeTables, native_rules
 from pbt.errors import EnvError
 
 GAMES = 300
@@ -78,3 +78,12 @@ def test_tables_do_not_touch_each_other(rules: NativeRules) -> None:
                 del turns[at]
             else:
                 turns[at] = own
+
+
+def test_a_game_whose_methods_were_changed_is_not_played_without_them(rules: NativeRules) -> None:
+    class Changed(NativeGame): ...
+
+    patched = NativeGame(rules)
+    patched.step = patched.step  # type: ignore[method-assign]
+    assert native_rules(NativeGame(rules)) is rules
+    assert native_rules(Changed(rules)) is native_rules(patched) is None
