@@ -221,8 +221,8 @@ class NativeAndWeb(BuildHookInterface[Any]):
         problem = build(root)
         if problem is not None:
             self.app.display_warning(
-                f"pbt/native is not compiled ({problem}): torch does its work, and matches of "
-                "Doom wait at every tic: slower"
+                f"pbt/native is not compiled ({problem}): torch does its work, games are played "
+                "in Python, and matches of Doom wait at every tic: slower"
             )
             return
         if version == "editable":

@@ -34,7 +34,7 @@ from bench.memory import MemorySink, MemoryStore, NoControl
 from pbt.config.load import load_config
 from pbt.envs import registry
 from pbt.envs.actions import GamePacking
-from pbt.envs.contract import SeatTurn
+from pbt.envs.contract import Game, SeatTurn
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble
@@ -103,12 +103,15 @@ def adapter_speed(seconds: float, name: str = GAME, **options: object) -> float:
     return frames / (time.perf_counter() - started)
 
 
-def simulation_speed(tables: int) -> Timed:
-    """The speed of a rollout worker and a policy server with random players."""
+def simulation_speed(tables: int, make: Callable[[], Game] | None = None) -> Timed:
+    """The speed of a rollout worker and a policy server with random players.
+
+    make: makes the game of a table; None: as it is played in a training
+    """
 
     def run(seconds: float) -> float:
-        spec = registry.spec(GAME)
-        game = spec.make()
+        made = make or registry.spec(GAME).make
+        game = made()
         layout = role_layout(game.roles[0], game.reward_terms, 16, 0)
         slab = Slab(layout, 2 * tables)
         server = PolicyServer([slab], 1)
@@ -123,7 +126,7 @@ def simulation_speed(tables: int) -> Timed:
             )
 
         worker = RolloutWorker(
-            spec.make, Partition.whole(tables, [slab.slots]), [slab], GamesFrom(next_game), 1
+            made, Partition.whole(tables, [slab.slots]), [slab], GamesFrom(next_game), 1
         )
         started = time.perf_counter()
         while time.perf_counter() - started < seconds:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pbt.envs.contract import Action
-from pbt.envs.groups import Turns
+from pbt.envs.groups import Decisions, Turns
 from pbt.errors import CheckpointError, EngineError
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import RolloutWorker
@@ -216,7 +216,7 @@ def _replays(worker: RolloutWorker, table: Table) -> bool:
         actions = np.zeros((len(move), seats.action.shape[1]), seats.action.dtype)
         for index, action in enumerate(move.values()):
             actions[index, : len(action)] = action
-        turns = group.step(own, np.repeat(own, len(due)), due, actions)
+        turns = group.step(own, Decisions(np.repeat(own, len(due)), due, actions))
     due, chosen = _acting(turns), seats.chosen[table.seats.start : table.seats.stop]
     if group.failures or len(due) != worker.state.due[table.position]:
         return False

@@ -46,6 +46,19 @@ class Turns(NamedTuple):
         return self.terminated | self.truncated
 
 
+class Decisions(NamedTuple):
+    """What M seats do, whose tables are stepped; those of one table stand together.
+
+    position  [M] of the table
+    seat      [M] of the game
+    action    [M, W]
+    """
+
+    position: NDArray[np.int64]
+    seat: NDArray[np.int64]
+    action: NDArray[Any]
+
+
 class GameGroup(Protocol):
     """The games of some tables. A game that goes wrong gives no turns, and stands in `failures`."""
 
@@ -58,20 +71,8 @@ class GameGroup(Protocol):
     def begin(self, positions: NDArray[np.int64]) -> Turns:
         """Start the planned games of these tables."""
 
-    def step(
-        self,
-        positions: NDArray[np.int64],
-        tables: NDArray[np.int64],
-        seats: NDArray[np.int64],
-        actions: NDArray[Any],
-    ) -> Turns:
-        """Act at N tables, which is one decision of each of their M seats that are due.
-
-        positions  [N] of the tables
-        tables     [M] position of the table of each action; those of one table stand together
-        seats      [M] the seat of each action
-        actions    [M, W]
-        """
+    def step(self, positions: NDArray[np.int64], decisions: Decisions) -> Turns:
+        """Act at these tables, [N]: one decision of each of their seats that are due."""
 
     def observe(
         self, turns: NDArray[np.int64], slots: NDArray[np.int64], rows: NDArray[np.int64]

@@ -146,7 +146,7 @@ class NativeGame:
         ((seat, action),) = actions.items()
         turns = self._tables.step(*(np.array([one]) for one in (0, seat, action[0])))
         if turns.seat[0] == FORBIDDEN:
-            raise forbidden(self.rules, seat, action[0])
+            raise forbidden(self.rules, seat, action[0], "a game")
         return self._seen(turns)
 
     def outcome(self) -> Outcome:
@@ -185,11 +185,12 @@ class ForbiddenActionError(EnvError):
     """An action that the rules of a game in C forbid."""
 
 
-def forbidden(rules: NativeRules, seat: int, action: int) -> ForbiddenActionError:
-    """The error of an action that the rules forbid."""
+def forbidden(rules: NativeRules, seat: int, action: int, where: str) -> ForbiddenActionError:
+    """The error of an action that the rules forbid. where: the game in words."""
+    seat_name = rules.seat_names[seat]
     return ForbiddenActionError(
-        f"game {rules.name!r}: {rules.seat_names[seat]} chose {action}, which the rules forbid "
-        "there; expected an action of the mask"
+        f"{where} of {rules.name!r}: {seat_name} chose {action}, which the rules forbid there; "
+        "expected an action of the mask"
     )
 
 

@@ -1,8 +1,8 @@
 """Native kernels, compiled by `hatch_build.py` where there is a C compiler.
 
 Each function here returns None where its kernel was not built or does not load. Without kernels
-torch does the work, and matches of Doom wait at every tic, which is slower. The kernels work in the
-calling thread and let other threads run meanwhile.
+torch does the work, games are played in Python, and matches of Doom wait at every tic: slower. The
+kernels work in the calling thread and let other threads run meanwhile.
 """
 
 import ctypes

@@ -5,14 +5,15 @@ engine. Every such game is named in `failures`; hanging ones are named by `GameC
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from functools import partial
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pbt.envs.actions import ActionSpec
 from pbt.envs.contract import Action, Outcome, Overlapping, SeatTurn
-from pbt.envs.groups import Failures, Turns
+from pbt.envs.groups import Decisions, Failures, Turns
 from pbt.envs.numbers import rewards_problem
 from pbt.errors import EnvError, NumberError
 from pbt.sampling.filming import GameObserver
@@ -51,29 +52,22 @@ class LoopedGames:
             self._play(position, self._tables[position].begin, "reset")
         return self._columns()
 
-    def step(
-        self,
-        positions: NDArray[np.int64],
-        tables: NDArray[np.int64],
-        seats: NDArray[np.int64],
-        actions: NDArray[Any],
-    ) -> Turns:
+    def step(self, positions: NDArray[np.int64], decisions: Decisions) -> Turns:
         """As `GameGroup.step`."""
         self._clear()
-        moves = self._moves(tables.tolist(), seats.tolist(), actions)
+        moves = self._moves(decisions)
         if self._overlapping:
             for position, move in moves.items():
                 cast("Overlapping", self._tables[position].game).begin(move)
         for position in positions.tolist():
-            game, move = self._tables[position].game, moves[position]
-            self._play(position, lambda game=game, move=move: game.step(move), "step")  # type: ignore[misc]
+            step = partial(self._tables[position].game.step, moves[position])
+            self._play(position, step, "step")
         return self._columns()
 
-    def _moves(
-        self, tables: Sequence[int], seats: Sequence[int], actions: NDArray[Any]
-    ) -> dict[int, dict[int, Action]]:
+    def _moves(self, decisions: Decisions) -> dict[int, dict[int, Action]]:
         """By position, the actions by seat."""
         moves: dict[int, dict[int, Action]] = {}
+        seats, actions = decisions.seat.tolist(), decisions.action
         if self._alike:
             listed = self._specs[0].listed(actions)
         else:
@@ -82,7 +76,7 @@ class LoopedGames:
                 spec.listed(action[None, : spec.width])[0]
                 for spec, action in zip(specs, actions, strict=True)
             ]
-        for position, seat, action in zip(tables, seats, listed, strict=True):
+        for position, seat, action in zip(decisions.position.tolist(), seats, listed, strict=True):
             moves.setdefault(position, {})[seat] = action
         return moves
 

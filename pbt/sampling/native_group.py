@@ -1,13 +1,12 @@
 """Games in C as a group: one call steps all of its tables."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pbt.envs.contract import Outcome, SeatTurn
-from pbt.envs.groups import Failures, GameGroup, Turns
+from pbt.envs.groups import Decisions, Failures, GameGroup, Turns
 from pbt.envs.native_games import (
     FORBIDDEN,
     NativeRules,
@@ -51,44 +50,38 @@ class NativeGroup:
     def begin(self, positions: NDArray[np.int64]) -> Turns:
         """As `GameGroup.begin`."""
         seeds = np.array([self._tables[position].plan.seed for position in positions.tolist()])
-        return self._told(positions, lambda: self._games.begin(positions, seeds))
+        return self._told(self._called(positions, lambda: self._games.begin(positions, seeds)))
 
-    def step(
-        self,
-        positions: NDArray[np.int64],
-        tables: NDArray[np.int64],
-        seats: NDArray[np.int64],
-        actions: NDArray[Any],
-    ) -> Turns:
+    def step(self, positions: NDArray[np.int64], decisions: Decisions) -> Turns:
         """As `GameGroup.step`."""
-        chosen = actions[:, 0]
-        turns = self._told(positions, lambda: self._games.step(tables, seats, chosen))
+        tables, seats, chosen = decisions.position, decisions.seat, decisions.action[:, 0]
+        turns = self._called(positions, lambda: self._games.step(tables, seats, chosen))
         if (turns.seat == FORBIDDEN).any():
-            return self._without_forbidden(turns, tables, seats, chosen)
-        return turns
+            turns = self._without_forbidden(turns, decisions)
+        return self._told(turns)
 
-    def _told(self, positions: NDArray[np.int64], call: Callable[[], Turns]) -> Turns:
+    def _called(self, positions: NDArray[np.int64], call: Callable[[], Turns]) -> Turns:
         """Call the games' code as that of the first table."""
         self.failures = {}
         first = self._tables[int(positions[0]) if len(positions) else 0]
-        self._turns = self._code.call(call, first.index)
+        return self._code.call(call, first.index)
+
+    def _told(self, turns: Turns) -> Turns:
+        """Keep the turns, and show them to the observer if it looks."""
+        self._turns = turns
         if self.shows and self._observer.looks:
             self._show()
-        return self._turns
+        return turns
 
-    def _without_forbidden(
-        self,
-        turns: Turns,
-        tables: NDArray[np.int64],
-        seats: NDArray[np.int64],
-        chosen: NDArray[Any],
-    ) -> Turns:
+    def _without_forbidden(self, turns: Turns, decisions: Decisions) -> Turns:
+        """The turns of games that go on; the others stand in `failures`."""
         for position in turns.position[turns.seat == FORBIDDEN].tolist():
-            at = int(np.flatnonzero(tables == position)[0])
-            self.failures[position] = forbidden(self._rules, int(seats[at]), int(chosen[at]))
+            at = int(np.flatnonzero(decisions.position == position)[0])
+            seat, action = int(decisions.seat[at]), int(decisions.action[at, 0])
+            where = self._tables[position].where
+            self.failures[position] = forbidden(self._rules, seat, action, where)
         kept = turns.seat != FORBIDDEN
-        self._turns = Turns(*(column[kept] for column in turns))
-        return self._turns
+        return Turns(*(column[kept] for column in turns))
 
     def _show(self) -> None:
         """Show the observer what every table's seats see."""
@@ -124,6 +117,6 @@ def group_of(
 ) -> GameGroup:
     """The group that plays the games of these tables. writers: by role."""
     rules = native_rules(tables[0].game)
-    if rules is not None:
+    if rules is not None and all(native_rules(table.game) is rules for table in tables):
         return NativeGroup(tables, rules, code, writers[0], observer)
     return LoopedGames(tables, code, writers, observer)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbt.envs.contract import Game, Outcome
-from pbt.envs.groups import Failures, Turns
+from pbt.envs.groups import Decisions, Failures, Turns
 from pbt.errors import EngineError, EnvError
 from pbt.sampling.asking import Asking
 from pbt.sampling.ending import game_ends
@@ -228,10 +228,10 @@ class RolloutWorker:
         table, seat = np.nonzero(seats.due.reshape(-1, per_table)[stepped])
         acting, tables = stepped[table] * per_table + seat, stepped[table]
         seats.due[acting], seats.chosen[acting] = False, False
-        self.state.history.add(tables, seat, seats.action[acting])
+        decisions = Decisions(tables, seat, seats.action[acting])
+        self.state.history.add(*decisions)
         self.state.moves[stepped] += 1
-        turns = self.group.step(stepped, tables, seat, seats.action[acting])
-        self._take(positions, turns, endless)
+        self._take(positions, self.group.step(stepped, decisions), endless)
 
     def _take(self, positions: Indices, turns: Turns, wrong: Failures) -> None:
         """Take the turns of tables that were begun or stepped, and tell what came of them.

@@ -14,6 +14,7 @@ from bench.memory import MemorySink, MemoryStore, NoControl
 from bench.throughput import Training, simulation_speed
 from pbt.config.load import load_config
 from pbt.envs import registry
+from pbt.envs.classic import connect_four
 from pbt.envs.doom.game import DoomGame, make
 from pbt.models import pixels
 from pbt.models.activations import elu
@@ -33,9 +34,9 @@ def ratio(fast: Callable[[], float], slow: Callable[[], float]) -> float:
 
 def test_connect_four_is_learned_at_a_fair_part_of_the_speed_at_which_it_is_played() -> None:
     training = Training("demo", None)
-    simulation = simulation_speed(training.population.blueprint.tables)
-    # The game is in C, so nearly all of the time is the network's.
-    assert ratio(lambda: training(2.0), lambda: simulation(1.0)) > 0.007
+    # The game in Python: that in C takes next to no time, and would be no measure.
+    simulation = simulation_speed(training.population.blueprint.tables, connect_four.TWIN)
+    assert ratio(lambda: training(2.0), lambda: simulation(1.0)) > 0.12
 
 
 @pytest.fixture

@@ -64,7 +64,8 @@ def test_tables_do_not_touch_each_other(rules: NativeRules) -> None:
     while turns:
         chosen = rng.permutation(list(turns))[: int(rng.integers(1, 8))]
         acting = [next(turn for turn in turns[at] if not turn.over) for at in chosen.tolist()]
-        actions = [int(rng.choice(np.flatnonzero(turn.mask))) for turn in acting]  # type: ignore[arg-type]
+        masks = [np.asarray(turn.mask) for turn in acting]
+        actions = [int(rng.choice(np.flatnonzero(mask))) for mask in masks]
         seats = np.array([turn.seat for turn in acting])
         made = tables.step(chosen, seats, np.array(actions))
         for at, turn, action in zip(chosen.tolist(), acting, actions, strict=True):
