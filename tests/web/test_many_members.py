@@ -17,6 +17,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 MEMBERS = 64
 SCREEN_PX = 800
+STILL = """() => {
+  const drawn = document.querySelector('.chart canvas').toDataURL();
+  window.same = drawn === window.drawn ? window.same + 1 : 0;
+  window.drawn = drawn;
+  return window.same >= 10;
+}"""
+"""The first chart has been the same for two seconds."""
 TABS = ("ratings", "values", "lineage", "curves", "health")
 EAGER = {
     "period_frames": 2000,
@@ -121,6 +128,8 @@ def test_the_line_at_the_pointer_comes_to_the_front(large: Served, visit: Visit)
     page = visit(large).see("populations/large/curves")
     whole(page, "curves")
     canvas = page.locator(".chart canvas").first
+    # A chart is drawn again while the page still finds its width.
+    page.wait_for_function(STILL, polling=200)
     before = canvas.evaluate("one => one.toDataURL()")
     box = canvas.bounding_box()
     assert box is not None
