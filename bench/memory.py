@@ -11,6 +11,7 @@ from torch import Tensor
 from pbt.errors import SnapshotError
 from pbt.models.weights import to_bytes
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
+from pbt.transport.messages import GamesOver
 
 
 class MemorySink:
@@ -25,6 +26,9 @@ class MemorySink:
         self.certificates: list[WiringCertificate] = []
         self.events: list[Event] = []
         self.points: list[tuple[str, int, Mapping[str, float]]] = []
+
+    def training_games(self, games: GamesOver, first: int) -> None:
+        self.games += games.records(first)
 
     def game(self, record: GameRecord) -> None:
         self.games.append(record)

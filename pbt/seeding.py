@@ -6,6 +6,7 @@ computes a batch nor its order changes the noise.
 """
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,3 +127,11 @@ def seat_key(seed: int, *key: Key) -> int:
     It is made of, for example, (run seed, "action", environment, game count, seat).
     """
     return integer(seed, *key, bits=64)
+
+
+def seat_keys(seed: int, games: Sequence[tuple[Key, ...]], seats: int) -> NDArray[np.uint64]:
+    """`seat_key(seed, *game, seat)` for all seats of many games, [N * seats], game by game."""
+    ends = [f", {seat})" for seat in range(seats)]
+    keys = (repr((seed, *game))[:-1] + end for game in games for end in ends)
+    digests = (hashlib.blake2b(key.encode(), digest_size=32).digest() for key in keys)
+    return np.frombuffer(b"".join(digests), "<u8")[::4].astype(np.uint64)

@@ -13,6 +13,7 @@ from arena.league.frames import frames_text
 from arena.league.writer import LeagueWriter
 from arena.training.sink import TrainingSink
 from pbt.records import Event, GameRecord, RoundRecord
+from pbt.transport.messages import GamesOver
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,21 @@ class ListeningSink(TrainingSink):
         if self._listeners.update is not None:
             self._listeners.update(Update(member, frames, dict(values)))
 
+    def training_games(self, games: GamesOver, first: int) -> None:
+        super().training_games(games, first)
+        if self._listeners.game is not None:
+            for record in games.records(first):
+                self._tell_game(record)
+
     def game(self, record: GameRecord) -> None:
         super().game(record)
         if self._listeners.game is not None:
-            labels = self._names_of_snapshots()
-            self._listeners.game(flat_game(record, labels, population=self._population))
+            self._tell_game(record)
+
+    def _tell_game(self, record: GameRecord) -> None:
+        assert self._listeners.game is not None
+        labels = self._names_of_snapshots()
+        self._listeners.game(flat_game(record, labels, population=self._population))
 
     def round(self, record: RoundRecord) -> None:
         super().round(record)

@@ -16,6 +16,7 @@ from arena.training.strengths import CountedGames, Strength
 from pbt.objective import ObjectiveKind
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
 from pbt.saved import SavedLeague
+from pbt.transport.messages import GamesOver
 
 RECENT_EVENTS = 50
 MOST_WARNINGS = 20
@@ -48,6 +49,10 @@ class TrainingSink:
         self.snapshots: list[SnapshotRecord] = []
         self.warnings: list[str] = []
         self.recent_events: deque[Event] = deque(maxlen=RECENT_EVENTS)
+
+    def training_games(self, games: GamesOver, first: int) -> None:
+        for record in games.records(first):
+            self._writer.game(record)
 
     def game(self, record: GameRecord) -> None:
         self._writer.game(record)

@@ -15,7 +15,7 @@ from pbt.envs.groups import Decisions, Turns
 from pbt.errors import CheckpointError, EngineError
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import RolloutWorker
-from pbt.sampling.seats import UNKNOWN_VERSION, Indices, Seats
+from pbt.sampling.seats import Indices, Seats
 from pbt.sampling.table import Table
 from pbt.saved import (
     GameColumns,
@@ -25,7 +25,7 @@ from pbt.saved import (
     TableColumns,
     WaitingColumns,
 )
-from pbt.transport.messages import GamePlan, SeatPlan
+from pbt.transport.messages import UNKNOWN_VERSION, GamePlan, SeatPlan
 from pbt.transport.slab import Slab
 
 Places = dict[int, int]
@@ -173,7 +173,7 @@ def _load_games(worker: RolloutWorker, state: SavedWorker, planner: Reseater) ->
             for seat in own
         )
         table.plan = planner.reseat(GamePlan(**planned, seats=seated))
-        keys = [seat["key"] for seat in own]
+        keys = np.array([seat["key"] for seat in own], np.uint64)
         table.state.begin(np.array([table.position]), [table.plan], keys)
         _load_seats(worker.seats, table, own)
         _load_moves(table, row)

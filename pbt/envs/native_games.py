@@ -7,6 +7,7 @@ and checks. Where no library was built, the game's Python twin plays.
 import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class NativeTables:
         ranking = np.zeros((len(positions), self._seats), np.int64)
         held, given = _plain(positions)
         self._code.rank(len(held[0]), *given, self._at, ranking.ctypes.data)
-        return [Outcome(tuple(places)) for places in ranking.tolist()]
+        return [_ranked(tuple(places)) for places in ranking.tolist()]
 
     def _turns(self, made: int) -> Turns:
         return Turns(
@@ -108,6 +109,11 @@ class NativeTables:
             self._tics[:made].copy(),
             np.ones(made, np.bool_),
         )
+
+
+@cache
+def _ranked(places: tuple[int, ...]) -> Outcome:
+    return Outcome(places)
 
 
 def _plain(*columns: Indices) -> tuple[list[Indices], list[int]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.inference.frozen import FrozenPool, Seated
-from pbt.matchmaking.next_games import GameFacts, NextGames, TrainingGame
+from pbt.matchmaking.next_games import GameFacts, NextGames, Seating, TrainingGame
 from pbt.matchmaking.roster import Roster
 from pbt.records import PlayerRef
 from pbt.saved import SavedPlanner
@@ -79,8 +79,8 @@ class TrainingPlanner:
     def _follow(self, roster: Roster) -> None:
         self._roster = roster
         self._members = {member.name: member for member in roster.members}
-        # The seats of players that are all members of this roster.
-        self._live_seats: dict[tuple[PlayerRef, ...], tuple[SeatPlan, ...]] = {}
+        # The seats of players that are all members of this roster, by the number of their seating.
+        self._live_seats: dict[int, tuple[SeatPlan, ...]] = {}
         # Made for the first games of this roster.
         self._next: NextGames | None = None
         self._ahead: dict[int, deque[TrainingGame]] = {}
@@ -123,52 +123,58 @@ class TrainingPlanner:
 
     def _begin(self, table: int, ahead: deque[TrainingGame]) -> GamePlan | None:
         """Find places for the frozen players of a table's next game, and count it as begun."""
-        game, closing, players = ahead[0], not self._roster.learning, ahead[0].players
-        evaluation = players is None
-        if players is None:
-            assert self._next is not None, "it has planned the game"
-            if not closing or self.closing_games:
-                players = self._next.evaluation_players(game, self._evaluated)
-        seats = self._seat(players) if players is not None else None
-        if players is None or seats is None:
+        game = ahead[0]
+        seats = self._evaluation(game) if game.seating is None else self._training(game.seating)
+        if seats is None:
             return None
         ahead.popleft()
         self._counts[table] += 1
-        if evaluation:
-            self._closing_played += closing
-            self._evaluated.update(player.name for player in players if player.kind == "snapshot")
+        number, seed, opening, *_ = game
+        noise = ("action", table, number)
+        if game.seating is not None:
+            return GamePlan(number, "training", seed, seats, noise, opening, seed)
+        self._closing_played += not self._roster.learning
+        frozen = [one.player.name for one in seats if one.player.kind == "snapshot"]
+        self._evaluated.update(frozen)
         return GamePlan(
-            game.number,
-            "evaluation" if evaluation else "training",
-            game.seed,
-            seats,
-            ("action", table, game.number),
-            game.opening,
-            game.seed,
-            record_actions=evaluation,
+            number, "evaluation", seed, seats, noise, opening, seed, record_actions=True
         )
+
+    def _training(self, seating: Seating) -> tuple[SeatPlan, ...] | None:
+        """The seats of a training game; None while there is no place for a frozen player."""
+        seats = self._live_seats.get(seating.number)
+        if seats is not None:
+            return seats
+        seats = self._seat(seating.players)
+        if seats is not None and all(player.kind == "member" for player in seating.players):
+            self._live_seats[seating.number] = seats
+        return seats
+
+    def _evaluation(self, game: TrainingGame) -> tuple[SeatPlan, ...] | None:
+        """The seats of an evaluation game; None where none can be played now."""
+        assert self._next is not None, "it has planned the game"
+        if not self._roster.learning and not self.closing_games:
+            return None
+        players = self._next.evaluation_players(game, self._evaluated)
+        return None if players is None else self._seat(players)
 
     def game_over(self, plan: GamePlan) -> None:
         """The game was finished or voided; its frozen players may be evicted."""
-        self._frozen.release(self._frozen_seats([seat.player for seat in plan.seats]))
+        if any(seat.player.kind != "member" for seat in plan.seats):
+            self._frozen.release(self._frozen_seats([seat.player for seat in plan.seats]))
 
-    def _seat(self, players: tuple[PlayerRef, ...]) -> tuple[SeatPlan, ...] | None:
-        if players in self._live_seats:
-            return self._live_seats[players]
-        wanted = self._frozen_seats(players)
-        frozen = self._frozen.acquire(wanted)
+    def _seat(self, players: Sequence[PlayerRef]) -> tuple[SeatPlan, ...] | None:
+        """The seats of these players; None while there is no place for a frozen one."""
+        frozen = self._frozen.acquire(self._frozen_seats(players))
         if frozen is None:
             return None
         slots = iter(frozen)
-        seats = tuple(
+        return tuple(
             self._live(player)
             if player.kind == "member"
             else SeatPlan(player, next(slots), 0, False)
             for player in players
         )
-        if not wanted:
-            self._live_seats[players] = seats
-        return seats
 
     def _live(self, player: PlayerRef) -> SeatPlan:
         member = self._members[player.name]

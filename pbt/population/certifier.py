@@ -7,7 +7,7 @@ some updates; games say all the time which weights answered for their seats.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
@@ -22,7 +22,7 @@ from pbt.population.interfaces import RunSink, SnapshotStore
 from pbt.population.ledger import Known, Ledger, LiveAnswer, Stored, acting_problem
 from pbt.population.members import Member
 from pbt.records import Event, PlayerRef, SnapshotRecord
-from pbt.transport.messages import GameEnd
+from pbt.transport.messages import GameEnd, GamesOver
 from pbt.transport.weights import PublishedWeights
 
 # So many publications after a round are attested.
@@ -189,21 +189,46 @@ class Certifier:
 
         number: of the game in its population
         """
-        live = [seat.player.name for seat in end.seats if seat.player.kind == "member"]
-        # In games of frozen players alone, a problem shows in the certificates of all members.
-        concerned = dict.fromkeys(live or self._open)
+        players = [seat.player for seat in end.seats]
         for index, (seat, answers) in enumerate(zip(end.seats, end.answers, strict=False)):
-            for version, weights in answers:
-                if seat.player.kind == "member":
-                    ledger = self._ledgers[seat.player.name]
-                    ledger.answers.append(
-                        LiveAnswer(number, seat.generation, version, weights, ledger.updates)
-                    )
-                    self._compare_answers(seat.player.name)
-                else:
-                    problem = self._frozen_problem(seat.player, index, weights, number)
-                    for name in concerned:
-                        self._add(name, "opponents", problem)
+            for answer in answers:
+                self._answered(number, players, index, seat.generation, answer)
+
+    def games(self, games: GamesOver, first: int) -> None:
+        """Compare as `game` does. first: number of the first game in its population."""
+        size = len(games.returns) // max(1, len(games.tables))
+        for entry, *answer in games.answers:
+            at, index = divmod(entry, size)
+            players = [seat.player for seat in games.seatings[games.seating[at]]]
+            generation = games.generations[entry]
+            self._answered(first + at, players, index, generation, answer)
+
+    def _answered(
+        self,
+        number: int,
+        players: Sequence[PlayerRef],
+        index: int,
+        generation: int,
+        answer: Sequence[int],
+    ) -> None:
+        """Compare the weights that answered for a seat.
+
+        number      of the game
+        players     by seat; index: the seat
+        generation  of the player when the game began
+        answer      (version, digest)
+        """
+        player, (version, weights) = players[index], answer
+        if player.kind == "member":
+            ledger = self._ledgers[player.name]
+            ledger.answers.append(LiveAnswer(number, generation, version, weights, ledger.updates))
+            self._compare_answers(player.name)
+            return
+        live = [one.name for one in players if one.kind == "member"]
+        problem = self._frozen_problem(player, index, weights, number)
+        # In games of frozen players alone, a problem shows in the certificates of all members.
+        for name in dict.fromkeys(live or self._open):
+            self._add(name, "opponents", problem)
 
     def _compare_answers(self, name: str) -> None:
         ledger = self._ledgers[name]

@@ -26,7 +26,7 @@ from pbt.population.schedules import schedule_text, scheduled_directive
 from pbt.population.scores import ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord, is_voided
 from pbt.saved import SavedController
-from pbt.transport.messages import GameEnd
+from pbt.transport.messages import GameEnd, GamesOver
 
 # What becomes of a member that learns no more.
 FROZEN = "sits as a frozen opponent from now on"
@@ -71,20 +71,25 @@ class Controller:
         for member in self.members.values():
             self._begin(member)
 
+    def on_games(self, games: GamesOver) -> None:
+        """Number, score and record training games that ended well."""
+        first = self.games
+        self.games += len(games.tables)
+        self.window.add_games(games, first)
+        self._payoffs.add_games(games, first)
+        self.certifier.games(games, first)
+        self._curves.add_games(games)
+        if problem := self._margins.problem(games, first):
+            self.warn(problem)
+        self._sink.training_games(games, first)
+
     def on_game(self, end: GameEnd) -> None:
-        """Number, score and record a game that ended."""
+        """Number and record any other game: an evaluation game, or one that was voided."""
         record = end.record(self.games)
         self.games += 1
-        self.window.add(record)
-        self._payoffs.add(record)
         self.certifier.game(end, record.number)
-        voided = is_voided(end.reason)
-        if record.kind == "training" and not voided:
-            self._curves.add(record)
-            if problem := self._margins.problem(record):
-                self.warn(problem)
         self._sink.game(record)
-        if voided:
+        if is_voided(end.reason):
             self.warn(end.reason)
 
     def warn(self, text: str) -> None:

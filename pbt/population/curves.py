@@ -10,6 +10,7 @@ from pbt.objective import ObjectiveKind
 from pbt.population.members import Member
 from pbt.records import GameRecord, MemberScore
 from pbt.saved import SavedCurves
+from pbt.transport.messages import GamesOver
 
 
 class TrainingCurves:
@@ -26,6 +27,17 @@ class TrainingCurves:
                 self._returns[seat.player.name].append(seat.returns)
                 if seat.points is not None:
                     self._points[seat.player.name].append(seat.points)
+
+    def add_games(self, games: GamesOver) -> None:
+        """Keep those of many games."""
+        size, points = len(games.returns) // max(1, len(games.tables)), games.points
+        players = [[seat.player for seat in seats] for seats in games.seatings]
+        for seating, start in zip(games.seating, range(0, len(games.returns), size), strict=True):
+            for place, player in enumerate(players[seating], start):
+                if player.kind == "member":
+                    self._returns[player.name].append(games.returns[place])
+                    if points:
+                        self._points[player.name].append(points[place])
 
     def point(
         self, member: Member, stats: UpdateStats, ranked: Mapping[str, float]

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pbt.matchmaking.roster import Roster
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
+from pbt.transport.messages import GamesOver
 
 
 class RunSink(Protocol):
@@ -19,7 +20,11 @@ class RunSink(Protocol):
     1000 games later.
     """
 
-    def game(self, record: GameRecord) -> None: ...
+    def training_games(self, games: GamesOver, first: int) -> None:
+        """Take training games that ended well. first: number of the first one."""
+
+    def game(self, record: GameRecord) -> None:
+        """Take an evaluation game, or one that was voided."""
 
     def round(self, record: RoundRecord) -> None: ...
 

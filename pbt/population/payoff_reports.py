@@ -9,6 +9,7 @@ from pbt.matchmaking.roster import SnapshotEntry
 from pbt.population.interfaces import Matchmaker
 from pbt.records import GameRecord
 from pbt.saved import SavedPayoffs
+from pbt.transport.messages import GamesOver
 
 # The matchmaker is told new win rates after this many games that changed one.
 REPORT_EVERY_GAMES = 100
@@ -28,6 +29,12 @@ class PayoffReports:
             self._unreported += 1
             if self._unreported >= REPORT_EVERY_GAMES:
                 self.report()
+
+    def add_games(self, games: GamesOver, first: int) -> None:
+        """Count games as `add` does. first: number of the first one."""
+        if self._source is not None:
+            for record in games.records(first):
+                self.add(record)
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         """Add an opponent, and report."""

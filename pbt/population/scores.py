@@ -12,6 +12,7 @@ from pbt.errors import EngineError, EnvError
 from pbt.objective import ObjectiveKind
 from pbt.records import Against, GameRecord, MemberScore, PlayerRef, is_voided
 from pbt.saved import SavedWindow
+from pbt.transport.messages import GamesOver
 
 Detail = Literal["plain", "against", "squares", "against_squares"]
 """What a score holds besides its mean.
@@ -41,21 +42,72 @@ def game_points(record: GameRecord, member: str, objective: ObjectiveKind) -> fl
     """
     if record.kind != "training" or is_voided(record.end_reason):
         return None
-    player = PlayerRef("member", member)
-    own = [seat for seat in record.seats if seat.player == player]
-    others = [seat for seat in record.seats if seat.player != player]
-    if not own or (not others and objective != "return"):
-        return None
-    if objective != "win":
-        mean = math.fsum(seat.returns for seat in own) / len(own)
+    for seated in members_seated([seat.player for seat in record.seats]):
+        if seated.member == member and seated.counts(objective):
+            places = [seat.place for seat in record.seats]
+            returns = [seat.returns for seat in record.seats]
+            return seated.points(objective, record.number, places, returns)
+    return None
+
+
+class Seated(NamedTuple):
+    """A live member's seats in a game.
+
+    own     its seats
+    others  the other players' seats, and the players there
+    """
+
+    member: str
+    own: tuple[int, ...]
+    others: tuple[tuple[int, PlayerRef], ...]
+
+    def counts(self, objective: ObjectiveKind) -> bool:
+        """Whether games with these seats have points for the member."""
+        return bool(self.others) or objective == "return"
+
+    def points(
+        self,
+        objective: ObjectiveKind,
+        number: int,
+        places: Sequence[int],
+        returns: Sequence[float],
+    ) -> float:
+        """See `game_points`. places, returns: by seat; number: of the game."""
+        if objective == "win":
+            first = any(places[seat] == 0 for seat in self.own)
+            return 1.0 if first and all(places[seat] != 0 for seat, _ in self.others) else 0.0
+        mean = math.fsum(returns[seat] for seat in self.own) / len(self.own)
         if not math.isfinite(mean):
             raise EnvError(
-                f"game {record.number}: the return of {member} is {mean}; rewards must be "
+                f"game {number}: the return of {self.member} is {mean}; rewards must be "
                 "finite numbers; see `arena env check`"
             )
         return mean
-    alone_first = any(seat.place == 0 for seat in own) and all(seat.place != 0 for seat in others)
-    return 1.0 if alone_first else 0.0
+
+    def opponent(self, generations: Sequence[int]) -> str:
+        """See `opponent_of`. generations: by seat."""
+        others = {player: generations[seat] for seat, player in self.others}
+        if len(others) != 1:
+            return SEVERAL if others else ITSELF
+        ((player, generation),) = others.items()
+        of_member = f" {generation}" if player.kind == "member" else ""
+        return f"{player.kind} {player.name}{of_member}"
+
+
+def members_seated(players: Sequence[PlayerRef]) -> list[Seated]:
+    """The live members among the players of a game, which are given by seat."""
+    by_player: dict[PlayerRef, list[int]] = {}
+    for seat, player in enumerate(players):
+        by_player.setdefault(player, []).append(seat)
+    return [
+        Seated(
+            own.name,
+            tuple(seats),
+            tuple((seat, other) for seat, other in enumerate(players) if other != own),
+        )
+        for own, seats in by_player.items()
+        if own.kind == "member"
+    ]
 
 
 def opponent_of(record: GameRecord, member: str) -> str:
@@ -63,12 +115,9 @@ def opponent_of(record: GameRecord, member: str) -> str:
 
     A live player is named with the generation in which it began the game.
     """
-    own = PlayerRef("member", member)
-    others = {seat.player: seat.generation for seat in record.seats if seat.player != own}
-    if len(others) != 1:
-        return SEVERAL if others else ITSELF
-    ((player, generation),) = others.items()
-    return f"{player.kind} {player.name}" + (f" {generation}" if player.kind == "member" else "")
+    generations = [seat.generation for seat in record.seats]
+    seated = members_seated([seat.player for seat in record.seats])
+    return next(one.opponent(generations) for one in seated if one.member == member)
 
 
 class Counted(NamedTuple):
@@ -162,18 +211,46 @@ class ScoreWindow:
 
         Raises: EngineError unless numbers ascend.
         """
-        for member in {seat.player.name for seat in record.seats if seat.player.kind == "member"}:
-            points = game_points(record, member, self.objective)
-            if points is None or generation_of(record, member) != self._generations.get(member, 0):
-                continue
-            window = self._windows.setdefault(member, deque(maxlen=self.score_games))
-            if window and record.number <= window[-1].number:
-                raise EngineError(
-                    f"game {record.number} of {member} came after game {window[-1].number}: "
-                    "numbers must ascend"
-                )
-            opponent = opponent_of(record, member) if self.detail in _KEEPS_OPPONENTS else ""
-            window.append(Counted(record.number, points, opponent))
+        if record.kind == "training" and not is_voided(record.end_reason):
+            generations = [seat.generation for seat in record.seats]
+            places = [seat.place for seat in record.seats]
+            returns = [seat.returns for seat in record.seats]
+            for seated in self._counting([seat.player for seat in record.seats]):
+                self._count(seated, record.number, generations, places, returns)
+
+    def add_games(self, games: GamesOver, first: int) -> None:
+        """Count games as `add` does. first: number of the first one."""
+        counting = [self._counting([seat.player for seat in plan]) for plan in games.seatings]
+        if any(counting):
+            for number, (which, generations, places, returns) in enumerate(games.by_game(), first):
+                for seated in counting[which]:
+                    self._count(seated, number, generations, places, returns)
+
+    def _counting(self, players: Sequence[PlayerRef]) -> list[Seated]:
+        """The live members that have points of games with these players."""
+        return [seated for seated in members_seated(players) if seated.counts(self.objective)]
+
+    def _count(
+        self,
+        seated: Seated,
+        number: int,
+        generations: Sequence[int],
+        places: Sequence[int],
+        returns: Sequence[float],
+    ) -> None:
+        """Count one game for a member. generations, places, returns: by seat."""
+        member = seated.member
+        if generations[seated.own[0]] != self._generations.get(member, 0):
+            return
+        points = seated.points(self.objective, number, places, returns)
+        window = self._windows.setdefault(member, deque(maxlen=self.score_games))
+        if window and number <= window[-1].number:
+            raise EngineError(
+                f"game {number} of {member} came after game {window[-1].number}: "
+                "numbers must ascend"
+            )
+        opponent = seated.opponent(generations) if self.detail in _KEEPS_OPPONENTS else ""
+        window.append(Counted(number, points, opponent))
 
     def restart(self, member: str, generation: int) -> None:
         """Forget the member's games, because a copy replaced the weights that played them.

@@ -13,7 +13,7 @@ from pbt.matchmaking.roster import Roster
 from pbt.processes.messages import Failed, Stop
 from pbt.runtime.placements import ProcessPlan
 from pbt.saved import SavedWorker
-from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
+from pbt.transport.messages import GameEnd, GamesOver, JsonState, RolloutPermit, SlotFull
 
 
 class Assignment(NamedTuple):
@@ -210,7 +210,7 @@ LearnerAnswer = Gathered | Updated | Attested | Copied | MemberError
 FromMain = (
     Assignment | Go | Pause | PlayTurns | Stop | Permits | SetRoster | CloseWith | LearnerOrder
 )
-WorkerAnswer = Paused | TurnsPlayed | SlotFull | GameEnd | Quiet | GameError | LongGame
+WorkerAnswer = Paused | TurnsPlayed | SlotFull | GamesOver | GameEnd | Quiet | GameError | LongGame
 ToMain = Ready | Failed | WorkerAnswer | LearnerAnswer
 
 FROM_MAIN: tuple[type[Any], ...] = get_args(FromMain)

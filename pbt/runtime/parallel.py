@@ -29,7 +29,7 @@ from pbt.runtime.process_group import ProcessGroup
 from pbt.runtime.run_state import RunState
 from pbt.runtime.shared import SharedMemory
 from pbt.snapshots import FileSnapshotStore
-from pbt.transport.messages import GameEnd, SlotFull
+from pbt.transport.messages import GameEnd, GamesOver, SlotFull
 
 POLL_S = 0.05
 
@@ -127,6 +127,10 @@ class ParallelEngine(Engine):
         match message:
             case SlotFull():
                 self.scheduler.slot_full(message)
+            case GamesOver():
+                self.games["training"] += len(message.tables)
+                self._state.roster.games_over(message)
+                self.controller.on_games(message)
             case GameEnd():
                 self.games[message.plan.kind] += 1
                 self._state.roster.game_over(message)

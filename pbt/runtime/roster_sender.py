@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pbt.matchmaking.roster import Roster
 from pbt.runtime import control
 from pbt.saved import SavedPlanner, SavedWorker
-from pbt.transport.messages import GameEnd
+from pbt.transport.messages import GameEnd, GamesOver
 
 # Win rates and snapshots may wait this long, so that the roster is not sent too often.
 SEND_EVERY_S = 0.25
@@ -67,6 +67,12 @@ class RosterSender:
     def closing_begun(self) -> int:
         """Games of the final evaluation that have ended, or go on from a checkpoint."""
         return self.closing_played + (0 if self.roster.learning else len(self._resumed))
+
+    def games_over(self, games: GamesOver) -> None:
+        """Count training games that each table ended."""
+        self._over.update(zip(games.tables, games.counts, strict=True))
+        if self._resumed:
+            self._resumed.difference_update(games.tables)
 
     def game_over(self, end: GameEnd) -> None:
         """Count a training-time game between frozen players, and which games each table ended."""

@@ -20,7 +20,7 @@ from pbt.records import GameKind
 from pbt.runtime.assembly import Population
 from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.engine import Engine, ProcessStatus
-from pbt.transport.messages import GameEnd, SlotFull
+from pbt.transport.messages import GameEnd, GamesOver, SlotFull, WorkerMessage
 
 # Of the only process.
 NAME = "main"
@@ -99,12 +99,16 @@ class SerialEngine(Engine):
         self._stage_s["simulate"] += stepped - acted
         self._stage_s["learn"] += time.perf_counter() - stepped
 
-    def _route(self, message: SlotFull | GameEnd) -> None:
-        if isinstance(message, SlotFull):
-            self.scheduler.slot_full(message)
-        else:
-            self.games[message.plan.kind] += 1
-            self.controller.on_game(message)
+    def _route(self, message: WorkerMessage) -> None:
+        match message:
+            case SlotFull():
+                self.scheduler.slot_full(message)
+            case GamesOver():
+                self.games["training"] += len(message.tables)
+                self.controller.on_games(message)
+            case GameEnd():
+                self.games[message.plan.kind] += 1
+                self.controller.on_game(message)
 
     # --- resume -----------------------------------------------------------------------------------
 

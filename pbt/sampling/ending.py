@@ -1,56 +1,116 @@
 """What is told of games that are over, or were voided."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 
 from pbt.envs.contract import Outcome
 from pbt.records import SeatRecord
-from pbt.sampling.seats import UNKNOWN_VERSION
 from pbt.sampling.table import Table
-from pbt.transport.messages import GameEnd, SeatPlan
+from pbt.transport.messages import GameEnd, GamesOver, SeatPlan, began_version
 
 
-def game_ends(tables: Sequence[Table], outcomes: Sequence[Outcome]) -> list[GameEnd]:
-    """The messages about the games of these tables, which are all of one worker."""
-    if not tables:
-        return []
+def endings(tables: Sequence[Table], outcomes: Mapping[int, Outcome]) -> list[GameEnd | GamesOver]:
+    """The messages about games that were played to their end, in their order.
+
+    tables    of one worker, at least one
+    outcomes  by position
+    """
+    told = list[GameEnd | GamesOver]()
+    for together, own in groupby(tables, key=_told_together):
+        alike = list(own)
+        theirs = [outcomes[table.position] for table in alike]
+        if together:
+            told.append(games_over(alike, theirs))
+        else:
+            told += map(game_end, alike, theirs)
+    return told
+
+
+def _told_together(table: Table) -> bool:
+    plan = table.plan
+    return plan.kind == "training" and not plan.record_actions and plan.pair is None
+
+
+def games_over(tables: Sequence[Table], outcomes: Sequence[Outcome]) -> GamesOver:
+    """The message about training games of one worker, at least one, none of them voided."""
     state = tables[0].state
     positions = np.array([table.position for table in tables], np.int64)
     seats, own = state.seats, state.seats.at(positions)
-    columns = (seats.began_generation, seats.version_start, seats.version_end, seats.returns)
-    rows = list(zip(*(column[own].tolist() for column in columns), strict=True))
-    frames = seats.frames[own].reshape(-1, seats.per_table).sum(axis=1).tolist()
-    steps, histories = state.steps[positions].tolist(), state.history.packed(positions)
-    ends = []
-    for at, (table, outcome) in enumerate(zip(tables, outcomes, strict=True)):
-        history, plan = histories[at], table.plan
-        mine = rows[at * seats.per_table : (at + 1) * seats.per_table]
-        points = outcome.points or (None,) * len(mine)
-        answers = [seats.answers[seat] for seat in table.seats]
-        ends.append(
-            GameEnd(
-                table.index,
-                plan,
-                tuple(map(_record, plan.seats, mine, outcome.ranking, points)),
-                steps[at],
-                frames[at],
-                outcome.reason,
-                hashlib.blake2b(history, digest_size=8).hexdigest(),
-                history if plan.record_actions else None,
-                tuple(map(_witness, plan.seats, answers)),
-            )
-        )
-    return ends
+    # Games with equal players mostly have one and the same tuple of them.
+    distinct = {id(table.plan.seats): table.plan.seats for table in tables}
+    index = {key: place for place, key in enumerate(distinct)}
+    return GamesOver(
+        tables=[table.index for table in tables],
+        counts=[table.plan.game_count for table in tables],
+        seeds=[table.plan.seed for table in tables],
+        openings=[table.plan.opening_plies for table in tables],
+        seatings=list(distinct.values()),
+        seating=[index[id(table.plan.seats)] for table in tables],
+        steps=state.steps[positions].tolist(),
+        frames=seats.frames[own].reshape(-1, seats.per_table).sum(axis=1).tolist(),
+        reasons=[outcome.reason for outcome in outcomes],
+        hashes=[_hash(history) for history in state.history.packed(positions)],
+        generations=seats.began_generation[own].tolist(),
+        first_versions=seats.version_start[own].tolist(),
+        last_versions=seats.version_end[own].tolist(),
+        places=[place for outcome in outcomes for place in outcome.ranking],
+        returns=seats.returns[own].tolist(),
+        points=[points for outcome in outcomes for points in outcome.points or ()],
+        answers=_answers(tables),
+    )
+
+
+def _answers(tables: Sequence[Table]) -> list[tuple[int, int, int]]:
+    """The answers of `GamesOver`."""
+    seats, told = tables[0].state.seats, list[tuple[int, int, int]]()
+    if not seats.answers:
+        return told
+    for number, table in enumerate(tables):
+        for place, (seat, plan) in enumerate(zip(table.seats, table.plan.seats, strict=True)):
+            of_seat = _witness(plan, seats.answers.get(seat, ()))
+            told += [(number * seats.per_table + place, *answer) for answer in of_seat]
+    return told
+
+
+def game_end(table: Table, outcome: Outcome) -> GameEnd:
+    """The message about one game."""
+    state, plan, position = table.state, table.plan, np.array([table.position])
+    seats, own = state.seats, state.seats.at(position)
+    columns = (seats.began_generation, seats.version_start, seats.version_end)
+    rows = zip(*(column[own].tolist() for column in columns), strict=True)
+    points = outcome.points or (None,) * len(own)
+    (history,) = state.history.packed(position)
+    facts = zip(plan.seats, rows, outcome.ranking, seats.returns[own].tolist(), points, strict=True)
+    answers = [seats.answers.get(seat, ()) for seat in table.seats]
+    return GameEnd(
+        table.index,
+        plan,
+        tuple(_record(*of_seat) for of_seat in facts),
+        table.steps,
+        int(seats.frames[own].sum()),
+        outcome.reason,
+        _hash(history),
+        history if plan.record_actions else None,
+        tuple(map(_witness, plan.seats, answers)),
+    )
+
+
+def _hash(history: bytes) -> str:
+    return hashlib.blake2b(history, digest_size=8).hexdigest()
 
 
 def _record(
-    plan: SeatPlan, row: tuple[int, int, int, float], place: int, points: float | None
+    plan: SeatPlan,
+    row: tuple[int, int, int],
+    place: int,
+    returns: float,
+    points: float | None,
 ) -> SeatRecord:
-    generation, first, last, returns = row
-    known = None if first == UNKNOWN_VERSION else first
-    began = known if plan.player.kind == "member" else 0
+    generation, first, last = row
+    began = began_version(first, plan.player.kind == "member")
     return SeatRecord(plan.player, generation, began, last, place, returns, points)
 
 

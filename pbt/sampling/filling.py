@@ -176,8 +176,8 @@ class SlotFiller:
 
 def fill_slots(
     fillers: Sequence[SlotFiller], state: Seats, turns: Turns, see: Observe
-) -> dict[int, list[SlotFull]]:
-    """Write what turns say into the slots of all roles. Returns the full ones by their tables.
+) -> list[SlotFull]:
+    """Write what turns say into the slots of all roles. Returns the full ones, in their order.
 
     A game with a turn that could not be written is voided, so it hands nothing over.
 
@@ -197,7 +197,4 @@ def fill_slots(
             full_turns = full_turns[~spoiled]
         messages = filler.hand_over(seats[full_turns])
         filled += zip(full_turns.tolist(), messages, strict=True)
-    by_table: dict[int, list[SlotFull]] = {}
-    for turn, slot in sorted(filled, key=lambda one: one[0]):
-        by_table.setdefault(int(turns.position[turn]), []).append(slot)
-    return by_table
+    return [slot for _, slot in sorted(filled, key=lambda one: one[0])]

@@ -5,7 +5,7 @@ One turn of its loop::
     for request in worker.requests():          # the waiting rows, one request per policy
         worker.receive(server.serve(request))
     for message in worker.advance():           # steps every table whose actions are complete
-        ...                                    # SlotFull -> learner, GameEnd -> controller
+        ...                                    # SlotFull -> learner, GamesOver -> controller
 
 Answers may also come one by one, with `advance` after any of them; the next `requests` then hands
 out the rows that wait by then. docs/slots.md tells the life of a slot; `filling.py` owns its states
@@ -15,7 +15,8 @@ Tables are stepped together, and everything about them and their seats stands in
 known by its position among those of the worker, a seat by its entry in `Seats`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from pbt.envs.contract import Game, Outcome
 from pbt.envs.groups import Decisions, Failures, Turns
 from pbt.errors import EngineError, EnvError
 from pbt.sampling.asking import Asking
-from pbt.sampling.ending import game_ends
+from pbt.sampling.ending import endings, game_end
 from pbt.sampling.filling import SlotFiller, fill_slots
 from pbt.sampling.filming import GameObserver
 from pbt.sampling.game_code import GameCode
@@ -35,11 +36,10 @@ from pbt.sampling.slots import Partition
 from pbt.sampling.sources import GameSource
 from pbt.sampling.starting import start_games
 from pbt.sampling.table import TableState, new_tables, opening_action
-from pbt.seeding import seat_key
+from pbt.seeding import seat_keys
 from pbt.transport.messages import (
     ActionRequest,
     ActionsReady,
-    GameEnd,
     GamePlan,
     RolloutPermit,
     WorkerMessage,
@@ -205,11 +205,7 @@ class RolloutWorker:
         tables = [self.tables[position] for position in positions.tolist()]
         for table, plan in zip(tables, plans, strict=True):
             table.plan = plan
-        keys = [
-            seat_key(self._seed, *plan.noise, seat)
-            for plan in plans
-            for seat in range(len(plan.seats))
-        ]
+        keys = seat_keys(self._seed, [plan.noise for plan in plans], self.seats.per_table)
         self.state.begin(positions, plans, keys)
         seats = self.seats.at(positions)
         for role, filler in enumerate(self.fillers):
@@ -246,17 +242,11 @@ class RolloutWorker:
         due = np.bincount(turns.position[acting], minlength=len(self.tables))[positions]
         self.state.due[positions], self.state.came[positions] = due, 0
         self._ask(turns.position[acting] * self.seats.per_table + turns.seat[acting])
+        # Both kinds of messages are sent in the order in which the tables were stepped.
+        self._outbox += full
         over = positions[due == 0]
-        ended = self._finish(over[~np.isin(over, list(wrong))]) if len(over) else {}
-        # Messages are sent in the order in which the tables were stepped.
-        over_or_full = {*over.tolist(), *full}
-        for position in (one for one in positions.tolist() if one in over_or_full):
-            self._outbox += full.get(position, ())
-            end = ended.get(position)
-            if isinstance(end, GameEnd):
-                self._end(position, end)
-            elif end is not None or position in wrong:
-                self._spoil(position, end or wrong[position])
+        if len(over):
+            self._finish(over, wrong)
 
     def _ask(self, seats: Indices) -> None:
         """Ask for actions, but for the opening, which follows from the game's seed."""
@@ -297,16 +287,32 @@ class RolloutWorker:
         if len(complete):
             self._ready.append(complete)
 
-    def _finish(self, positions: Indices) -> dict[int, GameEnd | EnvError]:
-        """Take the slots of games that are over. Returns what is told of each, or its error."""
-        outcomes = dict(zip(positions.tolist(), self.group.outcomes(positions), strict=True))
+    def _finish(self, positions: Indices, wrong: Failures) -> None:
+        """End the games of these tables. wrong: those of them that went wrong."""
+        played = positions if not wrong else positions[~np.isin(positions, list(wrong))]
+        outcomes = dict(zip(played.tolist(), self.group.outcomes(played), strict=True))
         good = {at: one for at, one in outcomes.items() if isinstance(one, Outcome)}
         bad = {at: one for at, one in outcomes.items() if isinstance(one, EnvError)}
         seats = self.seats.at(np.array(list(good), np.int64))
         for role, filler in enumerate(self.fillers):
             filler.leave(seats[self.seats.role[seats] == role])
-        ends = game_ends([self.tables[position] for position in good], list(good.values()))
-        return {**bad, **dict(zip(good, ends, strict=True))}
+        for is_good, own in groupby(positions.tolist(), key=good.__contains__):
+            if is_good:
+                self._end_well(list(own), good)
+            else:
+                for position in own:
+                    self._spoil(position, bad.get(position) or wrong[position])
+
+    def _end_well(self, positions: list[int], outcomes: Mapping[int, Outcome]) -> None:
+        """End games that were played to their end, and whose slots were taken."""
+        tables = [self.tables[position] for position in positions]
+        self._outbox += endings(tables, outcomes)
+        self.state.playing[positions] = False
+        self.idle += positions
+        for table in tables:
+            if self._observer.looks:
+                self._observer.ends(game_end(table, outcomes[table.position]))
+            self._games.game_over(table.plan)
 
     def _spoil(self, position: int, error: EnvError) -> None:
         """Void a game that went wrong. Raises EnvError when the error must end the run."""
@@ -326,9 +332,13 @@ class RolloutWorker:
         for seat in table.seats:
             self.fillers[self.seats.role[seat]].rewind(seat)
         self._ready = [kept for ready in self._ready if len(kept := ready[ready != position])]
-        outcome = Outcome(tuple(places or (0,) * len(table.seats)), None, reason)
-        (end,) = game_ends([table], [outcome])
-        self._end(position, end)
+        end = game_end(table, Outcome(tuple(places or (0,) * len(table.seats)), None, reason))
+        self._observer.ends(end)
+        self._outbox.append(end)
+        self.state.playing[position] = False
+        self.seats.due[table.seats.start : table.seats.stop] = False
+        self.idle.append(position)
+        self._games.game_over(table.plan)
         self.group.renew(position)
 
     def _note_begun_move(self, position: int) -> None:
@@ -338,12 +348,3 @@ class RolloutWorker:
         self.seats.chosen[seats] = False
         numbers = seats - position * self.seats.per_table
         self.state.history.add(np.full(len(seats), position), numbers, self.seats.action[seats])
-
-    def _end(self, position: int, end: GameEnd) -> None:
-        self._observer.ends(end)
-        self._outbox.append(end)
-        self.state.playing[position] = False
-        seats = self.tables[position].seats
-        self.seats.due[seats.start : seats.stop] = False
-        self.idle.append(position)
-        self._games.game_over(end.plan)

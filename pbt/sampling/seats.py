@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pbt.transport.messages import SeatPlan
+from pbt.transport.messages import UNKNOWN_VERSION, SeatPlan
 
 NO_SLOT = -1
-UNKNOWN_VERSION = -1
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -47,8 +46,8 @@ class Seats:
     due               it acts in the move that is played now
     chosen            it is due, and has acted
     action            [seats, W] what it does next
-    answers           (version, digest) of the weights that answered, each time that the digest
-                      changed; a digest is 0 where none was taken
+    answers           by seat, (version, digest) of the weights that answered, each time that the
+                      digest changed; nothing of a live network without a digest
     """
 
     def __init__(self, tables: int, roles: Sequence[int], width: int, dtype: np.dtype[Any]) -> None:
@@ -75,7 +74,7 @@ class Seats:
         self.began_generation = np.full(count, -1, np.int64)
         self.due, self.chosen = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
         self.action = np.zeros((count, width), dtype)
-        self.answers: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        self.answers: dict[int, list[tuple[int, int]]] = {}
 
     def of(self, position: int) -> range:
         """The seats of the table at a position."""
@@ -85,7 +84,7 @@ class Seats:
         """The seats of tables, table by table."""
         return (positions[:, None] * self.per_table + np.arange(self.per_table)).reshape(-1)
 
-    def begin(self, seats: Indices, plans: Sequence[SeatPlan], keys: Sequence[int]) -> None:
+    def begin(self, seats: Indices, plans: Sequence[SeatPlan], keys: NDArray[np.uint64]) -> None:
         """Seat the players of next games. plans, keys (of their action noise): by seat."""
         self.policy[seats] = [one.policy for one in plans]
         self.generation[seats] = [one.generation for one in plans]
@@ -98,14 +97,16 @@ class Seats:
         self.steps[seats], self.frames[seats], self.returns[seats] = 0, 0, 0.0
         self.version_start[seats], self.version_end[seats] = UNKNOWN_VERSION, 0
         self.weights[seats] = -1
-        for seat in seats.tolist():
-            self.answers[seat] = []
+        if self.answers:
+            for seat in seats.tolist():
+                self.answers.pop(seat, None)
 
     def acted_by(self, seats: Indices, version: int, weights: int) -> None:
         """Note that weights of this version and digest have answered for these seats."""
         first = seats[~self.acted[seats]]
         self.version_start[first], self.acted[first] = version, True
         self.version_end[seats] = version
-        for seat in seats[self.weights[seats] != weights].tolist():
-            self.answers[seat].append((version, weights))
+        if weights or not version:
+            for seat in seats[self.weights[seats] != weights].tolist():
+                self.answers.setdefault(seat, []).append((version, weights))
         self.weights[seats] = weights

@@ -47,7 +47,9 @@ class TableState:
         self.opening, self.count = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.number = np.array(numbers, np.int64)
 
-    def begin(self, positions: Indices, plans: Sequence[GamePlan], keys: Sequence[int]) -> None:
+    def begin(
+        self, positions: Indices, plans: Sequence[GamePlan], keys: NDArray[np.uint64]
+    ) -> None:
         """Make tables ready for their next games. keys: of all seats' action noise."""
         self.seats.begin(
             self.seats.at(positions), [one for plan in plans for one in plan.seats], keys

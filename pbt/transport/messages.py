@@ -3,12 +3,16 @@
 A message that names a slot hands that slot over to its receiver (docs/slots.md).
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pbt.records import GameKind, GameRecord, PlayerRef, SeatRecord
+
+UNKNOWN_VERSION = -1
+"""Of a seat without an action, or whose first action is not known."""
 
 
 class SeatPlan(NamedTuple):
@@ -148,5 +152,93 @@ class GameEnd(NamedTuple):
         )
 
 
-WorkerMessage = SlotFull | GameEnd
+class GamesOver(NamedTuple):
+    """Training games of one worker that are over, none of them voided: N games of S seats each.
+
+    They are columns with an entry for each game, in the order in which the games ended. The columns
+    from `generations` on have S entries for each game.
+
+    tables          numbers of the tables
+    counts          running numbers of the games at their tables
+    seeds           seeds of the games' own chance
+    openings        numbers of moves that were drawn from the seed
+    seatings        the distinct plans for the seats; the other column says which a game has
+    seating         indices into `seatings`
+    steps           decisions of all seats
+    frames          ticks that all seats played, added up
+    reasons         how the games ended
+    hashes          hashes of the games' actions
+    generations     generation of the player's weights at the start of the game
+    first_versions  learner version of a member's first action, UNKNOWN_VERSION where it took none
+    last_versions   learner version of its latest action
+    places          0 is the best
+    returns         unshaped sums of rewards
+    points          the games' own counts; empty where they keep none
+    answers         (entry of the columns of seats, version, digest) of weights that answered, each
+                    time that they changed; of a live member only where a digest was taken
+    """
+
+    tables: list[int]
+    counts: list[int]
+    seeds: list[int]
+    openings: list[int]
+    seatings: list[tuple[SeatPlan, ...]]
+    seating: list[int]
+    steps: list[int]
+    frames: list[int]
+    reasons: list[str]
+    hashes: list[str]
+    generations: list[int]
+    first_versions: list[int]
+    last_versions: list[int]
+    places: list[int]
+    returns: list[float]
+    points: list[float]
+    answers: list[tuple[int, int, int]]
+
+    def by_game(self) -> Iterator[tuple[int, list[int], list[int], list[float]]]:
+        """(index into `seatings`; generations, places and returns by seat) of each game."""
+        size = len(self.returns) // max(1, len(self.tables))
+        for seating, start in zip(self.seating, range(0, len(self.returns), size), strict=True):
+            own = slice(start, start + size)
+            yield seating, self.generations[own], self.places[own], self.returns[own]
+
+    def records(self, first: int) -> list[GameRecord]:
+        """A record of each game. first: the number of the first one in the population."""
+        size = len(self.returns) // max(1, len(self.tables))
+        seats = self._seats()
+        return [
+            GameRecord(
+                number=first + at,
+                environment=self.tables[at],
+                count=self.counts[at],
+                kind="training",
+                seed=self.seeds[at],
+                seats=tuple(seats[at * size : (at + 1) * size]),
+                steps=self.steps[at],
+                frames=self.frames[at],
+                end_reason=self.reasons[at],
+                trajectory_hash=self.hashes[at],
+                opening_plies=self.openings[at],
+            )
+            for at in range(len(self.tables))
+        ]
+
+    def _seats(self) -> list[SeatRecord]:
+        """The seats of all games."""
+        players = [seat.player for which in self.seating for seat in self.seatings[which]]
+        members = [player.kind == "member" for player in players]
+        began = map(began_version, self.first_versions, members)
+        points: Sequence[float | None] = self.points or [None] * len(players)
+        columns = self.generations, began, self.last_versions, self.places, self.returns, points
+        return list(map(SeatRecord, players, *columns))
+
+
+def began_version(first: int, is_member: bool) -> int | None:
+    """`SeatRecord.version_start` of a seat whose first action was of this version."""
+    known = None if first == UNKNOWN_VERSION else first
+    return known if is_member else 0
+
+
+WorkerMessage = SlotFull | GamesOver | GameEnd
 JsonState = dict[str, Any]

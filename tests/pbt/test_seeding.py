@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pbt.seeding import stratified
+from pbt.seeding import seat_key, seat_keys, stratified
 
 
 @pytest.mark.parametrize("strata", [2, 4, 8, 64])
@@ -28,3 +28,9 @@ def test_keys_have_orders_of_their_own() -> None:
         for seed in range(200)
     }
     assert len(pairs) == 16
+
+
+def test_the_keys_of_many_games_are_those_of_each_seat() -> None:
+    games = [("action", table, count) for table in (0, 7) for count in (0, 123)]
+    one_by_one = [seat_key(3, *game, seat) for game in games for seat in range(3)]
+    assert seat_keys(3, games, 3).tolist() == one_by_one

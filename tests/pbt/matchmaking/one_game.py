@@ -33,7 +33,7 @@ def seat_training_game(
     """One game of a table that no member owns."""
     rates = json.dumps(win_rates)
     seats = _training_seats(tuple(seat_roles), tuple(members), tuple(snapshots), past, rates)
-    return seats.seat(rng.random((1, 1 + 2 * len(seat_roles))), np.array([0]))[0]
+    return seats.seat(rng.random((1, 1 + 2 * len(seat_roles))), np.array([0]))[0].players
 
 
 @cache

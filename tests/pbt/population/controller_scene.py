@@ -20,6 +20,7 @@ from pbt.population.members import Member
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import GameKind, PlayerRef, SeatRecord
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
+from tests.pbt.told_games import tell
 
 CONFIG = RunConfig.model_validate(
     {
@@ -120,10 +121,11 @@ class Scene:
         plan = GamePlan(
             self.controller.games, kind, 0, (SeatPlan(player, NAMES.index(name), 0, True),), ()
         )
-        self.controller.on_game(
+        tell(
+            self.controller,
             GameEnd(
                 0, plan, (SeatRecord(player, 0, 0, 0, 0, returns, points),), 5, 5, reason, "", None
-            )
+            ),
         )
 
     def curves(self, name: str, frames: int) -> dict[str, float]:
@@ -140,7 +142,8 @@ class Scene:
             SeatRecord(player, 0, 0, 0, place, returns[place])
             for place, player in enumerate(players)
         )
-        self.controller.on_game(
+        tell(
+            self.controller,
             GameEnd(
                 0,
                 GamePlan(self.controller.games, "training", 0, seats, ()),
@@ -150,7 +153,7 @@ class Scene:
                 "win",
                 "",
                 None,
-            )
+            ),
         )
 
     def update(self, name: str, frames: int) -> Any:

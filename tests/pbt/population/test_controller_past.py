@@ -6,6 +6,7 @@ from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.records import Directive, PlayerRef, SeatRecord
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from tests.pbt.population.controller_scene import CONFIG, HYPERPARAMS, NAMES, Scene
+from tests.pbt.told_games import tell
 
 
 def with_mode(past_mode: PastMode) -> Scene:
@@ -19,7 +20,8 @@ def beats_the_past(scene: Scene, name: str, games: int) -> None:
         own = PlayerRef("member", name)
         seats = (SeatPlan(own, NAMES.index(name), 0, True), SeatPlan(old, 9, 0, False))
         records = (SeatRecord(own, 0, 0, 0, 0, 0.0), SeatRecord(old, 0, 0, 0, 1, 0.0))
-        scene.controller.on_game(
+        tell(
+            scene.controller,
             GameEnd(
                 0,
                 GamePlan(scene.controller.games, "training", 0, seats, ()),
@@ -29,7 +31,7 @@ def beats_the_past(scene: Scene, name: str, games: int) -> None:
                 "win",
                 "",
                 None,
-            )
+            ),
         )
 
 

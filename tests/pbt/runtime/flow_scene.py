@@ -46,6 +46,7 @@ from pbt.runtime.roster_sender import RosterSender
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
 from pbt.transport.weights import PublishedWeights
+from tests.pbt.told_games import tell
 
 T, BATCH_SLOTS, SLOTS_PER_WORKER = 2, 2, 5
 NAMES = ("m0", "m1", "m2")
@@ -316,7 +317,8 @@ class Scene:
             SeatRecord(seat.player, seat.generation, 0, 0, place, 0.0)
             for place, seat in enumerate(seats)
         )
-        self.controller.on_game(
+        tell(
+            self.controller,
             GameEnd(
                 0,
                 GamePlan(self.controller.games, "training", 0, seats, ()),
@@ -326,7 +328,7 @@ class Scene:
                 "win",
                 "",
                 None,
-            )
+            ),
         )
 
     # --- the others -------------------------------------------------------------------------------

@@ -32,7 +32,15 @@ from pbt.population import controller
 from pbt.records import PlayerRef
 from pbt.sampling import rollout_worker
 from pbt.sampling.rollout_worker import RolloutWorker
-from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, RolloutPermit, SlotFull
+from pbt.transport.messages import (
+    ActionRequest,
+    ActionsReady,
+    GameEnd,
+    GamesOver,
+    RolloutPermit,
+    SeatPlan,
+    SlotFull,
+)
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 from pbt.transport.weights import PublishedWeights
 
@@ -115,14 +123,25 @@ def live_players_stand_in_for_frozen_ones(patch: Patch) -> None:
 
 
 def rows_name_the_players_of_other_seats(patch: Patch) -> None:
-    ends = rollout_worker.game_ends
+    endings = rollout_worker.endings
 
-    def shifted(told: GameEnd) -> GameEnd:
-        players = [seat.player for seat in told.seats]
-        seats = zip(told.seats, players[1:] + players[:1], strict=True)
-        return told._replace(seats=tuple(replace(seat, player=player) for seat, player in seats))
+    def shifted(told: GameEnd | GamesOver) -> GameEnd | GamesOver:
+        if isinstance(told, GamesOver):
+            return told._replace(seatings=[shift(seats) for seats in told.seatings])
+        return told._replace(seats=shift(told.seats))
 
-    patch(rollout_worker, "game_ends", lambda *games: [shifted(end) for end in ends(*games)])
+    def shift(seats: Any) -> Any:
+        """The same seats, each with the player of the next one."""
+        players = [seat.player for seat in seats]
+        moved = zip(seats, players[1:] + players[:1], strict=True)
+        return tuple(
+            seat._replace(player=player)
+            if isinstance(seat, SeatPlan)
+            else replace(seat, player=player)
+            for seat, player in moved
+        )
+
+    patch(rollout_worker, "endings", lambda *games: [shifted(told) for told in endings(*games)])
 
 
 def learners_ignore_masks(patch: Patch) -> None:

@@ -17,6 +17,7 @@ from pbt.transport.messages import (
     ActionRequest,
     GameEnd,
     GamePlan,
+    GamesOver,
     RolloutPermit,
     SeatPlan,
     SlotFull,
@@ -165,7 +166,7 @@ class Bench:
                     self.batchers[message.policy].add(message, self.generation[message.policy])
                 )
             else:
-                assert isinstance(message, GameEnd)
+                assert isinstance(message, GameEnd | GamesOver)
         for policy, batcher in self.batchers.items():
             while (taken := batcher.take()) is not None:
                 assert {full.generation for full in taken} == {self.generation[policy]}

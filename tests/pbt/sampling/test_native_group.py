@@ -11,7 +11,7 @@ from bench.twins import TWINS
 from pbt.envs.contract import Game, SeatTurn
 from pbt.envs.native_games import NativeGame, NativeRules
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
-from pbt.records import PlayerRef
+from pbt.records import GameRecord, PlayerRef
 from pbt.sampling.filming import GameObserver
 from pbt.sampling.looped_games import LoopedGames
 from pbt.sampling.native_group import NativeGroup
@@ -19,8 +19,17 @@ from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.sampling.sources import GamesFrom
 from pbt.sampling.table import Table
-from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, WorkerMessage
+from pbt.transport.messages import (
+    GameEnd,
+    GamePlan,
+    GamesOver,
+    RolloutPermit,
+    SeatPlan,
+    SlotFull,
+    WorkerMessage,
+)
 from pbt.transport.slab import Slab, role_layout
+from tests.pbt.told_games import ends_of
 
 TABLES, TURNS = 5, 120
 
@@ -32,6 +41,10 @@ class Looking(GameObserver):
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
+        self.ended: list[GameEnd] = []
+
+    def ends(self, end: GameEnd) -> None:
+        self.ended.append(end)
 
     def sees(self, table: Table, turns: Sequence[SeatTurn]) -> None:
         for turn in turns:
@@ -55,7 +68,9 @@ def counted(table: int, count: int) -> GamePlan:
         for seat in range(2)
     )
     key = ("t", table, count)
-    return GamePlan(count, "training", 7, seats, key, count % 3, table, record_actions=True)
+    return GamePlan(
+        count, "training", 7, seats, key, count % 3, table, record_actions=count % 2 > 0
+    )
 
 
 def played(
@@ -81,7 +96,7 @@ def played(
             worker.receive(server.serve(request))
         for message in worker.advance():
             messages.append(message)
-            if not isinstance(message, GameEnd):
+            if isinstance(message, SlotFull):
                 worker.permit(RolloutPermit(message.role, message.slot))
     return worker, slab, observer, messages
 
@@ -90,8 +105,17 @@ def test_messages_rows_and_what_is_shown_are_those_of_the_twin(rules: NativeRule
     native = played(lambda: NativeGame(rules))
     twin = played(TWINS[rules.name][1])
     assert isinstance(native[0].group, NativeGroup) and isinstance(twin[0].group, LoopedGames)
-    assert native[3] == twin[3] and sum(isinstance(one, GameEnd) for one in native[3]) > TABLES
+    assert native[3] == twin[3] and len(ends_of(native[3])) > TABLES
     assert native[2].seen == twin[2].seen
+    # Games that were told together have the records that they have alone.
+    told = list[GameRecord]()
+    for message in native[3]:
+        if isinstance(message, GamesOver):
+            told += message.records(len(told))
+        elif isinstance(message, GameEnd):
+            told.append(message.record(len(told)))
+    assert told == [end.record(number) for number, end in enumerate(native[2].ended)]
+    assert {record.actions is None for record in told} == {True, False}
     for name, column in native[1].column.items():
         np.testing.assert_array_equal(column, twin[1].column[name], err_msg=name)
 
@@ -105,7 +129,7 @@ def test_a_forbidden_action_voids_its_game_and_nothing_is_shown_of_it(rules: Nat
         return chosen
 
     worker, _, observer, messages = played(lambda: NativeGame(rules), act)
-    ends = [one for one in messages if isinstance(one, GameEnd)]
+    ends = ends_of(messages)
     voided = [end for end in ends if end.reason.startswith("voided")]
     assert len(voided) >= TURNS // 2 and all("which the rules forbid" in e.reason for e in voided)
     for end in voided:
@@ -113,5 +137,5 @@ def test_a_forbidden_action_voids_its_game_and_nothing_is_shown_of_it(rules: Nat
     assert {seat for _, seat, *_ in observer.seen} == {0, 1}
     (filler,) = worker.fillers
     assert filler.produced == filler.dropped.total() + worker.rows_standing() + sum(
-        4 for one in messages if not isinstance(one, GameEnd)
+        4 for one in messages if isinstance(one, SlotFull)
     )

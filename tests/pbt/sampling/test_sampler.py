@@ -22,7 +22,6 @@ from pbt.sampling.sampler import Sampler
 from pbt.sampling.sources import GamesFrom
 from pbt.transport.messages import (
     ActionRequest,
-    GameEnd,
     GamePlan,
     RolloutPermit,
     SeatPlan,
@@ -41,6 +40,7 @@ from tests.pbt.sampling.groups import (
     networks,
     no_row,
 )
+from tests.pbt.told_games import ends_of
 
 
 def test_one_group_with_local_inference_is_the_serial_turn() -> None:
@@ -58,7 +58,7 @@ def test_one_group_with_local_inference_is_the_serial_turn() -> None:
         for message in expected:
             if isinstance(message, SlotFull):
                 plain.permit(RolloutPermit(message.role, message.slot))
-            ended += isinstance(message, GameEnd)
+            ended += len(ends_of([message]))
         give_back(sampler, found)
     assert all(
         slabs[0].column[name].tobytes() == slabs[1].column[name].tobytes()
@@ -95,7 +95,7 @@ def scripted(slab: Slab) -> PolicyServer:
 
 
 def played(messages: list[WorkerMessage]) -> dict[tuple[int, int], str]:
-    ends = [message for message in messages if isinstance(message, GameEnd)]
+    ends = ends_of(messages)
     return {
         (
             end.table,

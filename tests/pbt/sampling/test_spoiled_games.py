@@ -17,8 +17,9 @@ from pbt.sampling.game_errors import MAX_CRASHES
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.sampling.sources import GamesFrom
-from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan
+from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
+from tests.pbt.told_games import ends_of
 
 ROLE = Role("player", gymnasium.spaces.Box(0, 9, (2,), np.float32), gymnasium.spaces.Discrete(2))
 
@@ -98,9 +99,8 @@ def play(
         for request in worker.requests():
             worker.receive(server.serve(request))
         for message in worker.advance():
-            if isinstance(message, GameEnd):
-                ends.append(message)
-            else:
+            ends += ends_of([message])
+            if isinstance(message, SlotFull):
                 worker.permit(RolloutPermit(message.role, message.slot))
     return ends
 

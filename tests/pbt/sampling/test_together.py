@@ -24,6 +24,7 @@ from pbt.transport.messages import (
     WorkerMessage,
 )
 from pbt.transport.slab import Slab, role_layout
+from tests.pbt.told_games import ends_of
 
 TABLES, ROLLOUT = 3, 4
 BOX = gymnasium.spaces.Box(-9, 9, (2,), np.float32)
@@ -128,7 +129,7 @@ def actions(end: GameEnd) -> list[tuple[int, tuple[int, ...]]]:
 
 
 def ends(messages: list[WorkerMessage]) -> list[GameEnd]:
-    return [message for message in messages if isinstance(message, GameEnd)]
+    return ends_of(messages)
 
 
 def test_a_move_that_was_begun_stands_in_the_game_that_is_voided() -> None:

@@ -13,8 +13,9 @@ from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.sampling.sources import GamesFrom
-from pbt.transport.messages import GameEnd, GamePlan, SeatPlan, SlotFull, WorkerMessage
+from pbt.transport.messages import GamePlan, SeatPlan, SlotFull, WorkerMessage
 from pbt.transport.slab import Slab, role_layout
+from tests.pbt.told_games import ends_of
 
 T = 3
 ROLE = Role("player", gymnasium.spaces.Box(0, 1000, (1,), np.float32), gymnasium.spaces.Discrete(2))
@@ -173,7 +174,7 @@ def test_trap_members_that_do_not_learn_leave_no_rows() -> None:
     )
     assert played.full == [] and played.worker.fillers[0].produced == 0
     assert played.worker.fillers[0].pool.free == played.slab.slots
-    assert sum(isinstance(message, GameEnd) for message in played.messages) == 3
+    assert len(ends_of(played.messages)) == 3
 
 
 def test_trap_random_opening_plies_leave_no_rows_and_the_first_decision_starts_the_episode() -> (
@@ -192,5 +193,5 @@ def test_trap_random_opening_plies_leave_no_rows_and_the_first_decision_starts_t
     assert played.column("obs/observation", slot)[:T] == [3, 4, 5]
     assert played.column("episode_start", slot)[:T] == [True, False, False]
     assert played.column("rewards", slot) == [0.0, 0.0, 1.0]
-    (end,) = (message for message in played.messages if isinstance(message, GameEnd))
+    (end,) = ends_of(played.messages)
     assert end.steps == 5 and end.seats[0].returns == 9.0

@@ -14,8 +14,9 @@ from pbt.sampling.game_code import NO_TABLE
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.sampling.sources import GamesFrom
-from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
+from pbt.transport.messages import GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
+from tests.pbt.told_games import ends_of
 
 T = 2
 ROLE = Role("player", gymnasium.spaces.Box(0, 100, (1,), np.float32), gymnasium.spaces.Discrete(2))
@@ -115,7 +116,7 @@ def test_games_keep_the_tables_number_of_the_whole_run_and_slots_the_share() -> 
             assert request.slots.min() >= 100
             tables.worker.receive(tables.server.serve(request))
         messages += tables.worker.advance()
-    assert sorted(message.table for message in messages if isinstance(message, GameEnd)) == [3, 5]
+    assert sorted(end.table for end in ends_of(messages)) == [3, 5]
     full = [message.slot for message in messages if isinstance(message, SlotFull)]
     assert len(full) == 12 and set(tables.slab.column["origin"][full][..., 0].ravel()) == {3, 5}
 
