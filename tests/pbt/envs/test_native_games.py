@@ -33,10 +33,9 @@ def test_a_game_is_that_of_its_twin(rules: NativeRules) -> None:
     native, twin, rng = NativeGame(rules), TWINS[rules.name][1](), np.random.default_rng(5)
     for fact in ("roles", "seat_names", "seat_roles", "reward_terms"):
         assert getattr(native, fact) == getattr(twin, fact)
-    seed, decisions = 0, 0
+    decisions = 0
     while decisions < DECISIONS:
-        decisions += len(play(native, twin, rng, seed))
-        seed += 1
+        decisions += len(play(native, twin, rng, int(rng.integers(2**31))))
 
 
 @pytest.mark.slow
