@@ -31,6 +31,9 @@ SOURCES = {
     "doom_preload": "-D_GNU_SOURCE",
     "connect_four": "-ffp-contract=off",
     "tictactoe": "-ffp-contract=off",
+    "leduc_poker": "-ffp-contract=off",
+    "othello": "-ffp-contract=off",
+    "hex": "-ffp-contract=off",
 }
 LIBRARIES = tuple(FOLDER / f"{name}.so" for name in SOURCES)
 _TIMEOUT_S = 120

@@ -4,32 +4,43 @@
 
 Both play the same actions, drawn uniformly from the mask. Every turn must be the same: seats,
 rewards, ends, observations, masks; and every outcome. Games are played in chunks, each with a seed
-of its own, on as many cores as asked for. A chunk is written to the file when it is done, and the
-same call goes on from there. The first difference ends the program, with the actions before it.
+of its own, on as many cores as asked for; those of OpenSpiel at many tables at once. A chunk is
+written to the file when it is done, and the same call goes on from there. The first difference ends
+the program, with the actions before it.
 """
 
 import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.throughput import hardware
+from pbt.envs.adapters.openspiel import openspiel_game
+from pbt.envs.adapters.openspiel_in_c import RULES
 from pbt.envs.classic import connect_four, games
 from pbt.envs.contract import Game, SeatTurn
-from pbt.envs.native_games import NativeGame, NativeRules
+from pbt.envs.groups import Turns
+from pbt.envs.names import OPENSPIEL
+from pbt.envs.native_games import Indices, NativeGame, NativeRules, NativeTables
 from pbt.files import write_whole
+
+if TYPE_CHECKING:
+    from bench.spiel_tables import SeenTurns
 
 TWINS: dict[str, tuple[NativeRules, Callable[..., Any]]] = {
     "connect_four": (connect_four.RULES, connect_four.TWIN),
     "tictactoe": (games.TICTACTOE_RULES, games.TICTACTOE_TWIN),
+    **{name: (rules, partial(openspiel_game, name)) for name, rules in RULES.items()},
 }
-CHUNK = 5_000
+CHUNK, TABLES = 5_000, 50
 
 
 class Chunk(NamedTuple):
@@ -85,16 +96,87 @@ def play(native: Game, twin: Game, rng: np.random.Generator, seed: int) -> list[
     return actions
 
 
+class TogetherGames:
+    """Games of OpenSpiel at many tables at once, in C and by OpenSpiel.
+
+    actions  of every game, after it was played
+    """
+
+    def __init__(self, rules: NativeRules, tables: int) -> None:
+        from bench.spiel_tables import SpielTables
+
+        space, actions = rules.role.observation_space, rules.role.action_space
+        self._shape, self._mask = space.shape or (), int(actions.n)  # type: ignore[attr-defined]
+        self._native, self._twin = NativeTables(rules, tables), SpielTables(rules.name, tables)
+        self._seeds = np.zeros(0, np.int64)
+        self.actions: list[list[int]] = []
+
+    def play(self, seeds: Indices, rng: np.random.Generator) -> None:
+        """Play a game with each of the seeds, one at a table. Raises: DifferError."""
+        every = np.arange(len(seeds))
+        self._seeds, self.actions = seeds, [[] for _ in seeds]
+        turns, masks = self._same(self._native.begin(every, seeds), self._twin.begin(every, seeds))
+        while len(at := np.flatnonzero(~turns.over)):
+            legal = masks[at].cumsum(axis=1, dtype=np.int64)
+            places = (rng.random(len(at)) * legal[:, -1]).astype(np.int64)
+            chosen = (legal > places[:, None]).argmax(axis=1)
+            moves = turns.position[at], turns.seat[at], chosen
+            for position, action in zip(moves[0].tolist(), chosen.tolist(), strict=True):
+                self.actions[position].append(action)
+            turns, masks = self._same(self._native.step(*moves), self._twin.step(*moves))
+        outcomes = self._native.outcomes(every)
+        for position, outcome in enumerate(outcomes):
+            if outcome.ranking != self._twin.ranking(position):
+                raise self._differ(position, "another outcome")
+
+    def _same(self, turns: Turns, twin: "SeenTurns") -> tuple[Turns, NDArray[np.uint8]]:
+        """The turns and masks, which are the same. Raises: DifferError."""
+        for name, mine, its in zip(Turns._fields, turns, twin.turns, strict=True):
+            if mine.shape != its.shape:
+                raise DifferError(f"{len(mine)} turns, {len(its)} of the twin")
+            if len(wrong := np.flatnonzero((mine != its).reshape(len(mine), -1).any(axis=1))):
+                at = wrong[0]
+                words = f"{name} {mine[at]}, {its[at]} of the twin"
+                raise self._differ(int(turns.position[at]), words)
+        observations = np.zeros((len(turns.seat), *self._shape), np.float32)
+        masks = np.zeros((len(turns.seat), self._mask), np.uint8)
+        at = np.flatnonzero(turns.seen)
+        places = observations.ctypes.data, masks.ctypes.data
+        self._native.observe(turns.position[at], turns.seat[at], at, *places)
+        for mine, its in ((observations, twin.observations), (masks, twin.masks)):
+            if mine.tobytes() == its.tobytes():
+                continue
+            bits = mine.reshape(len(mine), -1).view(np.uint8) != its.view(np.uint8)
+            if len(wrong := np.flatnonzero(bits.any(axis=1))):
+                words = "another mask" if mine is masks else "its seat sees something else"
+                raise self._differ(int(turns.position[wrong[0]]), words)
+        return turns, masks
+
+    def _differ(self, position: int, words: str) -> DifferError:
+        seed, actions = self._seeds[position], self.actions[position]
+        return DifferError(f"game with seed {seed} after {actions}: {words}")
+
+
 def chunk_of(name: str, number: int, count: int) -> Chunk:
     """Compare one chunk of games. Raises: DifferError."""
-    rules, make = TWINS[name]
-    native, twin, rng = NativeGame(rules), make(), np.random.default_rng([number, count])
-    digest, decisions = hashlib.sha256(), 0
-    for game in range(count):
-        actions = play(native, twin, rng, number * count + game)
+    rng, digest, decisions = np.random.default_rng([number, count]), hashlib.sha256(), 0
+    for actions in compared(name, np.arange(number * count, (number + 1) * count), rng):
         digest.update(bytes([len(actions) % 256, *(action % 256 for action in actions)]))
         decisions += len(actions)
     return Chunk(number, count, decisions, digest.hexdigest())
+
+
+def compared(name: str, seeds: Indices, rng: np.random.Generator) -> Iterator[list[int]]:
+    """Compare games with these seeds. Returns the actions of each. Raises: DifferError."""
+    rules, make = TWINS[name]
+    if not name.startswith(OPENSPIEL):
+        native, twin = NativeGame(rules), make()
+        yield from (play(native, twin, rng, seed) for seed in seeds.tolist())
+        return
+    together = TogetherGames(rules, TABLES)
+    for first in range(0, len(seeds), TABLES):
+        together.play(seeds[first : first + TABLES], rng)
+        yield from together.actions
 
 
 def main() -> int:

@@ -30,18 +30,20 @@ class NativeRules:
     Its observation is one array, all its seats are of one role with masks, an action is one choice,
     and it has no reward but the game's own.
 
-    name        of its library and functions
+    name        of the game; what follows the colon, if there is one, is that of its library
     role        of every seat
     seat_names  by seat
+    shows_end   whether seats see how the game ended
     """
 
     name: str
     role: Role
     seat_names: tuple[str, ...]
+    shows_end: bool = True
 
     def code(self) -> TableGame | None:
         """Its functions; None where they were not built."""
-        return table_game(self.name)
+        return table_game(self.name.rpartition(":")[2])
 
 
 class _Columns(ctypes.Structure):
@@ -60,7 +62,7 @@ class NativeTables:
         if code is None:
             raise EnvError(f"game {rules.name!r} was not built; run python hatch_build.py")
         self.rules, self._code, self._seats = rules, code, len(rules.seat_names)
-        self._state = np.zeros(tables * code.table_bytes, np.uint8)
+        self._state = np.zeros((tables, code.table_bytes), np.uint8)
         # The room for a call's turns is kept; what is given out is a copy.
         room = tables * self._seats
         self._position, self._seat = np.zeros(room, np.int64), np.zeros(room, np.int64)
@@ -99,15 +101,33 @@ class NativeTables:
         self._code.rank(len(held[0]), *given, self._at, ranking.ctypes.data)
         return [_ranked(tuple(places)) for places in ranking.tolist()]
 
+    def copy(self, positions: Indices, source: "NativeTables", sources: Indices) -> None:
+        """Make games of these tables the same as those of others, as they stand now.
+
+        What chance brings is the same, too: it was decided when the game began.
+
+        positions  [N], each once
+        source     tables of the same rules, also these
+        sources    [N], its positions
+        Raises: EnvError for tables of another game.
+        """
+        if source.rules is not self.rules:
+            raise EnvError(
+                f"a table of {source.rules.name!r} copied to one of {self.rules.name!r}; expected "
+                "tables of one game"
+            )
+        self._state[positions] = source._state[sources]
+
     def _turns(self, made: int) -> Turns:
+        terminated = self._terminated[:made].copy()
         return Turns(
             self._position[:made].copy(),
             self._seat[:made].copy(),
             self._reward[:made, None].copy(),
-            self._terminated[:made].copy(),
+            terminated,
             np.zeros(made, np.bool_),
             self._tics[:made].copy(),
-            np.ones(made, np.bool_),
+            np.ones(made, np.bool_) if self.rules.shows_end else ~terminated,
         )
 
 
@@ -126,12 +146,18 @@ _METHODS = frozenset({"reset", "step", "outcome", "close"})
 
 
 class NativeGame:
-    """One table of a game in C, as `pbt.envs.contract.Game`."""
+    """One table of a game in C, as `pbt.envs.contract.Game`.
+
+    A subclass that says `plays_in_c` itself does not change how the game goes.
+    """
+
+    plays_in_c = True
 
     def __init__(self, rules: NativeRules) -> None:
         self.rules, self._tables = rules, NativeTables(rules, 1)
-        self.roles, self.seat_names = (rules.role,), rules.seat_names
-        self.seat_roles, self.reward_terms = (0,) * len(rules.seat_names), ("reward",)
+        self.roles: tuple[Role, ...] = (rules.role,)
+        self.seat_names, self.seat_roles = rules.seat_names, (0,) * len(rules.seat_names)
+        self.reward_terms: tuple[str, ...] = ("reward",)
         space = rules.role.observation_space
         self._shape, self._dtype = space.shape, space.dtype
         self._actions = int(rules.role.action_space.n)  # type: ignore[attr-defined]
@@ -173,14 +199,17 @@ def shown(
     tables: NativeTables, turns: Turns, observation: tuple[Any, Any], actions: int
 ) -> list[SeatTurn]:
     """Turns with what the seats see. observation: its shape and dtype."""
-    count, over = len(turns.seat), turns.over.tolist()
+    count, over, shows = len(turns.seat), turns.over.tolist(), turns.seen.tolist()
     seen = np.zeros((count, *observation[0]), observation[1])
     masks = np.ones((count, actions), np.bool_)
-    places = np.arange(count)
-    tables.observe(turns.position, turns.seat, places, seen.ctypes.data, masks.ctypes.data)
+    places = np.flatnonzero(turns.seen)
+    position, seat = turns.position[places], turns.seat[places]
+    tables.observe(position, seat, places, seen.ctypes.data, masks.ctypes.data)
     masks[over] = True
     return [
-        SeatTurn(seat, seen[at], masks[at], rewards, over[at], False, tics)
+        SeatTurn(
+            *(seat, seen[at] if shows[at] else None, masks[at], rewards, over[at], False, tics)
+        )
         for at, (seat, rewards, tics) in enumerate(
             zip(turns.seat.tolist(), turns.rewards.tolist(), turns.tics.tolist(), strict=True)
         )
@@ -205,8 +234,8 @@ def native_rules(game: object) -> NativeRules | None:
 
     A user's file may make a table of one and put functions of its own in place of its methods.
     """
-    changed = type(game) is not NativeGame or not _METHODS.isdisjoint(vars(game))
-    return None if changed else game.rules  # type: ignore[attr-defined]
+    changed = "plays_in_c" not in vars(type(game)) or not _METHODS.isdisjoint(vars(game))
+    return None if changed or not isinstance(game, NativeGame) else game.rules
 
 
 def native_or(rules: NativeRules, twin: Callable[..., Any]) -> Callable[..., Any]:

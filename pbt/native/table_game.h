@@ -2,11 +2,13 @@
 other, those of one table together. Tables are known by their positions. All seats are of one role
 with masks, an action is one choice, and the only reward is the game's own.
 
-A game NAME defines the type Table, calls TABLE_GAME(NAME), and defines
+A game NAME defines the type Table, calls TABLE_GAME(NAME), and defines the functions below. A Table
+holds no pointers, so a copy of its bytes is a copy of the game, and whatever chance will bring
+stands in it from the start (chance.h).
 
 int64_t NAME_begin(int64_t count, const int64_t *positions, const int64_t *seeds, Table *tables,
                    Turns *turns)
-    starts games; returns the number of turns.
+    starts games, whose chance follows from their seeds alone; returns the number of turns.
 int64_t NAME_step(int64_t count, const int64_t *positions, const int64_t *seats,
                   const int64_t *actions, Table *tables, Turns *turns)
     acts, once for each entry; returns the number of turns. An action that the rules forbid gives
@@ -14,7 +16,8 @@ int64_t NAME_step(int64_t count, const int64_t *positions, const int64_t *seats,
 void NAME_observe(int64_t count, const int64_t *positions, const int64_t *seats,
                   const int64_t *places, const Table *tables, Observation *observations,
                   uint8_t *masks)
-    writes what seats see, and what they may do, at these places of both columns.
+    writes what seats see, and what they may do, at these places of both columns. After the end it
+    is called only where `NativeRules.shows_end` says so.
 void NAME_rank(int64_t count, const int64_t *positions, const Table *tables, int64_t *ranking)
     gives every seat of these tables its place after the game is over: 0 is the first, and equal
     seats share a place. */

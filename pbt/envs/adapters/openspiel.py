@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from pbt.envs.adapters.openspiel_in_c import in_c
 from pbt.envs.adapters.seating import RETURN_DIGITS
 from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn, ranking_from_scores
 from pbt.envs.names import OPENSPIEL
@@ -43,7 +44,8 @@ def openspiel_spec(name: str) -> EnvSpec:
     modes = spiel.GameType.ChanceMode
 
     def make(**options: Any) -> Game:
-        return OpenSpielGame(_load(spiel, kind, name, options), name)
+        game = OpenSpielGame(_load(spiel, kind, name, options), name)
+        return game if options else in_c(name, game)
 
     return EnvSpec(
         name=name,
@@ -55,6 +57,13 @@ def openspiel_spec(name: str) -> EnvSpec:
         description=f"{kind.long_name} (OpenSpiel)",
         paths=_paths,
     )
+
+
+def openspiel_game(name: str, **options: Any) -> "OpenSpielGame":
+    """A table of the game called "openspiel:NAME" that OpenSpiel itself plays."""
+    spiel = _pyspiel(name)
+    game = spiel.load_game(name.removeprefix(OPENSPIEL), options)
+    return OpenSpielGame(game, name)
 
 
 class OpenSpielGame:
@@ -109,7 +118,7 @@ class OpenSpielGame:
     def _turns(self) -> list[SeatTurn]:
         state = self._state
         while state.is_chance_node():
-            state.apply_action(_drawn(state.chance_outcomes(), self._rng.random()))
+            state.apply_action(drawn(state.chance_outcomes(), self._rng.random()))
         if state.is_terminal():
             every_action = np.ones(self._game.num_distinct_actions(), np.bool_)
             return [self._turn(seat, None, every_action, over=True) for seat in range(self._seats)]
@@ -164,7 +173,7 @@ class OpenSpielGame:
         """Nothing is held."""
 
 
-def _drawn(outcomes: Sequence[tuple[int, float]], uniform: float) -> int:
+def drawn(outcomes: Sequence[tuple[int, float]], uniform: float) -> int:
     """The outcome at `uniform` of the cumulative probability.
 
     An outcome with probability 0 is never drawn.

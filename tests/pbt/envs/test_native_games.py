@@ -1,13 +1,24 @@
 """Games in C play as their twins in Python do: turns, rewards, observations, masks and outcomes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from bench.twins import TWINS, DifferError, play
-from pbt.envs.native_games import NativeGame, NativeRules, NativeTables, native_rules
+from bench.twins import TWINS, DifferError, compared, play
+from pbt.envs.adapters.openspiel_in_c import RULES
+from pbt.envs.contract import Declaring
+from pbt.envs.native_games import (
+    FORBIDDEN,
+    NativeGame,
+    NativeRules,
+    NativeTables,
+    native_rules,
+)
+from pbt.envs.registry import spec
 from pbt.errors import EnvError
 
-GAMES = 300
+DECISIONS = 4_000
 
 
 @pytest.fixture(params=TWINS)
@@ -18,22 +29,25 @@ def rules(request: pytest.FixtureRequest) -> NativeRules:
     return found
 
 
-def compare(rules: NativeRules, games: int) -> None:
-    native, twin, rng = NativeGame(rules), TWINS[rules.name][1](), np.random.default_rng(5)
-    for seed in range(games):
-        assert play(native, twin, rng, seed)
-
-
 def test_a_game_is_that_of_its_twin(rules: NativeRules) -> None:
-    native, twin = NativeGame(rules), TWINS[rules.name][1]()
+    native, twin, rng = NativeGame(rules), TWINS[rules.name][1](), np.random.default_rng(5)
     for fact in ("roles", "seat_names", "seat_roles", "reward_terms"):
         assert getattr(native, fact) == getattr(twin, fact)
-    compare(rules, GAMES)
+    decisions = 0
+    while decisions < DECISIONS:
+        decisions += len(play(native, twin, rng, int(rng.integers(2**31))))
 
 
 @pytest.mark.slow
 def test_many_games_are_those_of_the_twin(rules: NativeRules) -> None:
-    compare(rules, 20_000)
+    assert all(compared(rules.name, np.arange(20_000), np.random.default_rng(5)))
+
+
+def test_what_is_registered_is_played_in_c(rules: NativeRules) -> None:
+    game, twin = spec(rules.name).make(), TWINS[rules.name][1]()
+    assert native_rules(game) is rules and native_rules(twin) is None
+    if isinstance(twin, Declaring):
+        assert isinstance(game, Declaring) and game.objective_kind == twin.objective_kind
 
 
 def test_a_difference_is_found(rules: NativeRules) -> None:
@@ -48,11 +62,72 @@ def test_a_difference_is_found(rules: NativeRules) -> None:
 def test_a_forbidden_action_is_refused(rules: NativeRules) -> None:
     game = NativeGame(rules)
     (turn,) = game.reset(0)
-    with pytest.raises(EnvError, match=rf"{rules.seat_names[0]} chose 99, which the rules forbid"):
-        game.step({turn.seat: (99,)})
+    with pytest.raises(EnvError, match="chose 1000, which the rules forbid"):
+        game.step({turn.seat: (1000,)})
     (turn,) = game.reset(0)
     with pytest.raises(EnvError, match="expected exactly the seats that are due"):
         game.step({1 - turn.seat: (0,)})
+
+
+def test_what_the_mask_forbids_is_refused_and_copies_go_on_alone(rules: NativeRules) -> None:
+    """Every forbidden action of some games is tried on a copy. Another copy makes the same move."""
+    rng, tables, others = np.random.default_rng(8), NativeTables(rules, 2), NativeTables(rules, 1)
+    game, tried, zero, one = NativeGame(rules), 0, np.zeros(1, np.int64), np.ones(1, np.int64)
+    for seed in range(5):
+        turns = game.reset(seed)
+        tables.begin(zero, np.array([seed]))
+        while not turns[0].over:
+            mask, seats = np.asarray(turns[0].mask), np.array([turns[0].seat])
+            for action in np.flatnonzero(~mask).tolist():
+                tables.copy(one, tables, zero)
+                assert tables.step(one, seats, np.array([action])).seat.tolist() == [FORBIDDEN]
+                tried += 1
+            others.copy(zero, tables, zero)
+            action = int(rng.choice(np.flatnonzero(mask)))
+            turns = game.step({turns[0].seat: (action,)})
+            for copied in (others, tables):
+                made = copied.step(zero, seats, np.array([action]))
+                assert made.seat.tolist() == [turn.seat for turn in turns]
+                assert made.rewards[:, 0].tolist() == [turn.rewards[0] for turn in turns]
+        assert tables.outcomes(zero) == others.outcomes(zero) == [game.outcome()]
+    assert tried > 0
+
+
+def test_a_table_of_another_game_is_not_copied(rules: NativeRules) -> None:
+    other = next(TWINS[name][0] for name in TWINS if name != rules.name)
+    zero = np.zeros(1, np.int64)
+    with pytest.raises(EnvError, match="expected tables of one game"):
+        NativeTables(rules, 1).copy(zero, NativeTables(other, 1), zero)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_difference_at_many_tables_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thing that is compared is changed in turn."""
+    if RULES[name].code() is None:
+        pytest.skip("there is no C compiler here")
+    from bench import spiel_tables
+
+    plain = spiel_tables.SpielTables._turns
+    changes = {
+        "rewards": "turns",
+        "its seat sees something else": "observations",
+        "another mask": "masks",
+    }
+    for words, field in changes.items():
+
+        def changed(self: Any, positions: Any, field: str = field) -> spiel_tables.SeenTurns:
+            made = plain(self, positions)
+            column = made.turns.rewards if field == "turns" else getattr(made, field)
+            column.flat[-1] += 1
+            return made
+
+        monkeypatch.setattr(spiel_tables.SpielTables, "_turns", changed)
+        with pytest.raises(DifferError, match=words):
+            list(compared(name, np.arange(3), np.random.default_rng(5)))
+    monkeypatch.setattr(spiel_tables.SpielTables, "_turns", plain)
+    monkeypatch.setattr(spiel_tables.SpielTables, "ranking", lambda self, position: (3, 3))
+    with pytest.raises(DifferError, match="another outcome"):
+        list(compared(name, np.arange(3), np.random.default_rng(5)))
 
 
 def test_tables_do_not_touch_each_other(rules: NativeRules) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ LOADERS: tuple[tuple[Loader, Callable[[], None]], ...] = (
     (native.elu_bf16, native.elu_bf16.cache_clear),
     (native.pixel_blocks_bf16, native.pixel_blocks_bf16.cache_clear),
     (native.doom_preload, native.doom_preload.cache_clear),
-    (lambda: native.table_game("connect_four"), native.table_game.cache_clear),
-    (lambda: native.table_game("tictactoe"), native.table_game.cache_clear),
+    *(
+        (partial(native.table_game, name), native.table_game.cache_clear)
+        for name in ("connect_four", "tictactoe", "leduc_poker", "othello", "hex")
+    ),
 )
 """What loads each library, in the order of `hatch_build.LIBRARIES`, and forgets that it did."""
 

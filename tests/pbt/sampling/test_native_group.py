@@ -31,7 +31,7 @@ from pbt.transport.messages import (
 from pbt.transport.slab import Slab, role_layout
 from tests.pbt.told_games import ends_of
 
-TABLES, TURNS = 5, 120
+TABLES, TURNS = 5, 250
 
 
 class Looking(GameObserver):
@@ -50,7 +50,8 @@ class Looking(GameObserver):
         for turn in turns:
             mask = None if turn.over or turn.mask is None else turn.mask.tolist()
             facts = turn.seat, list(turn.rewards), turn.over, turn.tics
-            self.seen.append((table.index, *facts, turn.observation.tobytes(), mask))
+            seen = None if turn.observation is None else turn.observation.tobytes()
+            self.seen.append((table.index, *facts, seen, mask))
 
 
 @pytest.fixture(params=TWINS)

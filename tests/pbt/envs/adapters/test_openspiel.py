@@ -8,16 +8,16 @@ import numpy as np
 import pyspiel
 import pytest
 
-from pbt.envs.adapters.openspiel import OpenSpielGame
+from pbt.envs.adapters import openspiel_in_c
+from pbt.envs.adapters.openspiel import OpenSpielGame, openspiel_game
+from pbt.envs.contract import Readable
 from pbt.envs.registry import spec
 from pbt.errors import EnvError, EnvNameError, EnvOptionsError
 from pbt.seeding import generator
 
 
 def game_of(name: str, **options: Any) -> OpenSpielGame:
-    game = spec(f"openspiel:{name}").make(**options)
-    assert isinstance(game, OpenSpielGame)
-    return game
+    return openspiel_game(f"openspiel:{name}", **options)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,36 @@ def test_cards_fall_as_often_as_openspiel_says() -> None:
     assert not np.diag(deals).any()
     seen = deals[~np.eye(6, dtype=bool)]
     assert ((seen - 200) ** 2 / 200).sum() < 58.3
+
+
+@pytest.mark.parametrize("name", ["leduc_poker", "othello", "hex"])
+def test_a_game_in_c_has_the_words_of_openspiel(name: str) -> None:
+    """Asked at every move, and at the end of a game alone."""
+    game, other, rng = spec(f"openspiel:{name}").make(), game_of(name), generator(2, "test")
+    for seed, each in ((1, True), (2, False), (3, True)):
+        turns = game.reset(seed)
+        other.reset(seed)
+        assert isinstance(game, Readable)
+        while not turns[0].over:
+            seat, action = turns[0].seat, (int(rng.choice(np.flatnonzero(turns[0].mask))),)
+            if each:
+                assert game.position() == other.position()
+                assert game.action_name(seat, action) == other.action_name(seat, action)
+            turns = game.step({seat: action})
+            other.step({seat: action})
+        assert game.position() == other.position()
+        assert (game.position() is None) == (name == "leduc_poker")
+
+
+def test_with_options_and_another_openspiel_its_own_game_plays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registered = spec("openspiel:hex")
+    assert isinstance(registered.make(board_size=5), OpenSpielGame)
+    assert isinstance(registered.make(board_size=11), OpenSpielGame)
+    shown = "openspiel:leduc_poker"
+    monkeypatch.setitem(openspiel_in_c.RULES, "openspiel:hex", openspiel_in_c.RULES[shown])
+    assert isinstance(registered.make(), OpenSpielGame)
 
 
 def test_a_shape_of_rank_three_stays_one() -> None:
