@@ -51,7 +51,7 @@ class GameFacts:
     shared_tables: bool = False
 
 
-class Seating(NamedTuple):
+class Lineup(NamedTuple):
     """The players of a training game.
 
     number   of these players in this order, while the roster stays
@@ -68,14 +68,14 @@ class TrainingGame(NamedTuple):
     number   the running number of the game at its table
     seed     of the game's own chance
     opening  how many random decisions the game begins with
-    seating  of a training game; None in an evaluation game
+    lineup  of a training game; None in an evaluation game
     draws    from which the players of an evaluation game follow, when it begins
     """
 
     number: int
     seed: int
     opening: int
-    seating: Seating | None
+    lineup: Lineup | None
     draws: Sequence[float] = ()
 
 
@@ -103,20 +103,20 @@ class NextGames:
         needed = 1 + max(1 + 2 * seats, evaluation_draws(seats))
         drawn = uniforms(counted(self._players, tables // block * block, counts, needed))
         evaluation = drawn[:, 0] < self._share
-        seatings: Sequence[Seating | None] = [None] * len(tables)
+        lineups: Sequence[Lineup | None] = [None] * len(tables)
         if self._training is not None:
-            seatings = self._training.seat(drawn[:, 1:], tables)
+            lineups = self._training.seat(drawn[:, 1:], tables)
         columns = zip(
             counts.tolist(),
             game_seeds(config.seed, tables, counts).tolist(),
             self._opening_plies(tables, counts, evaluation).tolist(),
-            seatings,
+            lineups,
             strict=True,
         )
         games = [TrainingGame(*column) for column in columns]
         for game in np.flatnonzero(evaluation).tolist():
             draws = drawn[game, 1:].tolist()
-            games[game] = games[game]._replace(seating=None, draws=draws)
+            games[game] = games[game]._replace(lineup=None, draws=draws)
         return games
 
     def evaluation_players(
@@ -165,7 +165,7 @@ class TrainingSeats:
         members, snapshots = roster.members, roster.snapshots
         self._refs = [PlayerRef("member", entry.name) for entry in members]
         self._refs += [PlayerRef("snapshot", entry.snapshot_id) for entry in snapshots]
-        self._seatings: dict[int, Seating] = {}
+        self._lineups: dict[int, Lineup] = {}
         self._learning = np.array([entry.learning for entry in members], np.bool_)
         self._live: dict[str, Integers] = {}
         self._past: dict[str, Integers] = {}
@@ -222,7 +222,7 @@ class TrainingSeats:
         owners = members[np.where(held, place, 0)]
         return np.where(held & self._learning[owners], owners, none)
 
-    def seat(self, draws: Uniforms, tables: Integers) -> list[Seating]:
+    def seat(self, draws: Uniforms, tables: Integers) -> list[Lineup]:
         """The players of N games; one object for all games of the same players.
 
         draws: [N, 1 + 2 * seats or more]; tables: [N].
@@ -245,16 +245,16 @@ class TrainingSeats:
         numbers: Integers = seats[0]
         for players in seats[1:]:
             numbers = numbers * len(self._refs) + players
-        known = self._seatings
+        known = self._lineups
         return [known.get(number) or self._new(number) for number in numbers.tolist()]
 
-    def _new(self, number: int) -> Seating:
-        """The seating of a number, whose digits are the players of its seats."""
+    def _new(self, number: int) -> Lineup:
+        """The lineup of a number, whose digits are the players of its seats."""
         players, left = list[PlayerRef](), number
         for _ in self._roles:
             left, player = divmod(left, len(self._refs))
             players.insert(0, self._refs[player])
-        return self._seatings.setdefault(number, Seating(number, tuple(players)))
+        return self._lineups.setdefault(number, Lineup(number, tuple(players)))
 
     def _opponents(
         self, role: str, wishes: Uniforms, choices: Uniforms, learner: Integers

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.inference.frozen import FrozenPool, Seated
-from pbt.matchmaking.next_games import GameFacts, NextGames, Seating, TrainingGame
+from pbt.matchmaking.next_games import GameFacts, Lineup, NextGames, TrainingGame
 from pbt.matchmaking.roster import Roster
 from pbt.records import PlayerRef
 from pbt.saved import SavedPlanner
 from pbt.transport.messages import GamePlan, SeatPlan
 
-# Games of a table that are planned at once, where the roster stays.
+# Games of a table that are planned at once, where the roster stays; half as many more may wait.
 MOST_AHEAD = 16
 
 
@@ -79,7 +79,7 @@ class TrainingPlanner:
     def _follow(self, roster: Roster) -> None:
         self._roster = roster
         self._members = {member.name: member for member in roster.members}
-        # The seats of players that are all members of this roster, by the number of their seating.
+        # The seats of players that are all members of this roster, by the number of their lineup.
         self._live_seats: dict[int, tuple[SeatPlan, ...]] = {}
         # Made for the first games of this roster.
         self._next: NextGames | None = None
@@ -106,32 +106,39 @@ class TrainingPlanner:
 
     def next_games(self, tables: Sequence[int]) -> list[GamePlan | None]:
         """The next game of each table; None when there is nothing (yet) to play."""
-        if missing := [table for table in tables if not self._ahead.get(table)]:
-            self._plan_ahead(missing)
+        if not all(self._ahead.get(table) for table in tables):
+            self._plan_ahead()
         return [self._begin(table, self._ahead[table]) for table in tables]
 
-    def _plan_ahead(self, tables: Sequence[int]) -> None:
-        """Plan several games of every table at once, more each time while the roster stays."""
+    def _plan_ahead(self) -> None:
+        """Plan several games of every table that has few, more each time while the roster stays.
+
+        Few calls that plan many games cost a fraction of many calls.
+        """
         if self._next is None:
             self._next = NextGames(self._config, self._facts, self._roster, len(self._counts))
         games, self._games_ahead = self._games_ahead, min(MOST_AHEAD, 2 * self._games_ahead)
-        numbers = np.repeat(np.array(tables, np.int64), games)
-        counts = self._counts[numbers] + np.tile(np.arange(games), len(tables))
+        held = np.array([len(self._ahead.get(table, ())) for table in self._tables], np.int64)
+        few = held < games / 2
+        short = np.array(self._tables, np.int64)[few]
+        numbers = np.repeat(short, games)
+        counts = np.repeat(self._counts[short] + held[few], games)
+        counts += np.tile(np.arange(games), len(short))
         planned = iter(self._next.plan(numbers, counts))
-        for table in tables:
-            self._ahead[table] = deque(islice(planned, games))
+        for table in short.tolist():
+            self._ahead.setdefault(table, deque()).extend(islice(planned, games))
 
     def _begin(self, table: int, ahead: deque[TrainingGame]) -> GamePlan | None:
         """Find places for the frozen players of a table's next game, and count it as begun."""
         game = ahead[0]
-        seats = self._evaluation(game) if game.seating is None else self._training(game.seating)
+        seats = self._evaluation(game) if game.lineup is None else self._training(game.lineup)
         if seats is None:
             return None
         ahead.popleft()
         self._counts[table] += 1
         number, seed, opening, *_ = game
         noise = ("action", table, number)
-        if game.seating is not None:
+        if game.lineup is not None:
             return GamePlan(number, "training", seed, seats, noise, opening, seed)
         self._closing_played += not self._roster.learning
         frozen = [one.player.name for one in seats if one.player.kind == "snapshot"]
@@ -140,14 +147,14 @@ class TrainingPlanner:
             number, "evaluation", seed, seats, noise, opening, seed, record_actions=True
         )
 
-    def _training(self, seating: Seating) -> tuple[SeatPlan, ...] | None:
+    def _training(self, lineup: Lineup) -> tuple[SeatPlan, ...] | None:
         """The seats of a training game; None while there is no place for a frozen player."""
-        seats = self._live_seats.get(seating.number)
+        seats = self._live_seats.get(lineup.number)
         if seats is not None:
             return seats
-        seats = self._seat(seating.players)
-        if seats is not None and all(player.kind == "member" for player in seating.players):
-            self._live_seats[seating.number] = seats
+        seats = self._seat(lineup.players)
+        if seats is not None and all(player.kind == "member" for player in lineup.players):
+            self._live_seats[lineup.number] = seats
         return seats
 
     def _evaluation(self, game: TrainingGame) -> tuple[SeatPlan, ...] | None:

@@ -199,7 +199,7 @@ class Certifier:
         size = len(games.returns) // max(1, len(games.tables))
         for entry, *answer in games.answers:
             at, index = divmod(entry, size)
-            players = [seat.player for seat in games.seatings[games.seating[at]]]
+            players = [seat.player for seat in games.lineups[games.lineup[at]]]
             generation = games.generations[entry]
             self._answered(first + at, players, index, generation, answer)
 

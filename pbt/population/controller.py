@@ -2,8 +2,7 @@
 
 It acts on counts of frames and games, never on time, so that equal runs decide equally. It reads
 learners through `MemberLearner`, seats opponents through `Matchmaker` and reports to the `RunSink`.
-A round is decided by `pbt.population.pbt_decision`; the engine has the learner put the directive in
-force, and `pbt.learning.weight_copy` copies the weights.
+`pbt.population.pbt_decision` decides a round; the engine has the learner put the directive in force.
 """
 
 from collections.abc import Mapping, Sequence
@@ -248,10 +247,8 @@ class Controller:
         donor_snapshot = None if donor is None else self._donor_snapshot(self.members[donor])
         directive = decision.directive(name, number, donor_snapshot)
         member.round = number
-        record = RoundRecord(
-            name, number, frames, scores, hyperparams, rules, seed, decision.verdict, directive
-        )
-        self._sink.round(record)
+        known = scores, hyperparams, rules, seed
+        self._sink.round(RoundRecord(name, number, frames, *known, decision.verdict, directive))
         member.last_event = round_text(number, decision)
         if not decision.copy_from and not decision.mutated:
             return None
@@ -298,9 +295,8 @@ class Controller:
         # The state is read before the clocks, which then are those of these weights.
         state = learner.state()
         tensors = state if whole else policy_tensors(state)
-        record = member.freeze(
-            self._store, reason, tensors, frames=learner.frames, version=learner.version
-        )
+        clocks = {"frames": learner.frames, "version": learner.version}
+        record = member.freeze(self._store, reason, tensors, **clocks)
         self.certifier.stored(record)
         return record
 

@@ -31,9 +31,9 @@ class TrainingCurves:
     def add_games(self, games: GamesOver) -> None:
         """Keep those of many games."""
         size, points = len(games.returns) // max(1, len(games.tables)), games.points
-        players = [[seat.player for seat in seats] for seats in games.seatings]
-        for seating, start in zip(games.seating, range(0, len(games.returns), size), strict=True):
-            for place, player in enumerate(players[seating], start):
+        players = [[seat.player for seat in seats] for seats in games.lineups]
+        for lineup, start in zip(games.lineup, range(0, len(games.returns), size), strict=True):
+            for place, player in enumerate(players[lineup], start):
                 if player.kind == "member":
                     self._returns[player.name].append(games.returns[place])
                     if points:

@@ -220,7 +220,7 @@ class ScoreWindow:
 
     def add_games(self, games: GamesOver, first: int) -> None:
         """Count games as `add` does. first: number of the first one."""
-        counting = [self._counting([seat.player for seat in plan]) for plan in games.seatings]
+        counting = [self._counting([seat.player for seat in plan]) for plan in games.lineups]
         if any(counting):
             for number, (which, generations, places, returns) in enumerate(games.by_game(), first):
                 for seated in counting[which]:

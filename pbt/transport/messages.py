@@ -162,8 +162,8 @@ class GamesOver(NamedTuple):
     counts          running numbers of the games at their tables
     seeds           seeds of the games' own chance
     openings        numbers of moves that were drawn from the seed
-    seatings        the distinct plans for the seats; the other column says which a game has
-    seating         indices into `seatings`
+    lineups        the distinct plans for the seats; the other column says which a game has
+    lineup         indices into `lineups`
     steps           decisions of all seats
     frames          ticks that all seats played, added up
     reasons         how the games ended
@@ -182,8 +182,8 @@ class GamesOver(NamedTuple):
     counts: list[int]
     seeds: list[int]
     openings: list[int]
-    seatings: list[tuple[SeatPlan, ...]]
-    seating: list[int]
+    lineups: list[tuple[SeatPlan, ...]]
+    lineup: list[int]
     steps: list[int]
     frames: list[int]
     reasons: list[str]
@@ -197,11 +197,11 @@ class GamesOver(NamedTuple):
     answers: list[tuple[int, int, int]]
 
     def by_game(self) -> Iterator[tuple[int, list[int], list[int], list[float]]]:
-        """(index into `seatings`; generations, places and returns by seat) of each game."""
+        """(index into `lineups`; generations, places and returns by seat) of each game."""
         size = len(self.returns) // max(1, len(self.tables))
-        for seating, start in zip(self.seating, range(0, len(self.returns), size), strict=True):
+        for lineup, start in zip(self.lineup, range(0, len(self.returns), size), strict=True):
             own = slice(start, start + size)
-            yield seating, self.generations[own], self.places[own], self.returns[own]
+            yield lineup, self.generations[own], self.places[own], self.returns[own]
 
     def records(self, first: int) -> list[GameRecord]:
         """A record of each game. first: the number of the first one in the population."""
@@ -226,7 +226,7 @@ class GamesOver(NamedTuple):
 
     def _seats(self) -> list[SeatRecord]:
         """The seats of all games."""
-        players = [seat.player for which in self.seating for seat in self.seatings[which]]
+        players = [seat.player for which in self.lineup for seat in self.lineups[which]]
         members = [player.kind == "member" for player in players]
         began = map(began_version, self.first_versions, members)
         points: Sequence[float | None] = self.points or [None] * len(players)

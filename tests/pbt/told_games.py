@@ -14,7 +14,7 @@ def ends_of(messages: Iterable[object]) -> list[GameEnd]:
         if isinstance(message, GameEnd):
             ends.append(message)
         elif isinstance(message, GamesOver):
-            ends += map(alone, message.records(0), (message.seatings[n] for n in message.seating))
+            ends += map(alone, message.records(0), (message.lineups[n] for n in message.lineup))
     return ends
 
 
@@ -36,8 +36,8 @@ def together(ends: list[GameEnd]) -> GamesOver:
         counts=[end.plan.game_count for end in ends],
         seeds=[end.plan.seed for end in ends],
         openings=[end.plan.opening_plies for end in ends],
-        seatings=[end.plan.seats for end in ends],
-        seating=list(range(len(ends))),
+        lineups=[end.plan.seats for end in ends],
+        lineup=list(range(len(ends))),
         steps=[end.steps for end in ends],
         frames=[end.frames for end in ends],
         reasons=[end.reason for end in ends],

@@ -51,10 +51,10 @@ def planned(
     tables, numbers = np.repeat(np.arange(TABLES), counts), np.tile(np.arange(counts), TABLES)
     made = []
     for game in games.plan(tables, numbers):
-        seating = game.seating
-        players = seating.players if seating else games.evaluation_players(game, {})
+        lineup = game.lineup
+        players = lineup.players if lineup else games.evaluation_players(game, {})
         assert players is not None
-        made.append(Game(seating is None, players, game.seed, game.opening))
+        made.append(Game(lineup is None, players, game.seed, game.opening))
     return made
 
 
@@ -167,7 +167,7 @@ def test_a_game_does_not_depend_on_what_is_planned_beside_it(parts: int) -> None
         for part in np.array_split(np.arange(TABLES)[::-1], parts)
         for game in games.plan(tables[part], counts[part])
     ]
-    assert apart[::-1] == whole and sum(game.seating is None for game in whole) > 3
+    assert apart[::-1] == whole and sum(game.lineup is None for game in whole) > 3
 
 
 def test_a_seat_whose_role_nobody_fills_is_refused() -> None:

@@ -127,7 +127,7 @@ def rows_name_the_players_of_other_seats(patch: Patch) -> None:
 
     def shifted(told: GameEnd | GamesOver) -> GameEnd | GamesOver:
         if isinstance(told, GamesOver):
-            return told._replace(seatings=[shift(seats) for seats in told.seatings])
+            return told._replace(lineups=[shift(seats) for seats in told.lineups])
         return told._replace(seats=shift(told.seats))
 
     def shift(seats: Any) -> Any:
