@@ -29,6 +29,7 @@ SOURCES = {
     "elu": "-ffp-contract=fast",
     "pixels": "-ffp-contract=off",
     "doom_preload": "-D_GNU_SOURCE",
+    "bookkeeping": "-ffp-contract=off",
     "connect_four": "-ffp-contract=off",
     "tictactoe": "-ffp-contract=off",
     "leduc_poker": "-ffp-contract=off",

@@ -75,6 +75,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "errors",
             "film",
             "inference",
+            "native",
             "records",
             "saved",
             "seeding",

@@ -75,6 +75,38 @@ def table_game(name: str) -> TableGame | None:
     return TableGame(begin, step, observe, rank, getattr(library, f"{name}_table_bytes")())
 
 
+BOOKKEEPING_FORM = 1
+"""That of bookkeeping.c: a library of another form is not used."""
+
+
+class BookkeepingCode(NamedTuple):
+    """The functions of bookkeeping.c."""
+
+    take: Callable[..., None]
+    answered: Callable[..., int]
+    act: Callable[..., int]
+    decide: Callable[..., int]
+
+
+@cache
+def bookkeeping() -> BookkeepingCode | None:
+    """The code of pbt/sampling/bookkeeping.py in C; None where it was not built."""
+    library = _loaded(Path(__file__).with_name("bookkeeping.so"))
+    form = getattr(library, "bookkeeping_form", None)
+    if form is None or form() != BOOKKEEPING_FORM:
+        return None
+    take, answered, act, decide = (
+        getattr(library, f"bookkeeping_{name}") for name in BookkeepingCode._fields
+    )
+    take.argtypes = *(_POINTER, _COUNT, *[_POINTER] * 6), *(_COUNT, *[_POINTER] * 3)
+    answered.argtypes = _POINTER, _COUNT, _POINTER, _COUNT, _COUNT, _POINTER
+    act.argtypes = _POINTER, _COUNT, _POINTER, _POINTER
+    decide.argtypes = _POINTER, _COUNT, *[_POINTER] * 3
+    take.restype = None
+    answered.restype = act.restype = decide.restype = _COUNT
+    return BookkeepingCode(take, answered, act, decide)
+
+
 def _loaded(library: Path) -> ctypes.CDLL | None:
     try:
         return ctypes.CDLL(str(library))

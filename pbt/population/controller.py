@@ -2,7 +2,7 @@
 
 It acts on counts of frames and games, never on time, so that equal runs decide equally. It reads
 learners through `MemberLearner`, seats opponents through `Matchmaker` and reports to the `RunSink`.
-`pbt.population.pbt_decision` decides a round; the engine has the learner put the directive in force.
+`pbt.population.pbt_decision` decides a round; the engine has the learner put what it says in force.
 """
 
 from collections.abc import Mapping, Sequence

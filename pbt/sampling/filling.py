@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from pbt.envs.groups import Turns
+from pbt.sampling.bookkeeping import Taken
 from pbt.sampling.rows import RowWriter
-from pbt.sampling.seats import NO_SLOT, Flags, Indices, Seats
+from pbt.sampling.seats import NO_SLOT, Indices, Seats
 from pbt.sampling.slots import SlotPool
 from pbt.transport.messages import SlotFull
 from pbt.transport.slab import Slab
@@ -44,60 +45,19 @@ class SlotFiller:
         state.first_row[seats] = state.row[seats]
         self.rows.open(np.array([slot for slot, row in places if row == 0], np.int64))
 
-    def take_turns(
-        self, turns: Turns, chosen: Indices, seats: Indices, see: Observe
-    ) -> tuple[Flags, list[int]]:
-        """Complete pending rows with their consequences, then have observations written.
+    def close_episodes(self, turns: Turns, cut: Indices, seats: Indices, see: Observe) -> list[int]:
+        """Write the final observations of truncated episodes behind their rows.
 
-        chosen  [N] the turns of this role
-        seats   [N] the seat of each
-        see     writes observations
-        Returns which of the seats have a full slot, [N], and the turns that could not be written.
+        cut    [N] the turns that truncate one
+        seats  [N] the seat of each, all of this role
+        Returns the turns that could not be written.
         """
-        state, rows = self._seats, self.rows
-        completed = self._complete(turns, chosen, seats)
-        over, unseen = turns.over[chosen], list[int]()
-        if over.any():
-            state.over[seats[over]] = True
-            unseen += self._close_episodes(turns, chosen, seats, completed, see)
-        going = ~over
-        goes_on = seats[going]
-        if len(goes_on):
-            at = state.slot[goes_on], state.row[goes_on]
-            rows.begin_row(*at, state.episode_start[goes_on])
-            unseen += see(chosen[going], *at)
-        return completed & (state.row[seats] == rows.rollout_steps), unseen
-
-    def _complete(self, turns: Turns, chosen: Indices, seats: Indices) -> Flags:
-        """Write the consequences of pending rows. Returns which of the turns had one, [N]."""
-        state, rewards, tics = self._seats, turns.rewards[chosen], turns.tics[chosen]
-        state.returns[seats] += rewards[:, 0]
-        state.frames[seats] += np.where(state.steps[seats] > 0, tics, 0)
-        completed = state.pending[seats]
-        state.pending[seats] = False
-        done, of = seats[completed], chosen[completed]
-        if len(done):
-            ends = turns.terminated[of], turns.truncated[of]
-            at = state.slot[done], state.row[done]
-            self.rows.complete(*at, rewards[completed], *ends, tics[completed])
-            self.produced += len(done)
-            state.row[done] += 1
-        return completed
-
-    def _close_episodes(
-        self, turns: Turns, chosen: Indices, seats: Indices, completed: Flags, see: Observe
-    ) -> list[int]:
-        """Write the final observations of truncated episodes behind their rows."""
-        state, rows = self._seats, self.rows
-        cut = completed & turns.truncated[chosen] & ~turns.terminated[chosen]
-        if not cut.any():
-            return []
-        cut_seats, seen = seats[cut], turns.seen[chosen[cut]]
-        slots, last = state.slot[cut_seats], state.row[cut_seats]
+        state, rows, seen = self._seats, self.rows, turns.seen[cut]
+        slots, last = state.slot[seats], state.row[seats]
         rows.repeat_last(slots[~seen], last[~seen])
-        unseen = see(chosen[cut][seen], slots[seen], last[seen])
+        unseen = see(cut[seen], slots[seen], last[seen])
         rows.close_row(slots, last)
-        state.row[cut_seats] = np.minimum(last + 1, rows.rollout_steps)
+        state.row[seats] = np.minimum(last + 1, rows.rollout_steps)
         return unseen
 
     def hand_over(self, seats: Indices) -> list[SlotFull]:
@@ -175,26 +135,30 @@ class SlotFiller:
 
 
 def fill_slots(
-    fillers: Sequence[SlotFiller], state: Seats, turns: Turns, see: Observe
+    fillers: Sequence[SlotFiller], state: Seats, turns: Turns, taken: Taken, see: Observe
 ) -> list[SlotFull]:
-    """Write what turns say into the slots of all roles. Returns the full ones, in their order.
+    """Write what seats see into the slots of all roles. Returns the full ones, in their order.
 
     A game with a turn that could not be written is voided, so it hands nothing over.
 
-    fillers: by role
+    fillers  by role
+    taken    what followed from the turns
+    see      writes observations
     """
     seats = turns.position * state.per_table + turns.seat
-    candidates, unseen = list[Indices](), list[int]()
-    for role, filler in enumerate(fillers):
-        chosen = np.flatnonzero(state.role[seats] == role)
-        full, wrong = filler.take_turns(turns, chosen, seats[chosen], see)
-        candidates.append(chosen[full])
-        unseen += wrong
+    unseen = list[int]()
+    if len(taken.cut):
+        for role, filler in enumerate(fillers):
+            cut = taken.cut[state.role[seats[taken.cut]] == role]
+            unseen += filler.close_episodes(turns, cut, seats[cut], see)
+    unseen += see(taken.going, taken.slots, taken.rows)
+    full = taken.full
+    if unseen and len(full):
+        full = full[~np.isin(turns.position[full], turns.position[unseen])]
+    if not len(full):
+        return []
     filled: list[tuple[int, SlotFull]] = []
-    for filler, full_turns in zip(fillers, candidates, strict=True):
-        if unseen:
-            spoiled = np.isin(turns.position[full_turns], turns.position[unseen])
-            full_turns = full_turns[~spoiled]
-        messages = filler.hand_over(seats[full_turns])
-        filled += zip(full_turns.tolist(), messages, strict=True)
+    for role, filler in enumerate(fillers):
+        own = full[state.role[seats[full]] == role]
+        filled += zip(own.tolist(), filler.hand_over(seats[own]), strict=True)
     return [slot for _, slot in sorted(filled, key=lambda one: one[0])]

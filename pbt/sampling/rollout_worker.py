@@ -25,6 +25,7 @@ from pbt.envs.contract import Game, Outcome
 from pbt.envs.groups import Decisions, Failures, Turns
 from pbt.errors import EngineError, EnvError
 from pbt.sampling.asking import Asking
+from pbt.sampling.bookkeeping import Taken, books_of
 from pbt.sampling.ending import endings, game_end
 from pbt.sampling.filling import SlotFiller, fill_slots
 from pbt.sampling.filming import GameObserver
@@ -98,13 +99,13 @@ class RolloutWorker:
         self.tables = new_tables(share.tables, self._code.make, levels)
         self.table = {table.index: table for table in self.tables}
         start_games(self.tables, self._code.call)
-        self.state: TableState = self.tables[0].state
-        self.seats: Seats = self.state.seats
+        self.state, self.seats = self.tables[0].state, self.tables[0].state.seats
         self.fillers = [
             SlotFiller(slab, slots, role, self.seats)
             for role, (slab, slots) in enumerate(zip(slabs, share.slots, strict=True))
         ]
         writers = [filler.rows for filler in self.fillers]
+        self._books = books_of(self.state, writers)
         self.group = group_of(self.tables, self._code, writers, self._observer)
         self._role_seats = [np.flatnonzero(self.seats.role == role) for role in range(len(slabs))]
         self.asking = Asking(self.state, [slab.slots for slab in slabs])
@@ -124,10 +125,8 @@ class RolloutWorker:
     def receive(self, ready: ActionsReady) -> None:
         """Take the actions of one request. Tables that have all of theirs are stepped next."""
         rows, seats = self.fillers[ready.role].rows, self.asking.answered(ready)
-        rows.fingerprint(ready.slots, ready.rows, self.state.origins(seats))
-        self.seats.acted_by(seats, ready.version, ready.weights)
-        self.seats.pending[seats] = self.seats.learning[seats]
-        self.seats.episode_start[seats] = False
+        changed = self._books.answered(seats, ready.version, ready.weights)
+        self.seats.note_answers(changed, ready.version, ready.weights)
         self._act(seats, rows.actions[ready.slots, ready.rows])
 
     def advance(self) -> list[WorkerMessage]:
@@ -220,13 +219,10 @@ class RolloutWorker:
         stepped = positions
         if endless:
             stepped = positions[~np.isin(positions, list(endless))]
-        seats, per_table = self.seats, self.seats.per_table
-        table, seat = np.nonzero(seats.due.reshape(-1, per_table)[stepped])
-        acting, tables = stepped[table] * per_table + seat, stepped[table]
-        seats.due[acting], seats.chosen[acting] = False, False
-        decisions = Decisions(tables, seat, seats.action[acting])
+        tables, seats = self._books.decide(stepped)
+        numbers = seats - tables * self.seats.per_table
+        decisions = Decisions(tables, numbers, self.seats.action[seats])
         self.state.history.add(*decisions)
-        self.state.moves[stepped] += 1
         self._take(positions, self.group.step(stepped, decisions), endless)
 
     def _take(self, positions: Indices, turns: Turns, wrong: Failures) -> None:
@@ -234,31 +230,31 @@ class RolloutWorker:
 
         wrong: games that went wrong before; those of the group join them
         """
-        full = fill_slots(self.fillers, self.seats, turns, self.group.observe)
+        taken = self._books.take(turns, positions)
+        for filler, produced in zip(self.fillers, taken.produced.tolist(), strict=True):
+            filler.produced += produced
+        full = fill_slots(self.fillers, self.seats, turns, taken, self.group.observe)
         wrong = {**wrong, **self.group.failures}
-        acting = np.flatnonzero(~turns.over)
         if wrong:
-            acting = acting[~np.isin(turns.position[acting], list(wrong))]
-        due = np.bincount(turns.position[acting], minlength=len(self.tables))[positions]
-        self.state.due[positions], self.state.came[positions] = due, 0
-        self._ask(turns.position[acting] * self.seats.per_table + turns.seat[acting])
+            taken = self._without(wrong, taken, positions)
+        self.asking.wait(taken.waiting)
+        for seat in taken.opening.tolist():
+            self._open(seat)
         # Both kinds of messages are sent in the order in which the tables were stepped.
         self._outbox += full
-        over = positions[due == 0]
-        if len(over):
-            self._finish(over, wrong)
+        if len(taken.ended):
+            self._finish(taken.ended, wrong)
 
-    def _ask(self, seats: Indices) -> None:
-        """Ask for actions, but for the opening, which follows from the game's seed."""
-        self.seats.due[seats] = True
-        positions = seats // self.seats.per_table
-        opening = self.state.moves[positions] < self.state.opening[positions]
-        if not opening.any():
-            self.asking.wait(seats)
-            return
-        self.asking.wait(seats[~opening])
-        for seat in seats[opening].tolist():
-            self._open(seat)
+    def _without(self, wrong: Failures, taken: Taken, positions: Indices) -> Taken:
+        """Nothing is due any more at tables whose games went wrong: they have ended."""
+        state, seats, spoiled = self.state, self.seats, np.array(list(wrong), np.int64)
+        state.due[spoiled] = 0
+        seats.due[seats.at(spoiled)] = False
+        waiting, opening = (
+            own[~np.isin(own // seats.per_table, spoiled)] for own in (taken.waiting, taken.opening)
+        )
+        ended = positions[state.due[positions] == 0]
+        return taken._replace(waiting=waiting, opening=opening, ended=ended)
 
     def _open(self, seat: int) -> None:
         """Take one action of a game's opening."""
@@ -273,17 +269,8 @@ class RolloutWorker:
 
     def _act(self, seats: Indices, actions: NDArray[np.generic]) -> None:
         """Note what seats do; tables that have all of their actions are stepped next."""
-        state, positions = self.state, seats // self.seats.per_table
         self.seats.action[seats, : actions.shape[1]] = actions
-        self.seats.chosen[seats] = True
-        self.seats.steps[seats] += 1
-        np.add.at(state.steps, positions, 1)
-        np.add.at(state.came, positions, 1)
-        complete = positions[state.came[positions] == state.due[positions]]
-        if self.seats.per_table > 1 and len(complete) > 1:
-            # A table is stepped where its last action stands.
-            _, last = np.unique(complete[::-1], return_index=True)
-            complete = complete[np.sort(len(complete) - 1 - last)]
+        complete = self._books.act(seats)
         if len(complete):
             self._ready.append(complete)
 

@@ -18,7 +18,7 @@ class RowWriter:
     """Writes a worker's rows into one role's slab. slots, rows: [N], of the rows meant."""
 
     def __init__(self, slab: Slab) -> None:
-        column = slab.column
+        column = self.column = slab.column
         self._slab = slab
         self._codec = ObservationCodec(slab.layout.role.observation_space)
         self._leaves = [

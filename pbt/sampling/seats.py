@@ -101,12 +101,8 @@ class Seats:
             for seat in seats.tolist():
                 self.answers.pop(seat, None)
 
-    def acted_by(self, seats: Indices, version: int, weights: int) -> None:
-        """Note that weights of this version and digest have answered for these seats."""
-        first = seats[~self.acted[seats]]
-        self.version_start[first], self.acted[first] = version, True
-        self.version_end[seats] = version
+    def note_answers(self, seats: Indices, version: int, weights: int) -> None:
+        """Note weights that have answered for these seats, which others answered before."""
         if weights or not version:
-            for seat in seats[self.weights[seats] != weights].tolist():
+            for seat in seats.tolist():
                 self.answers.setdefault(seat, []).append((version, weights))
-        self.weights[seats] = weights

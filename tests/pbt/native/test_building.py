@@ -15,6 +15,7 @@ LOADERS: tuple[tuple[Loader, Callable[[], None]], ...] = (
     (native.elu_bf16, native.elu_bf16.cache_clear),
     (native.pixel_blocks_bf16, native.pixel_blocks_bf16.cache_clear),
     (native.doom_preload, native.doom_preload.cache_clear),
+    (native.bookkeeping, native.bookkeeping.cache_clear),
     *(
         (partial(native.table_game, name), native.table_game.cache_clear)
         for name in ("connect_four", "tictactoe", "leduc_poker", "othello", "hex")
