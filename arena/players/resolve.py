@@ -107,7 +107,7 @@ def resolve_players(
     trained = {
         name: trained_player(name, data_dir(data))
         for name in dict.fromkeys(names)
-        if name not in guests and _names_snapshot(name)
+        if name not in guests and names_snapshot(name)
     }
     first = next(iter(trained.values()), None)
     if options:
@@ -174,7 +174,8 @@ def _seated_guest(
     return ResolvedPlayer(PlayerRef("guest", program.name), label, game, options, program=program)
 
 
-def _names_snapshot(name: str) -> bool:
+def names_snapshot(name: str) -> bool:
+    """Whether a name has the form of a trained player's."""
     return "/" in name or "@" in name or _ID.fullmatch(name) is not None
 
 
