@@ -138,7 +138,7 @@ def test_a_player_that_stands_in_the_file_is_not_graded_again(
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("nobody", "there is no player 'nobody'"), ("exec:./bot", "programs are not graded")],
+    [("unknown", "there is no player 'unknown'"), ("exec:./bot", "programs are not graded")],
 )
 def test_an_unknown_player_is_told(name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=message):
