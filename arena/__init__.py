@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from arena.players.load import load_player as load_player
     from arena.python.evaluations import EvaluationResult as EvaluationResult
     from arena.python.evaluations import evaluate as evaluate
+    from arena.python.exploitabilities import ExploitabilityResult as ExploitabilityResult
+    from arena.python.exploitabilities import exploitability as exploitability
     from arena.python.matches import MatchResult as MatchResult
     from arena.python.matches import match as match
     from arena.python.ratings import Ratings as Ratings
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _EXPORTED = {
     "EvaluationResult": "arena.python.evaluations",
+    "ExploitabilityResult": "arena.python.exploitabilities",
     "MatchResult": "arena.python.matches",
     "Ratings": "arena.python.ratings",
     "RunConfig": "pbt.config.schema",
@@ -34,6 +37,7 @@ _EXPORTED = {
     "TrainingControl": "arena.signals",
     "TrainingResult": "arena.python.training_result",
     "evaluate": "arena.python.evaluations",
+    "exploitability": "arena.python.exploitabilities",
     "load_player": "arena.players.load",
     "match": "arena.python.matches",
     "rate": "arena.python.ratings",

@@ -2,8 +2,8 @@
 
 A deal is three of six cards in order: the card of seat 0, that of seat 1, and the public card. All
 120 deals are equally likely. What the seats do after a deal ends in one of T endings, which are the
-same for every deal. A policy is a table as in `bench.exploitability`. Of a policy only its reach
-counts, [2, 120, T]: the probability that its own actions in a seat lead to an ending.
+same for every deal. A policy is a table as in `arena.players.information_states`. Of a policy only
+its reach counts, [2, 120, T]: the probability that its own actions in a seat lead to an ending.
 
 The two hands of a deal pair have one deal, with the seats swapped; the actions of both are drawn
 apart, as `arena match` does.
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.exploitability import InformationStates, Table
+from arena.players.information_states import InformationStates, Table
 
 Floats = NDArray[np.float64]
 LEDUC = "leduc_poker"

@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyspiel
 import torch
 
 from arena.data.paths import data_dir, league_path
@@ -40,8 +41,8 @@ from arena.league.database import open_league
 from arena.league.matches import find_match, stored_games
 from arena.league.stored_snapshots import StoredSnapshot, list_snapshots
 from arena.matches.stored import game_from_seat
+from arena.players.information_states import InformationStates, Table
 from arena.stats.margin import unit_margins
-from bench.exploitability import InformationStates, Table
 from bench.leduc_counts import chi_square, drawn_match, missed, rated, summary
 from bench.leduc_hands import LEDUC, Floats, Hands
 from bench.strangers import network
@@ -186,7 +187,7 @@ def keep(path: Path, stored: dict[str, Any]) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """All parts; returns what is stored."""
-    states = InformationStates(LEDUC)
+    states = InformationStates(pyspiel.load_game(LEDUC))
     hands = Hands(states)
     players = players_of(hands, states, options)
     named = [

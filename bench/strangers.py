@@ -10,7 +10,7 @@ as for `arena`).
 
 connect_four  `arena match POPULATION@best` against bench/mcts_bot.py, OpenSpiel's tree search with
               100 simulations per move and random rollouts, by `exec:`; the report is the match's
-leduc         exploitability (bench/exploitability.py) in chips per hand: of every snapshot of the
+leduc         exploitability (`arena exploitability`) in chips per hand: of every snapshot of the
               best member, of the mixture of its snapshots so far, of the mixture of all members'
               snapshots so far, and of every member's last snapshot. `share` is the best mixture's
               over that of uniformly random play. To check the program, uniform play and an
@@ -30,9 +30,9 @@ import pyspiel
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.stored_snapshots import StoredSnapshot, list_snapshots
+from arena.players.information_states import InformationStates, Table
 from arena.players.policies import load_policy
 from arena.players.resolve import resolve_players
-from bench.exploitability import InformationStates, Table
 from bench.throughput import hardware
 from pbt.inference.policy_server import NetworkPolicy
 from pbt.transport.slab import role_layout
@@ -78,7 +78,7 @@ def connect_four(options: argparse.Namespace) -> dict[str, Any]:
 
 def leduc(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the exploitability of the population on Leduc poker."""
-    states = InformationStates(LEDUC)
+    states = InformationStates(pyspiel.load_game(LEDUC))
     check(states)
     uniform = states.exploitability(states.uniform())
     by_member = member_policies(states, options)

@@ -91,6 +91,13 @@ COMMANDS = (
     ),
     Command("league", COMPARE, "Show the rating table.", "first"),
     Command("matrix", COMPARE, "Show the score of every player against every other one.", "first"),
+    Command(
+        "exploitability",
+        COMPARE,
+        "Compute what a best response wins against players of Leduc poker and its like.",
+        "leduc --mixture",
+        "exploitability:command",
+    ),
     Command("status", LOOK, "Show every process of a running training.", "first"),
     Command("populations", LOOK, "List what has been trained, and how large it is."),
     Command(

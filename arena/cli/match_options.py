@@ -100,13 +100,16 @@ def exit_spoiled(errors: int, of: str) -> NoReturn:
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[Progress]:
-    """Show a progress bar on stderr, and where that is no terminal a line now and then."""
+def progress_bar(title: str, counted: str = "game") -> Iterator[Progress]:
+    """Show a progress bar on stderr, and where that is no terminal a line now and then.
+
+    counted  what one of them is called
+    """
     if not sys.stderr.isatty():
-        told = ["no game over yet"]
+        told = [f"no {counted} over yet"]
 
         def note(done: int, planned: int) -> None:
-            told[0] = f"{done} of {number_of(planned, 'game')}"
+            told[0] = f"{done} of {number_of(planned, counted)}"
 
         with GoingOn(lambda: f"{title}: {told[0]}"):
             yield note

@@ -14,10 +14,11 @@ from typing import Any
 from arena.data.paths import IMPORTED, data_dir, league_path, population_paths
 from arena.data.snapshot_cards import card_path, read_card, weights_folder
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, GuestProgram, find_program, is_guest
-from arena.league.database import open_league
+from arena.league.database import League, open_league
 from arena.league.objectives import objective_in_force
 from arena.league.populations import stored_config
 from arena.league.snapshot_names import FORMS, best_names_text, find_snapshot
+from arena.league.stored_snapshots import StoredSnapshot
 from arena.league.summaries import list_populations
 from pbt.config.schema import RunConfig
 from pbt.config.stored import config_as_stored
@@ -107,7 +108,7 @@ def resolve_players(
     trained = {
         name: trained_player(name, data_dir(data))
         for name in dict.fromkeys(names)
-        if name not in guests and _names_snapshot(name)
+        if name not in guests and names_snapshot(name)
     }
     first = next(iter(trained.values()), None)
     if options:
@@ -174,7 +175,8 @@ def _seated_guest(
     return ResolvedPlayer(PlayerRef("guest", program.name), label, game, options, program=program)
 
 
-def _names_snapshot(name: str) -> bool:
+def names_snapshot(name: str) -> bool:
+    """Whether a name has the form of a trained player's."""
     return "/" in name or "@" in name or _ID.fullmatch(name) is not None
 
 
@@ -187,17 +189,21 @@ def trained_player(name: str, data: Path) -> ResolvedPlayer:
             "name the right directory with --data"
         )
     with open_league(path, read_only=True) as league:
-        snapshot = find_snapshot(league, name)
-        population, record = snapshot.population, snapshot.record
-        if population == IMPORTED:
-            config = read_card(card_path(data, record.member)).config()
-            folder, objective = weights_folder(data), config.env.objective
-        else:
-            config = config_as_stored(
-                stored_config(league, population), f"stored config of {population!r}"
-            )
-            folder = population_paths(data, population).snapshots
-            objective = objective_in_force(league, population)
+        return stored_player(league, find_snapshot(league, name), data)
+
+
+def stored_player(league: League, snapshot: StoredSnapshot, data: Path) -> ResolvedPlayer:
+    """A snapshot of the league as a player; its game is not made."""
+    population, record = snapshot.population, snapshot.record
+    if population == IMPORTED:
+        config = read_card(card_path(data, record.member)).config()
+        folder, objective = weights_folder(data), config.env.objective
+    else:
+        config = config_as_stored(
+            stored_config(league, population), f"stored config of {population!r}"
+        )
+        folder = population_paths(data, population).snapshots
+        objective = objective_in_force(league, population)
     ref = PlayerRef("snapshot", record.snapshot_id)
     return ResolvedPlayer(
         ref,

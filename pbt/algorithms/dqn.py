@@ -80,6 +80,14 @@ class EpsilonGreedy(ActingRule):
         of_all = action_values(*outputs)
         return _kept(of_all, of_all.argmax(-1, keepdim=True))
 
+    def chances(self, outputs: Outputs) -> Tensor:
+        """See ActingRule. It is that of a frozen policy."""
+        best, legal = action_values(*outputs).argmax(-1, keepdim=True), _legal(outputs.mask)
+        explored = legal.double() / legal.sum(-1, keepdim=True) * FROZEN_EPSILON
+        return explored.scatter_add(
+            -1, best, torch.full_like(best, 1.0 - FROZEN_EPSILON, dtype=torch.float64)
+        )
+
 
 def _kept(of_all: Tensor, actions: Tensor) -> Chosen:
     return Chosen(actions, {"action_value": of_all.gather(-1, actions).squeeze(-1)})

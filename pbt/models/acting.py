@@ -6,6 +6,7 @@ An algorithm names the rule (`pbt.algorithms.registry`). `Sampled` is that of po
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple, Protocol
 
+import torch
 from torch import Tensor, nn
 
 from pbt.models.distributions import Distribution
@@ -62,6 +63,13 @@ class ActingRule(nn.Module):
     def best(self, model: Acting, outputs: Outputs) -> Chosen:
         """Choose without chance."""
 
+    @abstractmethod
+    def chances(self, outputs: Outputs) -> Tensor:
+        """The probability with which `choose` takes each action, [..., A] float64.
+
+        For actions of one choice. outputs: of any leading axes.
+        """
+
 
 class Sampled(ActingRule):
     """Draws actions from a policy. See ActingRule."""
@@ -73,6 +81,10 @@ class Sampled(ActingRule):
     def best(self, model: Acting, outputs: Outputs) -> Chosen:
         chance = model.distribution(outputs.actions)
         return self._kept(chance, chance.mode(), outputs)
+
+    def chances(self, outputs: Outputs) -> Tensor:
+        """See ActingRule."""
+        return torch.softmax(outputs.actions.double(), -1)
 
     def _kept(self, chance: Distribution, actions: Tensor, outputs: Outputs) -> Chosen:
         return Chosen(actions, {"log_prob": chance.log_prob(actions), "value": outputs.values})

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyspiel
 import pytest
 import torch
 from open_spiel.python.algorithms.expected_game_score import policy_value
 from open_spiel.python.policy import TabularPolicy
 
+from arena.players.information_states import InformationStates, Table
 from arena.stats.margin import margin_statistics, unit_margins
-from bench.exploitability import InformationStates, Table
 from bench.leduc_counts import as_played, chi_square, drawn_match, missed, rated
 from bench.leduc_hands import Floats, Hands, PairLaw
 from bench.leduc_margins import acting_difference, circle, earlier, keep
@@ -22,11 +23,12 @@ from pbt.inference.policy_server import NetworkPolicy
 from pbt.models.policy_model import build_model
 from pbt.seeding import generator
 from pbt.transport.slab import role_layout
+from tests.arena.players.openspiel_tables import as_openspiel
 
 
 @pytest.fixture(scope="module")
 def states() -> InformationStates:
-    return InformationStates("leduc_poker")
+    return InformationStates(pyspiel.load_game("leduc_poker"))
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +37,11 @@ def hands(states: InformationStates) -> Hands:
 
 
 def some_policy(states: InformationStates, seed: int) -> Table:
-    """A random one, with actions that it never takes."""
-    rng = generator(seed, "policy")
+    """A random one, with actions that it never takes; drawn in OpenSpiel's order of rows."""
+    rng, places = generator(seed, "policy"), TabularPolicy(states.game).state_lookup
+    order = [places[key] for key in states.rows]
     weights = rng.exponential(size=states.legal.shape) * (rng.random(states.legal.shape) < 0.8)
+    weights = weights[order]
     weights = (weights + 1e-12 * (weights.sum(axis=1, keepdims=True) == 0)) * states.legal
     none = weights.sum(axis=1) == 0
     weights[none] = states.legal[none]
@@ -53,9 +57,7 @@ def two(states: InformationStates, hands: Hands) -> tuple[Floats, Floats]:
 def test_exact_values_are_openspiels(states: InformationStates, hands: Hands) -> None:
     """OpenSpiel walks the whole tree from its root, chance moves and all."""
     tables = [some_policy(states, 1), some_policy(states, 2)]
-    policies = [TabularPolicy(states.game) for _ in tables]
-    for policy, table in zip(policies, tables, strict=True):
-        policy.action_probability_array[:] = table
+    policies = [as_openspiel(states, table) for table in tables]
     root = states.game.new_initial_state()
     first = policy_value(root, policies)[0]
     second = policy_value(root, policies[::-1])[1]

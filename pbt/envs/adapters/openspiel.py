@@ -69,8 +69,9 @@ def openspiel_game(name: str, **options: Any) -> "OpenSpielGame":
 class OpenSpielGame:
     """A sequential game of OpenSpiel, which is `Readable`, `Declaring` and `Sharing`.
 
-    game  a `pyspiel.Game`
-    name  used in error messages
+    game   a `pyspiel.Game`
+    name   used in error messages
+    rules  that game, for programs that walk its tree
     Raises: EnvError for games that show no tensor.
     """
 
@@ -89,7 +90,7 @@ class OpenSpielGame:
                 "information-state or observation tensor"
             )
         self._shape = tuple(getattr(game, f"{self._sees}_shape")())
-        self._game = game
+        self._game = self.rules = game
         self._open = kind.information == kind.Information.PERFECT_INFORMATION
         self._utility = kind.utility
         self._name = kind.short_name

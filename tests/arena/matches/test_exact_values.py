@@ -3,16 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+import pyspiel
 from open_spiel.python.algorithms.expected_game_score import policy_value
 from open_spiel.python.policy import TabularPolicy
 
 from arena.matches.play import play_match
+from arena.players.information_states import InformationStates
 from arena.players.policies import load_policy
 from arena.players.resolve import ResolvedPlayer, resolve_players
-from bench.exploitability import InformationStates
 from pbt.envs.contract import EnvSpec
 from pbt.inference.policy_server import NetworkPolicy
 from pbt.transport.slab import role_layout
+from tests.arena.players.openspiel_tables import as_openspiel
 from tests.arena.tiny_populations import UNRATED, train
 
 # A network whose first weights already prefer some actions to others.
@@ -30,13 +32,13 @@ def exact(states: InformationStates, player: ResolvedPlayer, env: EnvSpec) -> Ta
         game = env.make(**player.env_options)
         hosted = load_policy(player, role_layout(game.roles[0], game.reward_terms, 1, 0), env)
         assert isinstance(hosted, NetworkPolicy)
-        tabular.action_probability_array[:] = states.policy_of(hosted.model)
+        tabular = as_openspiel(states, states.policy_of(hosted.model))
     return tabular
 
 
 def test_the_margin_of_a_match_is_the_value_of_the_game_tree(tmp_path: Path) -> None:
     train(tmp_path, "kuhn", KUHN)
-    states = InformationStates("kuhn_poker")
+    states = InformationStates(pyspiel.load_game("kuhn_poker"))
     env, players = resolve_players(["kuhn/m0@0", "kuhn/m1@0", "random"], tmp_path)
     policies = [exact(states, player, env) for player in players]
     start = states.game.new_initial_state()

@@ -64,6 +64,12 @@ def test_a_share_of_the_actions_is_any_legal_one(explores: bool, share: float) -
     error = 5 * (share / 3 / rows) ** 0.5
     for choice, expected in enumerate((share / 3, 0.0, share / 3, 1.0 - 2 * share / 3)):
         assert float(counts[choice]) == pytest.approx(expected, abs=error if expected else 0.0)
+    if not explores:
+        logits = masked_logits(torch.arange(float(CHOICES))[None], mask[:1], (CHOICES,))
+        (listed,) = rule.chances(Outputs(logits, torch.zeros(1), mask[:1]))
+        assert listed.tolist() == pytest.approx(
+            [share / 3, 0.0, share / 3, 1.0 - 2 * share / 3], abs=1e-12
+        )
 
 
 def test_seats_explore_by_a_ladder() -> None:

@@ -7,24 +7,27 @@ import torch
 from open_spiel.python.algorithms import best_response
 from open_spiel.python.algorithms.expected_game_score import policy_value
 from open_spiel.python.algorithms.policy_aggregator import PolicyAggregator
-from open_spiel.python.policy import TabularPolicy
 
-from bench.exploitability import InformationStates, Table
+from arena.players.chances import answers
+from arena.players.information_states import InformationStates, Table
 from pbt.config.learning import ModelConfig
 from pbt.envs.registry import spec
-from pbt.models.policy_model import build_model
+from pbt.errors import EnvError
+from pbt.models.policy_model import PolicyModel, build_model
 from pbt.seeding import generator
 from pbt.transport.slab import role_layout
+from tests.arena.players.openspiel_tables import as_openspiel
+from tests.pbt.models.memories import MEMORIES, memory
 
 
 @pytest.fixture(scope="module")
 def kuhn() -> InformationStates:
-    return InformationStates("kuhn_poker")
+    return InformationStates(pyspiel.load_game("kuhn_poker"))
 
 
 @pytest.fixture(scope="module")
 def leduc() -> InformationStates:
-    return InformationStates("leduc_poker")
+    return InformationStates(pyspiel.load_game("leduc_poker"))
 
 
 def some_policies(states: InformationStates, number: int, seed: int = 1) -> list[Table]:
@@ -75,8 +78,7 @@ def test_exploitability_is_openspiels_by_its_other_best_response(
 ) -> None:
     """OpenSpiel has a second best response, in Python. Here it answers each seat by itself."""
     (policy,) = some_policies(kuhn, 1, seed)
-    tabular = TabularPolicy(kuhn.game)
-    tabular.action_probability_array[:] = policy
+    tabular = as_openspiel(kuhn, policy)
     answered = 0.0
     for seat in range(2):
         answer = best_response.BestResponsePolicy(kuhn.game, seat, tabular)
@@ -99,7 +101,7 @@ def value(states: InformationStates, first: Table, second: Table) -> float:
                     for action, chance in state.chance_outcomes()
                 )
             )
-        row = (first, second)[state.current_player()][states._tabular.state_index(state)]
+        row = (first, second)[state.current_player()][states.index(state)]
         return float(
             sum(
                 row[action] * below(state.child(action))
@@ -133,14 +135,12 @@ def test_a_mixture_is_not_the_mean_of_action_probabilities(leduc: InformationSta
 
 def test_mixtures_equal_openspiels(leduc: InformationStates) -> None:
     policies = some_policies(leduc, 3)
-    tabular = []
-    for policy in policies:
-        tabular.append(TabularPolicy(leduc.game))
-        tabular[-1].action_probability_array[:] = policy
+    tabular = [as_openspiel(leduc, policy) for policy in policies]
     weights = [0.2, 0.5, 0.3]
     theirs = PolicyAggregator(leduc.game).aggregate([0, 1], [tabular, tabular], [weights, weights])
     ours, compared = leduc.mixture(policies, weights), 0
-    for index, state in enumerate(leduc._tabular.states):
+    for state in tabular[0].states:
+        index = leduc.index(state)
         if sum(w * leduc.reach(p)[index] for w, p in zip(weights, policies, strict=True)) > 0:
             found = theirs.action_probabilities(state)
             assert [found.get(action, 0.0) for action in range(3)] == pytest.approx(
@@ -151,9 +151,7 @@ def test_mixtures_equal_openspiels(leduc: InformationStates) -> None:
 
 
 def test_the_table_of_a_network_is_what_it_plays(leduc: InformationStates) -> None:
-    game = spec("openspiel:leduc_poker").make()
-    layout = role_layout(game.roles[0], game.reward_terms, 1, 0)
-    model = build_model(layout, ModelConfig(hidden=(16,), policy_gain=3.0), seed=4)
+    model = network("none", 0)
     table = leduc.policy_of(model)
     rows = len(leduc.legal)
     uniforms = torch.rand(rows, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -170,12 +168,76 @@ def test_the_table_of_a_network_is_what_it_plays(leduc: InformationStates) -> No
     assert table.std(axis=0).max() > 0.05
 
 
-def test_a_network_with_memory_is_refused(leduc: InformationStates) -> None:
+def network(core: str, size: int) -> PolicyModel:
     game = spec("openspiel:leduc_poker").make()
-    model = build_model(
-        role_layout(game.roles[0], game.reward_terms, 1, 8),
-        ModelConfig(core="gru", gru_size=8),
-        seed=1,
+    layout = role_layout(game.roles[0], game.reward_terms, 1, size)
+    return build_model(
+        layout, ModelConfig(hidden=(16,), policy_gain=3.0, **memory(core, size)), seed=1
     )
-    with pytest.raises(ValueError, match="has a memory.*expected model.core = 'none'"):
-        leduc.policy_of(model)
+
+
+@pytest.mark.parametrize("core", MEMORIES)
+def test_a_network_with_memory_remembers_its_own_decisions(
+    leduc: InformationStates, core: str
+) -> None:
+    """The twin walks through the game, and keeps a memory for each seat."""
+    model = network(core, 8)
+    table, met = leduc.policy_of(model), set[int]()
+    uniforms = torch.zeros(1, 1, dtype=torch.float64)
+
+    def walk(state: pyspiel.State, memories: list[torch.Tensor], acted: list[bool]) -> None:
+        if state.is_terminal():
+            return
+        if state.is_chance_node():
+            # Every other card is enough: there are two of each rank.
+            for card in state.legal_actions()[::2]:
+                walk(state.child(card), memories, acted)
+            return
+        seat, row = state.current_player(), leduc.index(state)
+        said = model.act(
+            {"observation": torch.from_numpy(leduc.tensors[row][None])},
+            torch.from_numpy(leduc.legal[row][None]),
+            torch.tensor([not acted[seat]]),
+            memories[seat],
+            uniforms,
+        )
+        action = int(said.actions[0, 0])
+        chance = float(said.columns["log_prob"][0])
+        assert np.log(table[row, action]) == pytest.approx(chance, abs=1e-5)
+        met.add(row)
+        after = [said.state if one == seat else memories[one] for one in range(2)]
+        for taken in state.legal_actions():
+            walk(state.child(taken), after, [acted[one] or one == seat for one in range(2)])
+
+    with torch.inference_mode():
+        walk(leduc.game.new_initial_state(), [torch.zeros(1, model.state_size)] * 2, [False] * 2)
+    assert len(met) > 100
+    # The memory counts: without it the same weights say something else.
+    alone = answers(
+        model,
+        {"observation": leduc.tensors[None]},
+        leduc.legal[None],
+        np.ones((1, len(table)), np.bool_),
+    )
+    assert np.abs(alone.chances - table).max() > 0.05
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("kuhn_poker", {"players": 3}, "has 3 players; expected a game of two"),
+        ("bargaining", {}, "expected a zero-sum game"),
+        ("goofspiel", {}, "both players move at once"),
+    ],
+)
+def test_games_without_exploitability_are_refused(
+    name: str, options: dict[str, int], message: str
+) -> None:
+    with pytest.raises(EnvError, match=message):
+        InformationStates(pyspiel.load_game(name, options))
+
+
+def test_a_larger_game_is_refused(kuhn: InformationStates) -> None:
+    assert kuhn.histories == InformationStates(kuhn.game, kuhn.histories).histories
+    with pytest.raises(EnvError, match=r"more than \d+ histories; expected a smaller game"):
+        InformationStates(kuhn.game, kuhn.histories - 1)
