@@ -76,7 +76,7 @@ class TrainingGame(NamedTuple):
     seed: int
     opening: int
     lineup: Lineup | None
-    draws: Sequence[float] = ()
+    draws: Sequence[float]
 
 
 class NextGames:
@@ -111,9 +111,10 @@ class NextGames:
             game_seeds(config.seed, tables, counts).tolist(),
             self._opening_plies(tables, counts, evaluation).tolist(),
             lineups,
+            [()] * len(tables),
             strict=True,
         )
-        games = [TrainingGame(*column) for column in columns]
+        games = list(map(TrainingGame._make, columns))
         for game in np.flatnonzero(evaluation).tolist():
             draws = drawn[game, 1:].tolist()
             games[game] = games[game]._replace(lineup=None, draws=draws)
