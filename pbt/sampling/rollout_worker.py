@@ -32,11 +32,11 @@ from pbt.sampling.filming import GameObserver
 from pbt.sampling.game_code import GameCode
 from pbt.sampling.native_group import group_of
 from pbt.sampling.reproductions import Reproductions
-from pbt.sampling.seats import Indices, Seats
+from pbt.sampling.seats import Indices
 from pbt.sampling.slots import Partition
 from pbt.sampling.sources import GameSource
 from pbt.sampling.starting import start_games
-from pbt.sampling.table import TableState, new_tables, opening_action
+from pbt.sampling.table import new_tables, opening_action
 from pbt.seeding import seat_keys
 from pbt.transport.messages import (
     ActionRequest,
