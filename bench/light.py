@@ -19,7 +19,9 @@ Connect four, first by a loop of torch, then in training:
   one_policy   a single member with the network (64, 64) and one pass over batches of 4 096, which
                only plays against itself, from the first move on: every move is a frame, as in the
                loop
-  self_play    the same with the demo's four members, which play each other
+  members_8    the same with eight members, which play each other at eight times as many tables
+  members_64   the same with 64 members
+  self_play    the same with the demo's four members at the tables of one
   demo         the demo's config: convolutions, two passes over a batch; moves of random openings,
                of frozen opponents and of evaluation games are played as well but are no frames,
                since no learner consumes them
@@ -72,6 +74,7 @@ from pbt.config.schema import RunConfig
 
 PLAIN_LOOP, SIMULATION = "plain_loop", "simulation"
 DEMO = find_config("demo")
+TABLES = 512
 SELF_PLAY = (
     "model.conv=[]",
     "model.hidden=[64, 64]",
@@ -84,6 +87,15 @@ SELF_PLAY = (
 )
 BOARDS: dict[str, tuple[str, ...]] = {
     "one_policy": (*SELF_PLAY, "population.members=1", "pbt.enabled=false"),
+    **{
+        f"members_{count}": (
+            *SELF_PLAY,
+            f"population.members={count}",
+            f"sampling.environments={count * TABLES}",
+            "pbt.enabled=false",
+        )
+        for count in (8, 64)
+    },
     "self_play": SELF_PLAY,
     "demo": (),
 }

@@ -21,7 +21,8 @@ from pbt.saved import SavedPlanner
 from pbt.transport.messages import GamePlan, SeatPlan
 
 # Games of a table that are planned at once, where the roster stays; half as many more may wait.
-MOST_AHEAD = 16
+# With many tables fewer are, since a call is worth its while from about so many games on.
+MOST_AHEAD, ENOUGH = 16, 4096
 
 
 class TrainingPlanner:
@@ -53,6 +54,7 @@ class TrainingPlanner:
         """
         self._config, self._facts, self._frozen = config, facts, frozen
         self._tables, self._counts = tuple(tables), counts
+        self._most_ahead = max(1, min(MOST_AHEAD, ENOUGH // max(1, len(tables))))
         self._evaluated: Counter[str] = Counter()
         self._closing_played = 0
         self._closing_total = closing_games
@@ -117,7 +119,7 @@ class TrainingPlanner:
         """
         if self._next is None:
             self._next = NextGames(self._config, self._facts, self._roster, len(self._counts))
-        games, self._games_ahead = self._games_ahead, min(MOST_AHEAD, 2 * self._games_ahead)
+        games, self._games_ahead = self._games_ahead, min(self._most_ahead, 2 * self._games_ahead)
         held = np.array([len(self._ahead.get(table, ())) for table in self._tables], np.int64)
         few = held < games / 2
         short = np.array(self._tables, np.int64)[few]

@@ -6,6 +6,7 @@ The functions are pure: live records and stored rows of the same games give the 
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pbt.errors import EngineError, EnvError
@@ -42,7 +43,7 @@ def game_points(record: GameRecord, member: str, objective: ObjectiveKind) -> fl
     """
     if record.kind != "training" or is_voided(record.end_reason):
         return None
-    for seated in members_seated([seat.player for seat in record.seats]):
+    for seated in members_seated(tuple(seat.player for seat in record.seats)):
         if seated.member == member and seated.counts(objective):
             places = [seat.place for seat in record.seats]
             returns = [seat.returns for seat in record.seats]
@@ -94,12 +95,13 @@ class Seated(NamedTuple):
         return f"{player.kind} {player.name}{of_member}"
 
 
-def members_seated(players: Sequence[PlayerRef]) -> list[Seated]:
+@lru_cache(maxsize=2**14)
+def members_seated(players: tuple[PlayerRef, ...]) -> tuple[Seated, ...]:
     """The live members among the players of a game, which are given by seat."""
     by_player: dict[PlayerRef, list[int]] = {}
     for seat, player in enumerate(players):
         by_player.setdefault(player, []).append(seat)
-    return [
+    return tuple(
         Seated(
             own.name,
             tuple(seats),
@@ -107,7 +109,7 @@ def members_seated(players: Sequence[PlayerRef]) -> list[Seated]:
         )
         for own, seats in by_player.items()
         if own.kind == "member"
-    ]
+    )
 
 
 def opponent_of(record: GameRecord, member: str) -> str:
@@ -116,7 +118,7 @@ def opponent_of(record: GameRecord, member: str) -> str:
     A live player is named with the generation in which it began the game.
     """
     generations = [seat.generation for seat in record.seats]
-    seated = members_seated([seat.player for seat in record.seats])
+    seated = members_seated(tuple(seat.player for seat in record.seats))
     return next(one.opponent(generations) for one in seated if one.member == member)
 
 
@@ -215,18 +217,18 @@ class ScoreWindow:
             generations = [seat.generation for seat in record.seats]
             places = [seat.place for seat in record.seats]
             returns = [seat.returns for seat in record.seats]
-            for seated in self._counting([seat.player for seat in record.seats]):
+            for seated in self._counting(tuple(seat.player for seat in record.seats)):
                 self._count(seated, record.number, generations, places, returns)
 
     def add_games(self, games: GamesOver, first: int) -> None:
         """Count games as `add` does. first: number of the first one."""
-        counting = [self._counting([seat.player for seat in plan]) for plan in games.lineups]
+        counting = [self._counting(tuple(seat.player for seat in plan)) for plan in games.lineups]
         if any(counting):
             for number, (which, generations, places, returns) in enumerate(games.by_game(), first):
                 for seated in counting[which]:
                     self._count(seated, number, generations, places, returns)
 
-    def _counting(self, players: Sequence[PlayerRef]) -> list[Seated]:
+    def _counting(self, players: tuple[PlayerRef, ...]) -> list[Seated]:
         """The live members that have points of games with these players."""
         return [seated for seated in members_seated(players) if seated.counts(self.objective)]
 

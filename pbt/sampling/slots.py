@@ -3,7 +3,7 @@
 The pool holds the slots in the states FREE and PARKED (docs/slots.md).
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class SlotPool:
 
     def __init__(self, slots: range) -> None:
         self._free = list(reversed(slots))
-        self._parked: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._parked: dict[int, deque[tuple[int, int]]] = defaultdict(deque)
 
     @property
     def free(self) -> int:
@@ -59,7 +59,7 @@ class SlotPool:
         """
         parked = self._parked.get(policy)
         if parked:
-            return parked.pop(0)
+            return parked.popleft()
         return self.take(), 0
 
     def park(self, policy: int, slot: int, row: int) -> None:
@@ -74,7 +74,7 @@ class SlotPool:
 
     def discard_parked(self, policy: int) -> list[tuple[int, int]]:
         """Free every PARKED slot of a policy; returns (slot, rows written) of each."""
-        discarded = self._parked.pop(policy, [])
+        discarded = list(self._parked.pop(policy, ()))
         for slot, _ in discarded:
             self.give_back(slot)
         return discarded
@@ -91,4 +91,4 @@ class SlotPool:
         self._free = list(state.free)
         self._parked.clear()
         for policy, entries in state.parked.items():
-            self._parked[policy] = list(entries)
+            self._parked[policy] = deque(entries)
