@@ -1,7 +1,9 @@
 """APPO: an actor-critic with PPO's clip and V-trace, each of which has a switch.
 
 Petrenko et al. 2020, "Sample Factory", section 3.4. Without V-trace the advantages are those of
-GAE; without the clip, one pass and one part, it is A2C.
+GAE; without the clip, one pass and one part, it is A2C. A magnet is that of magnetic mirror
+descent, Sokota et al. 2022, "A unified approach to reinforcement learning, quantal response
+equilibria, and two-player zero-sum games".
 """
 
 from collections.abc import Mapping
@@ -20,9 +22,15 @@ from pbt.models.distributions import Distribution
 from pbt.models.policy_model import PolicyModel
 from pbt.transport.slab import F32, Column
 
+_MAGNET, _STEPS = "magnet", "steps"
+
 
 class Appo:
-    """The Algorithm of the [learning] section."""
+    """The Algorithm of the [learning] section.
+
+    With a magnet its memory is "magnet", [parameters] float32, the average of its weights, and
+    "steps", [1] int64, the optimiser's steps since the first one, -1 before it.
+    """
 
     columns = (
         # Of the whole action, by the policy that acted.
@@ -30,12 +38,14 @@ class Appo:
         Column("value", (), F32, "T", "policy server", np.nan),
     )
     evidence = "log_prob"
-    sums = ("policy", "value_error", "entropy", "value", "kl", "clipped", "error")
     replay = None
     scales_returns = True
 
     def __init__(self, config: LearningConfig) -> None:
         self._config = config
+        self._magnet = config.magnet_coef > 0.0
+        own = ("magnet",) if self._magnet else ()
+        self.sums = ("policy", "value_error", "entropy", "value", "kl", "clipped", "error", *own)
 
     def rule(self, *, explores: bool) -> ActingRule:
         """See Algorithm. Live and frozen policies are sampled alike."""
@@ -45,11 +55,20 @@ class Appo:
         """The policy itself explores."""
 
     def memory(self, parameters: Tensor) -> dict[str, Tensor]:
-        """See Algorithm. There is none."""
-        return {}
+        """See Algorithm. There is none without a magnet."""
+        if not self._magnet:
+            return {}
+        # Before the first step the weights are the magnet: they may have been put in place since.
+        steps = torch.full((1,), -1, dtype=torch.int64, device=parameters.device)
+        return {_MAGNET: parameters.clone(), _STEPS: steps}
 
     def after_step(self, memory: Mapping[str, Tensor], parameters: Tensor) -> None:
-        """There is nothing to do."""
+        """See Algorithm. The magnet follows the weights."""
+        if self._magnet:
+            first = int(memory[_STEPS]) < 0
+            memory[_STEPS].add_(1)
+            decay = 0.0 if first else self._config.magnet_decay
+            memory[_MAGNET].lerp_(parameters, 1.0 - decay)
 
     def loss(self, model: PolicyModel, inputs: LossInputs) -> Loss:
         """See Algorithm."""
@@ -72,8 +91,18 @@ class Appo:
         total = policy + config.value_coef * value - inputs.values["entropy_coef"] * entropy
         with torch.no_grad():
             spread = self._spread(log_rhos, targets.vs, values[:rows], valid)
-        parts = (policy, errors, entropy, *spread)
+        parts = [policy, errors, entropy, *spread]
+        if self._magnet:
+            parts.append(self._pull(model, inputs, chance))
+            total = total + config.magnet_coef * parts[-1]
         return Loss(total, targets.vs, log_prob.detach(), dict(zip(self.sums, parts, strict=True)))
+
+    def _pull(self, model: PolicyModel, inputs: LossInputs, chance: Distribution) -> Tensor:
+        """The divergence from the magnet, summed over the valid steps."""
+        before = int(inputs.memory[_STEPS]) < 0
+        with torch.no_grad(), inputs.at(None if before else inputs.memory[_MAGNET]):
+            magnet = _unrolled(model, inputs.batch)[0]
+        return torch.where(inputs.batch.valid, chance.divergence(magnet), 0.0).sum()
 
     def recomputed(self, model: PolicyModel, batch: Batch) -> Tensor:
         """See Algorithm."""
@@ -144,6 +173,7 @@ class Appo:
         kl                  mean estimate of KL(mu || pi), in nats
         clip_fraction       share of steps with a ratio outside the clip
         explained_variance  1 - Var(target - value) / Var(target), 0 where the targets do not vary
+        magnet_kl           mean divergence from the magnet, in nats, where there is one
         """
         steps = max(sums["steps"], 1.0)
         mean = {name: total / steps for name, total in sums.items()}
@@ -158,6 +188,7 @@ class Appo:
             "kl": mean["kl"],
             "clip_fraction": mean["clipped"],
             "explained_variance": explained if variance > 1e-12 else 0.0,
+            **({"magnet_kl": mean["magnet"]} if self._magnet else {}),
         }
 
 

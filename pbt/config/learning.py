@@ -163,6 +163,11 @@ class LearningConfig(Section):
     optimizer             what turns gradients into steps
     learning_rate         the optimiser's step size; PBT mutates it
     entropy_coef          weight of the entropy bonus; PBT mutates it
+    magnet_coef           weight of KL(policy || magnet), where the magnet is an average of the
+                          member's own weights: in games without a best move it keeps members from
+                          chasing each other in circles. 0: there is none
+    magnet_decay          after every step of the optimiser the magnet is this times itself, and
+                          the rest the present weights
     adam_beta1            Adam's decay of the first moment; PBT mutates it. 0 with "rmsprop", which
                           has none
     adam_beta2            Adam's decay of the second moment
@@ -210,6 +215,8 @@ class LearningConfig(Section):
         Coefficient,
         Mutable((1e-6, 1.0), within=HundredOrLess, annealed=True, algorithm="appo"),
     ] = 0.001
+    magnet_coef: Coefficient = 0.0
+    magnet_decay: Probability = 0.999
     adam_beta1: Annotated[
         float,
         Field(ge=0.0, lt=1.0),

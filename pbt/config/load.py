@@ -39,6 +39,8 @@ HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("learning", "rmsprop_eps_inside", False),
     ("runtime", "sync", "async"),
     ("learning", "value_clip", None),
+    ("learning", "magnet_coef", 0.0),
+    ("learning", "magnet_decay", 0.999),
     ("model", "lstm_size", 128),
     ("model", "measurement_hidden", []),
     ("population", "began", {}),

@@ -9,7 +9,7 @@ to know no more of it.
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -44,6 +44,9 @@ class Distribution(Protocol):
 
     def entropy(self) -> Tensor:
         """In nats. Returns [...]."""
+
+    def divergence(self, other: Self) -> Tensor:
+        """KL(this || other), in nats. other: of the same kind and observations. Returns [...]."""
 
 
 def masked_outputs(spec: ActionSpec, outputs: Tensor, mask: Tensor) -> Tensor:
@@ -103,6 +106,11 @@ class Mixed:
         """See Distribution."""
         return self._choices.entropy() + self._numbers.entropy()
 
+    def divergence(self, other: "Mixed") -> Tensor:
+        """See Distribution."""
+        numbers = self._numbers.divergence(other._numbers)
+        return self._choices.divergence(other._choices) + numbers
+
 
 class Gaussians:
     """A Distribution of numbers: normal, with deviations that do not depend on what is seen.
@@ -134,6 +142,12 @@ class Gaussians:
         total = (self._log_deviations + 0.5 + _HALF_LOG_TWO_PI).sum()
         return total.expand(self._means.shape[:-1])
 
+    def divergence(self, other: "Gaussians") -> Tensor:
+        """See Distribution."""
+        wider = other._log_deviations - self._log_deviations
+        apart = (self._means - other._means) * (-other._log_deviations).exp()
+        return (wider + 0.5 * ((-2.0 * wider).exp() + apart.square() - 1.0)).sum(-1)
+
 
 class Categoricals:
     """A Distribution of choices.
@@ -162,6 +176,10 @@ class Categoricals:
     def entropy(self) -> Tensor:
         """See Distribution."""
         return joint_entropy(self.log_probs)
+
+    def divergence(self, other: "Categoricals") -> Tensor:
+        """See Distribution."""
+        return (self.log_probs.exp() * (self.log_probs - other.log_probs)).sum(-1)
 
 
 def masked_logits(logits: Tensor, mask: Tensor, head_sizes: Sequence[int]) -> Tensor:

@@ -43,14 +43,14 @@ class TwinGame(Game, Readable, Sharing, Protocol):
 class OpenSpielGameInC(NativeGame):
     """A game of OpenSpiel in C, which OpenSpiel's own game puts into words.
 
-    twin  is moved on when words are asked for
+    twin  OpenSpiel's own game, which is moved on when words are asked for
     """
 
     plays_in_c = True
 
     def __init__(self, rules: NativeRules, twin: TwinGame) -> None:
         super().__init__(rules)
-        self._twin, self._seed = twin, 0
+        self.twin, self._seed = twin, 0
         self._moves: list[Mapping[int, Action]] = []
         self._told: int | None = None
         """How many of the moves the twin has made; None before it has begun this game."""
@@ -69,11 +69,11 @@ class OpenSpielGameInC(NativeGame):
     @property
     def objective_kind(self) -> ObjectiveKind:
         """By OpenSpiel's utility."""
-        return self._twin.objective_kind
+        return self.twin.objective_kind
 
     def shares_rewards(self) -> bool:
         """Whether OpenSpiel says so of the game."""
-        return self._twin.shares_rewards()
+        return self.twin.shares_rewards()
 
     def position(self) -> str | None:
         """OpenSpiel's own text; None where seats hide something from each other."""
@@ -85,12 +85,12 @@ class OpenSpielGameInC(NativeGame):
 
     def _moved_twin(self) -> TwinGame:
         if self._told is None:
-            self._twin.reset(self._seed)
+            self.twin.reset(self._seed)
             self._told = 0
         for move in self._moves[self._told :]:
-            self._twin.step(move)
+            self.twin.step(move)
         self._told = len(self._moves)
-        return self._twin
+        return self.twin
 
 
 def in_c(name: str, twin: TwinGame) -> Game:
