@@ -74,6 +74,7 @@ class Appo:
         """See Algorithm."""
         config, batch = self._config, inputs.batch
         valid, rows = batch.valid, batch.valid.shape[0]
+        magnet = self._magnet_policy(model, inputs)
         chance, log_prob, values = _unrolled(model, batch)
         acted = torch.where(valid, batch.acted["log_prob"], 0.0)
         log_rhos = torch.where(valid, log_prob - acted, 0.0)
@@ -92,17 +93,18 @@ class Appo:
         with torch.no_grad():
             spread = self._spread(log_rhos, targets.vs, values[:rows], valid)
         parts = [policy, errors, entropy, *spread]
-        if self._magnet:
-            parts.append(self._pull(model, inputs, chance))
+        if magnet is not None:
+            parts.append(torch.where(valid, chance.divergence(magnet), 0.0).sum())
             total = total + config.magnet_coef * parts[-1]
         return Loss(total, targets.vs, log_prob.detach(), dict(zip(self.sums, parts, strict=True)))
 
-    def _pull(self, model: PolicyModel, inputs: LossInputs, chance: Distribution) -> Tensor:
-        """The divergence from the magnet, summed over the valid steps."""
-        before = int(inputs.memory[_STEPS]) < 0
-        with torch.no_grad(), inputs.at(None if before else inputs.memory[_MAGNET]):
-            magnet = _unrolled(model, inputs.batch)[0]
-        return torch.where(inputs.batch.valid, chance.divergence(magnet), 0.0).sum()
+    def _magnet_policy(self, model: PolicyModel, inputs: LossInputs) -> Distribution | None:
+        """What the magnet would do; None without one. It comes before the model's own pass."""
+        if not self._magnet:
+            return None
+        known = int(inputs.memory[_STEPS]) >= 0
+        with torch.no_grad(), inputs.at(inputs.memory[_MAGNET] if known else None):
+            return _unrolled(model, inputs.batch)[0]
 
     def recomputed(self, model: PolicyModel, batch: Batch) -> Tensor:
         """See Algorithm."""

@@ -6,6 +6,7 @@ import pytest
 import torch
 from gymnasium import spaces
 from scipy.stats import norm
+from torch.distributions import Normal, kl_divergence
 
 from pbt.config.learning import ModelConfig
 from pbt.envs.actions import ActionSpec
@@ -44,6 +45,9 @@ def test_numbers_are_those_of_a_normal_distribution() -> None:
         atol=1e-5,
     )
     np.testing.assert_allclose(chance.entropy().numpy(), twin.entropy().sum(-1), rtol=1e-6)
+    wider, moved = LOG_DEVIATIONS + 0.3, outputs + 0.2
+    apart = kl_divergence(Normal(outputs, LOG_DEVIATIONS.exp()), Normal(moved, wider.exp())).sum(-1)
+    torch.testing.assert_close(chance.divergence(distribution(BOX, moved, wider)), apart)
     assert torch.equal(chance.mode(), outputs)
 
 
