@@ -105,7 +105,7 @@ def test_the_probability_of_a_sample_is_that_of_the_hypergeometric_distribution(
 
 def test_the_training_tells_the_head_that_verify_knows(data: Path, capsys: Output) -> None:
     capsys.readouterr()
-    words = ["train", "--resume", NAME, "--set", "stop_at_frames=3400", "--data", str(data)]
+    words = ["train", "--resume", NAME, "--set", "stop_at_frames=2000", "--data", str(data)]
     assert run([*words, "--json"]) == 0
     head = json.loads(capsys.readouterr().out.splitlines()[-1])["head"]
     code, report = verify(data, capsys, NAME, "--head", head, "--replay", "none")
@@ -166,8 +166,8 @@ def test_unknown_names_exit_2(made: Path, tmp_path: Path, capsys: Output) -> Non
 def test_a_member_that_joins_after_an_edit_begins_with_the_edited_values(
     data: Path, capsys: Output
 ) -> None:
-    resume(data, "stop_at_frames=2400", "learning.learning_rate=0.002")
+    resume(data, "stop_at_frames=2000", "learning.learning_rate=0.002")
     joins = 'population.joined.m5={role="player",weights=""}'
-    resume(data, "stop_at_frames=2900", joins)
+    resume(data, "stop_at_frames=2150", joins)
     code, report = verify(data, capsys, NAME, "--replay", "none")
     assert (code, report["differences"]) == (0, [])
