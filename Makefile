@@ -16,7 +16,7 @@ demo: ## train a small population on connect four and show what it learned (a fe
 
 test: ## the tests (ten minutes on two fast cores, twenty on slow ones; no GPU, no screen)
 	@scripts/venv.sh test
-	@$(VENV)/bin/python -m pytest -q -n 2
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal
 
 test-slow: ## the long tests (half an hour on two fast cores, an hour on slow ones)
 	@scripts/venv.sh test

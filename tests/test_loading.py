@@ -103,3 +103,8 @@ def test_the_service_loads_no_engine() -> None:
 def test_the_command_line_loads_nothing_heavy_before_a_command_is_called() -> None:
     loaded = loaded_modules("import arena.cli.app")
     assert not loaded & set(HEAVY_FOR_HELP)
+
+
+def test_a_process_of_a_run_loads_no_statistics() -> None:
+    """Every start and restart of one pays for what it loads."""
+    assert "scipy" not in loaded_modules("import pbt.runtime.process")

@@ -4,6 +4,7 @@ A command's module is imported only when that command is called, so `arena --hel
 for torch. The table of commands is `arena.cli.commands`.
 """
 
+import gc
 import importlib
 import os
 import resource
@@ -11,8 +12,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,7 +58,8 @@ class LazyGroup(TyperGroup):
 def load_command(command: Command) -> Any:
     """Import the command's module and build its Typer command."""
     module, _, attribute = command.target.partition(":")
-    target = getattr(importlib.import_module(module), attribute)
+    with _no_garbage_collected():
+        target = getattr(importlib.import_module(module), attribute)
     if isinstance(target, typer.Typer):
         loaded: Any = get_group(target)
     else:
@@ -66,6 +68,18 @@ def load_command(command: Command) -> Any:
         loaded = get_command(single)
     loaded.name = command.name
     return loaded
+
+
+@contextmanager
+def _no_garbage_collected() -> Iterator[None]:
+    """Modules stay: looking through them for garbage while they load is a tenth of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 app = typer.Typer(

@@ -6,9 +6,10 @@ game's files, so a file that was edited is measured anew.
 
 import hashlib
 import json
+import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -68,14 +69,28 @@ def own_files(name: str) -> Iterator[Path]:
         top = top.parent
     named = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     # Some modules of libraries give a name that is no file's, such as "_classes.py".
-    loaded = {Path(file).resolve() for file in named if file and Path(file).is_absolute()}
-    installed = Path(sys.prefix)
+    loaded = _resolved(file for file in named if file and os.path.isabs(file))
+    within, installed = os.path.join(top, ""), os.path.join(sys.prefix, "")
     beside = {
-        file
+        Path(file)
         for file in loaded
-        if top in file.parents and installed not in file.parents and file.is_file()
+        if file.startswith(within) and not file.startswith(installed) and os.path.isfile(file)
     }
     yield from sorted({path, *beside})
+
+
+def _resolved(files: Iterable[str]) -> set[str]:
+    """Absolute files without symbolic links. Thousands of modules stand in a few hundred folders,
+    each of which is resolved once.
+    """
+    found, folders = set(), dict[str, str]()
+    for file in files:
+        folder, name = os.path.split(file)
+        if folder not in folders:
+            folders[folder] = os.path.join(os.path.realpath(folder), "")
+        whole = folders[folder] + name
+        found.add(os.path.realpath(whole) if os.path.islink(whole) else whole)
+    return found
 
 
 def _digest(path: Path) -> str:

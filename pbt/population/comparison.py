@@ -15,8 +15,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.special import stdtr
-
 from pbt.objective import ObjectiveKind
 from pbt.records import Against, MemberScore
 
@@ -150,4 +148,8 @@ def _chance(ahead: float, samples: Sequence[tuple[float, Sample]], variance: flo
         (weight * weight * sample.variance / variance) ** 2 / max(1, sample.games - 1)
         for weight, sample in samples
     )
+    # Every process of a run loads this module, and only the main one compares: the import would
+    # cost each of them a tenth of its start.
+    from scipy.special import stdtr
+
     return float(stdtr(1.0 / parts if parts else math.inf, -ahead / math.sqrt(variance)))

@@ -43,7 +43,7 @@ def test_the_exit_code_is_that_of_the_work(broken: str, tmp_path: Path) -> None:
 
 def test_an_error_keeps_its_code(tmp_path: Path) -> None:
     done = arena(
-        "match random nothing --env tictactoe --data DATA",
+        "status nothing --data DATA",
         "2>&1 | true; exit ${PIPESTATUS[0]}",
         tmp_path,
     )
@@ -51,7 +51,7 @@ def test_an_error_keeps_its_code(tmp_path: Path) -> None:
 
 
 def test_an_error_that_cannot_be_said_keeps_its_code(tmp_path: Path) -> None:
-    for command in ("no_such_command", "match random nothing --env tictactoe --data DATA"):
+    for command in ("no_such_command", "status nothing --data DATA"):
         assert arena(command, "2> /dev/full", tmp_path).returncode == 2
 
 

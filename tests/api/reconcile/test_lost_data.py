@@ -36,14 +36,16 @@ def ready(service: Service) -> bool:
     return service.client.get("/readyz").status_code == 200
 
 
-@pytest.mark.parametrize("left", [False, True])
-def test_a_data_directory_that_goes_away_is_told_and_comes_back(tmp_path: Path, left: bool) -> None:
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_data_directory_that_goes_away_is_told_and_comes_back(
+    tmp_path: Path, empty: bool
+) -> None:
     data, away = tmp_path / "data", tmp_path / "away"
     with serving(data) as service:
         service.create("one")
         headers = {"authorization": f"Bearer {service.token('admin')}"}
         data.rename(away)
-        if left:  # as an unmounted disk leaves it
+        if empty:  # as an unmounted disk leaves it
             data.mkdir()
         service.wait(lambda: not ready(service))
         told = service.client.get("/readyz").json()
@@ -55,7 +57,7 @@ def test_a_data_directory_that_goes_away_is_told_and_comes_back(tmp_path: Path, 
         refused = service.client.post("/v1/populations/one/start", headers=headers)
         assert refused.status_code == 503 and refused.headers["retry-after"]
         assert not data.exists() or list(data.iterdir()) == []
-        if left:
+        if empty:
             data.rmdir()
         away.rename(data)
         service.wait(lambda: ready(service))
@@ -120,12 +122,23 @@ def test_a_league_that_is_damaged_while_it_is_served_answers_503(tmp_path: Path)
 GAMES = 800
 
 
-def left_by_a_killed_process(folder: Path, *, copied_back: bool) -> None:
-    """A league whose newest commits stand in its write-ahead log.
+LeftLeagues = dict[bool, Path]
 
-    copied_back: SQLite has copied them into the league's file, too, and keeps the log
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> LeftLeagues:
+    """Leagues whose newest commits stand in their write-ahead logs, as a killed process leaves
+    them. True: SQLite has copied them into the league's file, too, and keeps the log.
     """
-    made = folder.with_name("made")
+    folder = tmp_path_factory.mktemp("left")
+    found = {back: folder / f"copied-back-{back}" for back in (False, True)}
+    for back, path in found.items():
+        leave_as_if_killed(path, copied_back=back)
+    return found
+
+
+def leave_as_if_killed(folder: Path, *, copied_back: bool) -> None:
+    made = folder.with_name(f"{folder.name}-made")
     made.mkdir()
     with open_league(league_path(made)) as league:
         population = create_population(league, "one", "connect_four", CONFIG, {}, MEMBERS)
@@ -189,6 +202,7 @@ CASES = [
 @pytest.mark.parametrize(("strike", "copied_back"), CASES)
 def test_a_damaged_write_ahead_log_is_no_fault_of_the_service(
     tmp_path: Path,
+    left: LeftLeagues,
     strike: str,
     copied_back: bool,
     caplog: pytest.LogCaptureFixture,
@@ -197,8 +211,7 @@ def test_a_damaged_write_ahead_log_is_no_fault_of_the_service(
     """SQLite takes the whole commits before the damage. Where the league's file has newer ones, the
     two may contradict each other: that is said, where it is met.
     """
-    data = tmp_path / "data"
-    left_by_a_killed_process(data, copied_back=copied_back)
+    data = Path(shutil.copytree(left[copied_back], tmp_path / "data"))
     STRIKES[strike](data / "league.db-wal")
     with serving(data) as service:
         headers = {"authorization": f"Bearer {service.token('admin')}"}
@@ -230,20 +243,20 @@ def test_a_damaged_write_ahead_log_is_no_fault_of_the_service(
         *(pytest.param(one, marks=pytest.mark.slow) for one in (cut(0.0), zeroed, os.unlink)),
     ],
 )
-def test_the_index_of_the_log_is_made_anew(tmp_path: Path, strike: Callable[[Path], None]) -> None:
+def test_the_index_of_the_log_is_made_anew(
+    tmp_path: Path, left: LeftLeagues, strike: Callable[[Path], None]
+) -> None:
     """It holds nothing of its own: with the last process it is worth nothing."""
-    data = tmp_path / "data"
-    left_by_a_killed_process(data, copied_back=False)
+    data = Path(shutil.copytree(left[False], tmp_path / "data"))
     strike(data / "league.db-shm")
     with serving(data) as service:
         newest = service.call("GET", "/v1/populations/one/games?limit=1")["items"]
         assert newest[0]["number"] == GAMES - 1 and ready(service)
 
 
-def test_a_league_that_is_empty_is_not_made_anew(tmp_path: Path) -> None:
+def test_a_league_that_is_empty_is_not_made_anew(tmp_path: Path, left: LeftLeagues) -> None:
     """Its log is kept for the file that is put back."""
-    data = tmp_path / "data"
-    left_by_a_killed_process(data, copied_back=False)
+    data = Path(shutil.copytree(left[False], tmp_path / "data"))
     shutil.copy(data / "league.db", tmp_path / "backup")
     os.truncate(data / "league.db", 0)
     with pytest.raises(LeagueError, match=r"it is empty, but its folder has the identity"):

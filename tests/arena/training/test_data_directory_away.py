@@ -19,7 +19,7 @@ from pbt.config.load import config_from_table
 from pbt.errors import LostWeightsError, SnapshotError
 from tests.arena.tiny_populations import UNRATED
 
-CONFIG = config_from_table({**UNRATED, "stop_at_frames": 8_000}, "demo")
+CONFIG = config_from_table({**UNRATED, "stop_at_frames": 4_000}, "demo")
 
 
 class Absence:

@@ -38,7 +38,7 @@ def test_edits_of_the_objective_raise_no_alarm(data: Path, capsys: Output) -> No
         resume(data, f"stop_at_frames={frames}", f"env.objective={objective}")
         assert objectives(data) == {objective}
         assert differences(data, capsys) == []
-    resume(data, "stop_at_frames=3500")
+    resume(data, "stop_at_frames=3200")
     assert objectives(data) == {"win"}
     fold(data)
     assert differences(data, capsys) == []
@@ -49,10 +49,10 @@ def test_an_edit_that_a_later_start_undoes_raises_no_alarm(
 ) -> None:
     checkpoints = population_paths(data, NAME).checkpoints
     before = shutil.copytree(checkpoints, tmp_path / "before")
-    resume(data, "stop_at_frames=2400", "env.objective=margin")
+    resume(data, "stop_at_frames=2200", "env.objective=margin")
     shutil.rmtree(checkpoints)
     shutil.copytree(before, checkpoints)
-    resume(data, "stop_at_frames=2400")
+    resume(data, "stop_at_frames=2200")
     assert objectives(data) == {"win"}
     assert differences(data, capsys) == []
 

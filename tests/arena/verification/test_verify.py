@@ -105,7 +105,7 @@ def test_the_probability_of_a_sample_is_that_of_the_hypergeometric_distribution(
 
 def test_the_training_tells_the_head_that_verify_knows(data: Path, capsys: Output) -> None:
     capsys.readouterr()
-    words = ["train", "--resume", NAME, "--set", "stop_at_frames=3400", "--data", str(data)]
+    words = ["train", "--resume", NAME, "--set", "stop_at_frames=2000", "--data", str(data)]
     assert run([*words, "--json"]) == 0
     head = json.loads(capsys.readouterr().out.splitlines()[-1])["head"]
     code, report = verify(data, capsys, NAME, "--head", head, "--replay", "none")
@@ -115,10 +115,10 @@ def test_the_training_tells_the_head_that_verify_knows(data: Path, capsys: Outpu
 def test_further_resumes_folds_and_losses_of_checkpoints_raise_no_alarm(
     data: Path, capsys: Output
 ) -> None:
-    resume(data, "stop_at_frames=3600", "pbt.score_games=20")
-    resume(data, "stop_at_frames=3800", "pbt.score_games=60", "pbt.opponents=all")
+    resume(data, "stop_at_frames=2200", "pbt.score_games=20")
+    resume(data, "stop_at_frames=2450", "pbt.score_games=60", "pbt.opponents=all")
     go_back(data)
-    resume(data, "stop_at_frames=4200")
+    resume(data, "stop_at_frames=2750")
     fold(data)
     code, report = verify(data, capsys, NAME)
     assert (code, report["differences"]) == (0, [])
@@ -145,7 +145,7 @@ def test_a_checkpoint_of_another_league_is_told_at_the_resume(
 ) -> None:
     execute(data, "UPDATE chain SET head = randomblob(32) WHERE population_id = 1")
     capsys.readouterr()
-    words = ["train", "--resume", NAME, "--set", "stop_at_frames=3300", "--data", str(data)]
+    words = ["train", "--resume", NAME, "--set", "stop_at_frames=2000", "--data", str(data)]
     assert run([*words, "--json"]) == 0
     assert "the league never had the head" in capsys.readouterr().err
     shutil.rmtree(data)
@@ -166,8 +166,8 @@ def test_unknown_names_exit_2(made: Path, tmp_path: Path, capsys: Output) -> Non
 def test_a_member_that_joins_after_an_edit_begins_with_the_edited_values(
     data: Path, capsys: Output
 ) -> None:
-    resume(data, "stop_at_frames=2400", "learning.learning_rate=0.002")
+    resume(data, "stop_at_frames=2000", "learning.learning_rate=0.002")
     joins = 'population.joined.m5={role="player",weights=""}'
-    resume(data, "stop_at_frames=2900", joins)
+    resume(data, "stop_at_frames=2150", joins)
     code, report = verify(data, capsys, NAME, "--replay", "none")
     assert (code, report["differences"]) == (0, [])

@@ -1,7 +1,9 @@
 """What was measured of a file's game is known at the next start, until the file changes."""
 
 import os
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -43,3 +45,26 @@ def test_it_is_measured_once_for_each_content(
     assert found() == 5
     assert registry.spec(name, allow_files=True, measured=(False, True)).chance
     assert len(times) == 5
+
+
+def test_files_beside_a_game_are_found_through_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a module the file itself, or a folder above it, may be a link; what is a file of another
+    folder is none of the game's, nor is one that is gone.
+    """
+    real, linked, other = tmp_path / "real", tmp_path / "linked", tmp_path / "other"
+    for folder in (real / "parts", other):
+        folder.mkdir(parents=True)
+    linked.symlink_to(real)
+    for file in ("real/game.py", "real/parts/a.py", "real/parts/b.py", "other/c.py"):
+        (tmp_path / file).write_text("")
+    (other / "d.py").symlink_to(real / "parts/b.py")
+    named = [linked / "parts/a.py", other / "c.py", other / "d.py", real / "gone.py", "_classes.py"]
+    modules = {}
+    for number, file in enumerate(named):
+        modules[f"m{number}"] = module = ModuleType(f"m{number}")
+        module.__file__ = str(file)
+    monkeypatch.setattr(sys, "modules", modules)
+    expected = [real / name for name in ("game.py", "parts/a.py", "parts/b.py")]
+    assert list(measured.own_files(f"{linked}/game.py:make")) == expected

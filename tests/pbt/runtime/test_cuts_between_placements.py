@@ -4,7 +4,7 @@ Clocks, members, open games and rows are the same there, and rows add up over al
 """
 
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,21 @@ from pbt.sampling.seats import NO_SLOT
 from tests.pbt.runtime.placing import PLACEMENTS, Running, placed
 
 OTHERS = [placement for placement in PLACEMENTS if placement != "shards"]
+LIVES = [
+    ("tictactoe", ["serial", "inline", "central", "serial"], 500),
+    ("rock_paper_scissors", ["inline", "inline", "mixture", "central", "central"], 1500),
+    ("hide_and_seek", ["central", "more_shards", "serial", "mixture", "inline"], 600),
+]
+# Where a checkpoint of a placement is restored beside the life that it is taken from.
+BESIDE = {
+    "tictactoe": {
+        "serial": ["serial", "central", "more_shards"],
+        "inline": ["serial", "more_shards"],
+        "central": ["inline", "mixture"],
+    },
+    "rock_paper_scissors": {"mixture": ["serial", "mixture", "more_shards"]},
+    "hide_and_seek": {"more_shards": ["inline", "central", "mixture", "more_shards"]},
+}
 
 
 def rows_in(cut: Checkpoint) -> int:
@@ -90,7 +105,7 @@ def check_same(run: Running, cut: Checkpoint) -> None:
 def chain(game: str, placements: list[str], frames: int, folder: Path) -> None:
     """One run through these placements, each going on from the checkpoint of the one before.
 
-    Every checkpoint is restored in the other placements, too.
+    Its checkpoints are restored in other placements, too.
     """
     told: list[GameRecord] = []
     cuts: list[Checkpoint] = []
@@ -111,8 +126,8 @@ def chain(game: str, placements: list[str], frames: int, folder: Path) -> None:
         told += run.sink.games
         assert not any(run.restarts().values()) and not run.engine.dropped()["restart"]
     check_life(told, cuts)
-    for placement in OTHERS:
-        for cut in cuts:
+    for source, cut in zip(placements[:-1], cuts, strict=True):
+        for placement in BESIDE[game].get(source, []):
             with Running(placed(placement, game, frames), folder / "snapshots") as run:
                 check_same(run, cut)
 
@@ -147,14 +162,16 @@ def check_life(told: list[GameRecord], cuts: list[Checkpoint]) -> None:
 
 
 @pytest.mark.slow
-def test_one_life_through_all_placements(tmp_path: Path) -> None:
-    chain("tictactoe", ["serial", "inline", "central", "serial"], 500, tmp_path)
+@pytest.mark.parametrize(("game", "placements", "frames"), LIVES)
+def test_one_life_through_all_placements(
+    game: str, placements: list[str], frames: int, tmp_path: Path
+) -> None:
+    chain(game, placements, frames, tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("game", "placements"), [
-    ("rock_paper_scissors", ["inline", "inline", "mixture", "central", "central"]),
-    ("hide_and_seek", ["central", "more_shards", "serial", "mixture", "inline"]),
-])  # fmt: skip
-def test_more_lives(game: str, placements: list[str], tmp_path: Path) -> None:
-    chain(game, placements, 600 if game == "hide_and_seek" else 1500, tmp_path)
+def test_every_pair_of_placements_is_met() -> None:
+    met = {pair for _, placements, _ in LIVES for pair in pairwise(placements)}
+    for game, placements, _ in LIVES:
+        assert BESIDE[game].keys() <= set(placements[:-1])
+        met |= {(source, other) for source, others in BESIDE[game].items() for other in others}
+    assert met == set(product(OTHERS, OTHERS))

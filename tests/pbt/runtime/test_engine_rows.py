@@ -21,7 +21,7 @@ from tests.pbt.runtime.checking import CheckedEngine
 
 TINY: dict[str, Any] = {
     "seed": 3,
-    "stop_at_frames": 800,
+    "stop_at_frames": 450,
     "population": {"members": 3},
     "sampling": {"environments": 12, "rollout_steps": 4, "opening_plies": 3},
     "model": {**memory("gru", 8), "hidden": [8]},

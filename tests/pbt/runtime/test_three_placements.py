@@ -185,11 +185,6 @@ def in_one_process(game: str, number: int) -> Games:
 
 
 @pytest.mark.slow
-def test_games_are_the_same_in_another_placement(tmp_path: Path) -> None:
-    check_streams("central", "rock_paper_scissors", 1200, tmp_path)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("placement", "game"),
     in_turn(["hide_and_seek", "connect_four", "rock_paper_scissors"]),

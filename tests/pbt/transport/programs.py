@@ -104,16 +104,23 @@ def share_memory(fd: int, size: int) -> None:
 
 
 def publish_forever(fd: int, size: int) -> None:
+    """For each line a process that publishes until it is killed: "ready" when it begins to, and how
+    it ended. They are forked, because torch takes longer to load than a writer lives.
+    """
     from pbt.transport.memory import Region
     from pbt.transport.weights import PublishedWeights
 
-    published = PublishedWeights(example_weights(0), Region.attach(fd, size), owner=False)
-    parent = os.getppid()
-    say("ready")
-    for publication in count(published.publications + 1):
-        published.publish(example_weights(publication), 10 * publication)
-        if os.getppid() != parent:
-            return  # the test itself was killed
+    region, parent = Region.attach(fd, size), os.getpid()
+    while sys.stdin.readline():
+        if writer := os.fork():
+            say(str(writer))
+            say(str(os.waitpid(writer, 0)[1]))
+            continue
+        published = PublishedWeights(example_weights(0), region, owner=False)
+        for publication in count(published.publications + 1):
+            published.publish(example_weights(publication), 10 * publication)
+            if os.getppid() != parent:
+                os._exit(0)  # the test itself was killed
 
 
 def write_fifo(handle: dict[str, Any], writer: int, messages: int) -> None:
