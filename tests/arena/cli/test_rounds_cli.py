@@ -17,6 +17,7 @@ from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.game_choice import GameFilter
 from arena.league.game_rows import population_games
+from pbt.population.scores import generation_of
 from pbt.records import GameRecord
 from tests.arena.league.altering import alter_games
 from tests.arena.verification.forging import execute
@@ -107,14 +108,20 @@ def scored_game(data: Path, choose: random.Random) -> GameRecord:
         if score["games"]
     ]
     member, first, last = choose.choice(ranges)
-    wanted = GameFilter("training", (member,), first, last)
+    wanted = GameFilter("training", (member,), first, last, voided=False)
     with open_league(league_path(data), read_only=True) as league:
-        found = [
-            stored.record
-            for stored in population_games(league, "run", wanted)
-            if len({seat.player for seat in stored.record.seats}) == 2
-            and len({seat.place for seat in stored.record.seats}) == 2
-        ]
+        games = [one.record for one in population_games(league, "run", wanted)]
+    # Games that the replaced weights had begun end in the range of the window, and do not count.
+    counted = [
+        game for game in games if generation_of(game, member) == generation_of(games[0], member)
+    ]
+    found = [
+        game
+        for game in counted
+        if len({seat.player for seat in game.seats})
+        == 2
+        == len({seat.place for seat in game.seats})
+    ]
     return choose.choice(found)
 
 
