@@ -18,6 +18,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ from arena.league.schema import MAX_NUMBER, folded_results, folds, keys_of_start
 
 KEEP_GAMES = 1_000_000
 CHUNK_GAMES, CHUNK_BLOCKS = 50_000, 100
+# At most so many blocks are looked at in one transaction, which keeps others from writing.
+LOOKED_AT = 200
 PERIOD_GAMES = 50_000
 FOLD = "fold"
 
@@ -142,7 +145,7 @@ class Folding:
         """The oldest blocks that may go, one behind the other in one start; those before stay."""
         chunk: list[StoredBlock] = []
         games = 0
-        for stored in self._blocks(connection):
+        for stored in islice(self._blocks(connection), LOOKED_AT):
             assert self._kept is not None
             full = games + stored.count > self._chunk_games or len(chunk) == CHUNK_BLOCKS
             if self._kept - stored.count < self._keep_games or (chunk and full):
