@@ -106,8 +106,9 @@ def columns_of(records: Sequence[GameRecord], id_of: Callable[[PlayerRef], int])
 
 def _refuse_one_count_twice(games: Mapping[str, Ints]) -> None:
     environment, count = games["environment"], games["count"]
-    places, first = np.unique(environment * (count.max() + 1) + count, return_index=True)
-    if len(places) < len(count):
+    places = environment * (count.max() + 1) + count
+    if (np.diff(np.sort(places)) == 0).any():
+        _, first = np.unique(places, return_index=True)
         at = next(at for at in range(len(count)) if at not in first)
         raise EngineError(
             f"game {games['number'][at]}: environment {environment[at]}, count {count[at]}, as "
@@ -130,9 +131,10 @@ def _or_none(records: Sequence[Any], name: str, none: float) -> Any:
 
 def _coded(values: Iterable[Any]) -> tuple[Ints, list[Any]]:
     """([values] the place of each among the different ones, the different ones)."""
-    places: dict[Any, int] = {}
-    codes = [places.setdefault(value, len(places)) for value in values]
-    return np.array(codes, np.int64), list(places)
+    every = list(values)
+    places = {value: place for place, value in enumerate(dict.fromkeys(every))}
+    codes = np.fromiter(map(places.__getitem__, every), np.int64, len(every))
+    return codes, list(places)
 
 
 def _hashes(records: Sequence[GameRecord]) -> list[bytes]:
