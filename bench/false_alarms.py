@@ -36,7 +36,9 @@ from arena.league.compaction import Folding
 from arena.league.database import open_league
 from arena.league.populations import find_population
 from arena.league.summaries import list_members
+from arena.training.settling import settled_by_all, settled_in
 from bench.commands import Command, Done, start
+from pbt.checkpoint.files import read_checkpoint
 
 NAME = "run"
 LIMIT_S = 1_800.0
@@ -203,6 +205,9 @@ class Walk:
                 population_id = find_population(connection, NAME).id
             connection = league.connect()
             folding = Folding(population_id, self.rng.randrange(100, 400), 50, 100)
+            kept = population_paths(self.data, NAME).checkpoints.glob("[0-9]*")
+            states = [read_checkpoint(one).state for one in kept]
+            folding.settled = settled_by_all([settled_in(state) for state in states])
             while folding.step(connection):
                 pass
             connection.close()

@@ -36,7 +36,7 @@ from arena.league.database import League, open_league
 from arena.league.populations import create_population, open_incarnation, set_state
 from arena.league.ratings import population_table, rate
 from arena.league.results import population_results
-from arena.league.schema import folded_results, folds, games
+from arena.league.schema import folded_results, folds, game_blocks, games
 from arena.league.writer import LeagueWriter
 from arena.stats.cycles import cyclic_share, significant_cycles
 from bench.throughput import hardware
@@ -172,16 +172,24 @@ def _game(
 
 
 def stored(league: League) -> dict[str, int]:
-    """Number of rows of games, of rows of folded games, and of folded games."""
+    """Numbers of rows of games and of folded games, of blocks and their games, of folded games."""
     with league.read() as connection:
         rows = [
             int(connection.execute(select(func.count()).select_from(table)).scalar_one())
-            for table in (games, folded_results)
+            for table in (games, folded_results, game_blocks)
         ]
+        in_blocks = connection.execute(select(func.coalesce(func.sum(game_blocks.c.count), 0)))
         folded = int(
             connection.execute(select(func.coalesce(func.sum(folds.c.games), 0))).scalar_one()
         )
-    return {"game_rows": rows[0], "folded_rows": rows[1], "folded_games": folded}
+        kept = int(in_blocks.scalar_one())
+    return {
+        "game_rows": rows[0],
+        "folded_rows": rows[1],
+        "blocks": rows[2],
+        "games_in_blocks": kept,
+        "folded_games": folded,
+    }
 
 
 def timed(action: Callable[[], object], repeats: int) -> dict[str, float]:

@@ -57,7 +57,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from bench.peer_runs import in_turn
 from bench.peers import (
     ACTIONS,

@@ -33,7 +33,8 @@ import numpy as np
 
 from arena.data.paths import league_path
 from arena.league.database import League, open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.stored_history import list_rounds
 from arena.league.summaries import list_populations
 from bench.throughput import hardware, settings_of

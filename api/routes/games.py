@@ -11,7 +11,8 @@ from api.context import Here, made_from_request
 from api.http.json_response import written
 from api.routes.bodies import PopulationName
 from api.routes.pages import Cursor, Limit, read_cursor, write_cursor
-from arena.league.game_rows import GameFilter, SeatResult, StoredGame
+from arena.league.game_choice import GameFilter, SeatResult
+from arena.league.game_rows import StoredGame
 from arena.league.paging import GamePage, population_game_page
 from arena.league.snapshot_names import find_snapshot
 from pbt.records import GameKind, SeatRecord

@@ -22,7 +22,8 @@ from arena.cli.output import (
 )
 from arena.data.paths import data_dir, league_path
 from arena.league.database import League, open_league
-from arena.league.game_rows import GameFilter, StoredGame, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import StoredGame, population_games
 from arena.league.summaries import list_populations
 from pbt.errors import ConfigError
 from pbt.records import GameKind, PlayerRef, SeatRecord

@@ -137,18 +137,14 @@ class _ChainCheck:
 
     def _take(self, connection: Connection, page: Sequence[ChainRecord]) -> None:
         for record in page:
-            before = self._state.folded
             self._differences += self._state.take(record)
             if record.content.kind == FOLD:
-                self._differences += self._check_fold(connection, record, before + 1)
+                self._differences += self._check_fold(connection, record)
 
-    def _check_fold(
-        self, connection: Connection, fold: ChainRecord, first: int
-    ) -> Iterator[Difference]:
-        """Compares a fold with the batches that it folded, which end where it ends."""
-        batches = records_in_range(
-            connection, self._owner, TRAINING_GAMES, first, fold.content.last
-        )
+    def _check_fold(self, connection: Connection, fold: ChainRecord) -> Iterator[Difference]:
+        """Compares a fold with the batches that it folded."""
+        ends = fold.content.first, fold.content.last
+        batches = records_in_range(connection, self._owner, TRAINING_GAMES, *ends)
         if fold_digest([batch.content.digest for batch in batches]) != fold.content.digest:
             yield Difference(
                 f"record {fold.position} of the chain (fold of {fold.content.count} games)",

@@ -25,6 +25,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 ColumnType = Literal["i", "f", "t", "b"]
 
 HEADER = b"pbt-arena columns 1"
@@ -37,12 +40,13 @@ class NamedColumn(NamedTuple):
 
     name    its name
     type    the type of its values
-    values  one for each row, None where there is none
+    values  one for each row, None where there is none; numbers that are all there may be an array,
+            of int64 or float64
     """
 
     name: str
     type: ColumnType
-    values: Sequence[Any]
+    values: Sequence[Any] | NDArray[Any]
 
 
 def digest_columns(columns: Sequence[NamedColumn]) -> bytes:
@@ -62,13 +66,17 @@ NO_ROWS = digest_columns(())
 """The digest of records that hold no rows."""
 
 
-def _is_empty(values: Sequence[Any]) -> bool:
+def _is_empty(values: Sequence[Any] | NDArray[Any]) -> bool:
     """Whether no value is there. The first value decides for most columns."""
+    if isinstance(values, np.ndarray):
+        return len(values) == 0
     return not values or (values[0] is None and values.count(None) == len(values))
 
 
-def _is_constant(values: Sequence[Any]) -> bool:
+def _is_constant(values: Sequence[Any] | NDArray[Any]) -> bool:
     """Whether two values or more are there, and all are equal; two of them decide for most."""
+    if isinstance(values, np.ndarray):
+        return len(values) > 1 and bool((values == values[0]).all())
     return len(values) > 1 and values[0] == values[-1] and values.count(values[0]) == len(values)
 
 
@@ -76,7 +84,7 @@ def _encoded(column: NamedColumn) -> Iterator[bytes]:
     values, name = column.values, column.name.encode()
     # Floats that are equal may differ in bits (0.0 and -0.0), so they are always written out.
     constant = column.type != "f" and _is_constant(values)
-    with_none = not constant and None in values
+    with_none = not constant and not isinstance(values, np.ndarray) and None in values
     form = _CONSTANT * constant | _WITH_NONE * with_none
     head = struct.pack("<H", len(name)) + name + column.type.encode()
     yield head + struct.pack("<BQ", form, len(values))
@@ -88,12 +96,14 @@ def _encoded(column: NamedColumn) -> Iterator[bytes]:
     yield _payload(column.type, values)
 
 
-def _mask(values: Sequence[Any]) -> bytes:
+def _mask(values: Sequence[Any] | NDArray[Any]) -> bytes:
     bits = sum(1 << place for place, value in enumerate(values) if value is None)
     return bits.to_bytes(-(-len(values) // 8), "little")
 
 
-def _payload(kind: ColumnType, values: Sequence[Any]) -> bytes:
+def _payload(kind: ColumnType, values: Sequence[Any] | NDArray[Any]) -> bytes:
+    if isinstance(values, np.ndarray):
+        return values.astype("<f8" if kind == "f" else "<i8").tobytes()
     if kind in _NUMBERS:
         return _numbers(_NUMBERS[kind], values)
     contents = [value.encode() for value in values] if kind == "t" else values

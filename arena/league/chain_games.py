@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sqlalchemy import Connection, text
 
+from arena.league.block_rows import StoredBlock, blocks_between
 from arena.league.chain import ChainOwner, ChainRecord, read_records
+from arena.league.chain_blocks import batch_words, block_differences, named
 from arena.league.chain_rows import (
     MATCH_GAMES,
     TRAINING_GAMES,
@@ -98,20 +100,32 @@ class GameCheck:
             for record in page:
                 yield from self._check_batch_of_match(connection, record)
             return
-        gone = self._state.folded if self._kind == TRAINING_GAMES else 0
         source = _source(page[0])
         last = max(record.content.last for record in page)
         first = source << NUMBER_BITS
         done = max(self._through.get(source, first - 1), self._unknown_through)
         self._through[source] = last
-        kept = [record for record in page if record.content.last > gone]
-        if not kept:
-            return
-        found = self._read(connection, max(done, gone) + 1, last)
-        by_record, rest = _by_record(kept, found)
+        kept = [record for record in page if not self._is_folded(record)]
+        by_record, rest = _by_record(kept, self._read(connection, done + 1, last))
+        blocks = self._blocks(connection, done + 1, last)
         for record in kept:
-            yield from self._compare(record, by_record[record.position])
-        yield from self._of_no_record(rest)
+            stored, rows = blocks.pop(record.content.first, None), by_record[record.position]
+            if stored is None:
+                yield from self._compare(record, rows)
+                continue
+            rest += [row[0] for row in rows[0]]
+            yield from block_differences(connection, stored, record, self._names, self._state)
+        yield from self._of_no_record([*rest, *blocks])
+
+    def _is_folded(self, record: ChainRecord) -> bool:
+        content = record.content
+        return self._kind == TRAINING_GAMES and self._state.is_folded(content.first, content.last)
+
+    def _blocks(self, connection: Connection, first: int, last: int) -> dict[int, StoredBlock]:
+        """Key of its first game -> block, of those that reach into a range of keys."""
+        if self._kind != TRAINING_GAMES:
+            return {}
+        return {stored.id: stored for stored in blocks_between(connection, first, last)}
 
     def _check_batch_of_match(
         self, connection: Connection, record: ChainRecord
@@ -142,8 +156,7 @@ class GameCheck:
 
     def _compare(self, record: ChainRecord, found: Games) -> Iterator[Difference]:
         content, (game_rows, _) = record.content, found
-        where = f"{self._name(content.first)} to {content.last & MAX_NUMBER}"
-        where += f" ({self._kind}, record {record.position})"
+        where = f"{self._name(content.first)}{batch_words(record)}"
         if len(game_rows) != content.count:
             yield Difference(where, f"{len(game_rows)} games", f"{content.count}")
         elif digest_found(*found, self._names) != content.digest:
@@ -183,10 +196,9 @@ class GameCheck:
 
     def _name(self, key: int) -> str:
         """A game as `arena replay` names it, or with its start."""
-        number = key & MAX_NUMBER
         if self._owner.match_id:
-            return f"game match:{self._owner.match_id}:{number}"
-        return f"game {number} (start with id {_start(key)})"
+            return f"game match:{self._owner.match_id}:{key & MAX_NUMBER}"
+        return named(key)
 
     # --- rows of no record ------------------------------------------------------------------------
 
@@ -205,7 +217,13 @@ class GameCheck:
             behind = max(self._through.get(source, 0), self._unknown_through, first - 1)
             ranges = [(behind + 1, last)]
             if self._kind == TRAINING_GAMES:
-                ranges.append((first, min(last, self._state.folded)))
+                # Of those from before the chain began; pages have read all later keys.
+                folded = (one for one in self._state.ranges if one[0] <= self._unknown_through)
+                ranges += [(max(first, one[0]), min(last, one[1])) for one in folded]
+                # No block is older than the chain.
+                older = self._blocks(connection, first, min(last, self._unknown_through))
+                behind_all = self._blocks(connection, behind + 1, last)
+                yield from self._of_no_record([*older, *behind_all])
                 lone = connection.execute(_LONE_SEATS, {"first": first, "last": last}).scalars()
                 for key in lone:
                     yield Difference(self._name(key), "seats without a game", "both")
@@ -270,6 +288,8 @@ def _source(record: ChainRecord) -> int:
 
 def _by_record(records: Sequence[ChainRecord], found: Games) -> tuple[dict[int, Games], list[int]]:
     """(position of a record -> its games, keys of games of no record)."""
+    if not records:
+        return {}, [row[0] for row in found[0]]
     ordered = sorted(records, key=lambda record: record.content.first)
     firsts = [record.content.first for record in ordered]
     own: dict[int, Games] = {record.position: ([], []) for record in records}

@@ -27,10 +27,10 @@ from arena.league.chain import ChainContent, ChainOwner, append
 from arena.league.chain_columns import ColumnType, NamedColumn, digest_columns
 from arena.league.rows import Row, to_json
 from arena.league.schema import (
-    EVALUATION,
+    IS_EVALUATION,
+    IS_TRAINING,
     MAX_NUMBER,
     PLAYER_KINDS,
-    TRAINING,
     events,
     game_seats,
     games,
@@ -156,7 +156,7 @@ def _seat_columns() -> list[tuple[int, str, ColumnType]]:
     ]
 
 
-_GAME_COLUMNS, _SEAT_COLUMNS = _game_columns(), _seat_columns()
+GAME_COLUMNS, SEAT_COLUMNS = _game_columns(), _seat_columns()
 _PLAYER = game_seats.c.keys().index("player_id")
 
 
@@ -176,10 +176,10 @@ def digest_games(
     codes = [places.setdefault(player, len(places)) for player in seated]
     return digest_columns(
         [
-            *(NamedColumn(name, kind, by_game[place]) for place, name, kind in _GAME_COLUMNS),
+            *(NamedColumn(name, kind, by_game[place]) for place, name, kind in GAME_COLUMNS),
             *(
                 NamedColumn(name, kind, by_seat[place] if by_seat else ())
-                for place, name, kind in _SEAT_COLUMNS
+                for place, name, kind in SEAT_COLUMNS
             ),
             NamedColumn("seat.player", "i", codes),
             NamedColumn("players", "t", [names[player] for player in places]),
@@ -234,20 +234,20 @@ def checksums(
 
 def _facts(game: Row, seats: Sequence[Row], names: Mapping[int, str]) -> list[Any]:
     """All that a digest covers of a game."""
-    facts = [game[place] for place, _, _ in _GAME_COLUMNS]
+    facts = [game[place] for place, _, _ in GAME_COLUMNS]
     for seat in seats:
-        facts += [seat[place] for place, _, _ in _SEAT_COLUMNS]
+        facts += [seat[place] for place, _, _ in SEAT_COLUMNS]
         facts.append(names.get(seat[_PLAYER]))
     return facts
 
 
-_STORED_AS = {TRAINING_GAMES: TRAINING, EVALUATION_GAMES: EVALUATION}
+_STORED_AS = {TRAINING_GAMES: IS_TRAINING, EVALUATION_GAMES: IS_EVALUATION, MATCH_GAMES: true()}
 _FIRST_TO_LAST = games.c.id.between(bindparam("first"), bindparam("last"))
 
 
 def of_kind(kind: str) -> ColumnElement[bool]:
     """The condition that games of a kind meet. kind: one of GAME_KINDS."""
-    return true() if kind == MATCH_GAMES else games.c.kind == _STORED_AS[kind]
+    return _STORED_AS[kind]
 
 
 _READ_GAMES = {
@@ -287,7 +287,11 @@ class PlayerNames(dict[int, str]):
 
     def read(self, connection: Connection, seat_rows: Sequence[Row]) -> "PlayerNames":
         """Reads the names of the players of these seats. Returns itself."""
-        missing = list({row[_PLAYER] for row in seat_rows} - self.keys())
+        return self.read_ids(connection, {row[_PLAYER] for row in seat_rows})
+
+    def read_ids(self, connection: Connection, ids: Iterable[int]) -> "PlayerNames":
+        """Reads the names of these players. Returns itself."""
+        missing = list(set(ids) - self.keys())
         for row in connection.execute(_NAMES, {"ids": missing}) if missing else ():
             self[row.id] = player_name(row.kind, row.name)
         return self

@@ -3,10 +3,11 @@
 `arena.league.chain_check` feeds it the records in order and compares the rows with it.
 """
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from arena.league.chain import BEFORE_FIRST, ChainRecord
@@ -61,6 +62,7 @@ class ChainState:
     through    kind of rows -> greatest key of those
     begun_at   when the chain of an older population began, None for a chain that has all rows
     folded     greatest key of a game that was folded, 0 before any
+    ranges     (first, last) key of every fold, in the order of the keys
     folds      (games, games that did not count) of all folds
     unfolded   how many of those games no record had
     periods    period -> digest of its counts
@@ -77,6 +79,7 @@ class ChainState:
         self.through: Mapping[str, int] = {}
         self.begun_at: float | None = None
         self.folded, self.folds, self.unfolded = 0, (0, 0), 0
+        self.ranges: list[tuple[int, int]] = []
         self.periods: dict[int, str] = {}
         self.seen: dict[str, int] = {}
         self.matches: dict[int, str | None] = {}
@@ -115,8 +118,11 @@ class ChainState:
             self.unknown, self.through = note["rows"], note["through"]
             self.folded, *folds = note.get("folds", (0, 0, 0))
             self.folds = (int(folds[0]), int(folds[1]))
+            self.ranges = [(0, self.folded)]
         elif content.kind == FOLD:
-            self.folded, games = content.last, self.folds[0] + content.count
+            self.folded = max(self.folded, content.last)
+            insort(self.ranges, (content.first, content.last))
+            games = self.folds[0] + content.count
             self.folds = games, self.folds[1] + int(note["unscored"])
             self.unfolded += int(note["unrecorded"])
             self.periods |= {int(period): digest for period, digest in note["periods"].items()}
@@ -153,6 +159,15 @@ class ChainState:
         place = bisect_right(self._superseded, (key, key)) - 1
         near = self._superseded[max(place, 0) : place + 2]
         return any(first <= key <= last for first, last in near)
+
+    def superseded_in(self, first: int, last: int) -> list[tuple[int, int]]:
+        """The ranges of superseded games that reach into a range of keys."""
+        return [one for one in self._superseded if one[0] <= last and one[1] >= first]
+
+    def is_folded(self, first: int, last: int) -> bool:
+        """Whether the games with these first and last keys were folded."""
+        place = bisect_right(self.ranges, first, key=itemgetter(0)) - 1
+        return place >= 0 and last <= self.ranges[place][1]
 
     def changes(self, table: str, key: int) -> RowChanges | None:
         """What records did to a row after its batch, None where they did nothing."""

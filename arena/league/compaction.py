@@ -1,89 +1,89 @@
-"""Folding of old training games: their rows are replaced by counts, so that the league stays small.
+"""Folding of old training games: blocks are replaced by totals, so that the league stays small.
 
-The counts are games, wins, draws and losses for each (period, member, opponent). A period is a
-range of `period_games` game numbers. A game of several opponents counts once for each of them, and
-a game without another player counts under opponent 0. Voided and superseded games count only as
-removed. The newest games stay as they are. Rounds that were scored from folded games can no longer
-be recomputed.
+The totals are games, wins, draws, losses, returns and their squares for each (period, member,
+opponent), as `arena.league.block_games.pair_totals` counts them. A period is a range of
+`period_games` game numbers. A game without another player counts under opponent 0. Voided and
+superseded games count only as removed.
+
+A block stays where a round was scored from its games, as long as the round, and where a checkpoint
+that is kept may still have a round scored from them. So do the newest games, and those that leagues
+of earlier programs have in rows.
 
 Only whole batches of the population's chain are folded, so that every batch can be verified or is
 gone. The record of a fold holds the digest of the batches as they were found, and digests of the
-counts.
+totals.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
-from sqlalchemy import Connection, func, select, text
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, func, text
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.league.chain import (
-    ChainContent,
-    append,
-    chain_of_population,
-    record_around,
-    records_in_range,
+from arena.league.block_games import PairTotal, digest_found_of, pair_totals, voided
+from arena.league.block_rows import (
+    StoredBlock,
+    blocks_between,
+    delete_blocks,
+    games_in_blocks,
+    members_among,
 )
+from arena.league.blocks import BlockColumns
+from arena.league.chain import ChainContent, append, chain_of_population
 from arena.league.chain_columns import ColumnType, NamedColumn, digest_columns
-from arena.league.chain_rows import TRAINING_GAMES, PlayerNames, digest_found, read_game_rows
-from arena.league.database import count_rows, immediate
+from arena.league.chain_rows import PlayerNames
+from arena.league.database import immediate
 from arena.league.populations import starts_of
+from arena.league.round_windows import RoundWindows
 from arena.league.rows import to_json
-from arena.league.schema import TRAINING, folds, games, keys_of_start
+from arena.league.schema import MAX_NUMBER, folded_results, folds, keys_of_start
 
 KEEP_GAMES = 1_000_000
-CHUNK_GAMES = 5_000
+CHUNK_GAMES, CHUNK_BLOCKS = 50_000, 100
+# At most so many blocks are looked at in one transaction, which keeps others from writing.
+LOOKED_AT = 200
 PERIOD_GAMES = 50_000
 FOLD = "fold"
 
-_FOLD = text("""
-WITH best AS MATERIALIZED (
-    SELECT g.number / :period_games AS period, s.game_id, s.player_id, p.kind,
-        MIN(s.place) AS place, AVG(s.returns) AS returns
-    FROM games g JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
-    WHERE g.id BETWEEN :first AND :last AND g.kind = 0 AND g.voided = 0 AND g.superseded = 0
-    GROUP BY s.game_id, s.player_id
-)
-INSERT INTO folded_results (population_id, period, member_player_id, opponent_player_id,
-    games, wins, draws, losses, returns)
-SELECT :population_id, m.period, m.player_id, COALESCE(o.player_id, 0), COUNT(*),
-       COALESCE(SUM(m.place < o.place), 0), COALESCE(SUM(m.place = o.place), 0),
-       COALESCE(SUM(m.place > o.place), 0), SUM(m.returns)
-FROM best m LEFT JOIN best o ON o.game_id = m.game_id AND o.player_id <> m.player_id
-WHERE m.kind = 0
-GROUP BY m.period, m.player_id, o.player_id
-ON CONFLICT (population_id, period, member_player_id, opponent_player_id) DO UPDATE SET
-    games = games + excluded.games, wins = wins + excluded.wins,
-    draws = draws + excluded.draws, losses = losses + excluded.losses,
-    returns = returns + excluded.returns
-""")
-_UNSCORED = text(
-    "SELECT COUNT(*) FROM games WHERE id BETWEEN :first AND :last AND kind = 0 AND (voided = "
-    "1 OR superseded = 1)"
-)
-_ENDS = text(
-    "SELECT MIN(id) AS first, MIN(number) AS low, MAX(number) AS high FROM games "
-    "WHERE id BETWEEN :first AND :last AND kind = 0"
-)
 _COUNTS = text("""
 SELECT m.kind || ' ' || m.name AS member, o.kind || ' ' || o.name AS opponent, f.games, f.wins,
-    f.draws, f.losses, f.returns
+    f.draws, f.losses, f.returns, f.squares
 FROM folded_results f JOIN players m ON m.id = f.member_player_id
 LEFT JOIN players o ON o.id = f.opponent_player_id
 WHERE f.population_id = :population_id AND f.period = :period ORDER BY 1, 2
 """)
-_DELETE_SEATS = text("""
-DELETE FROM game_seats
-WHERE game_id BETWEEN :first AND :last
-    AND game_id IN (SELECT id FROM games WHERE id BETWEEN :first AND :last AND kind = 0)
-""")
-_DELETE_GAMES = text("DELETE FROM games WHERE id BETWEEN :first AND :last AND kind = 0")
+_KEY = ("period", "member_player_id", "opponent_player_id")
+_SUMS = ("games", "wins", "draws", "losses", "returns", "squares")
+_NEW = insert(folded_results)
+# Where an earlier program folded games without their squares, the sum stays unknown.
+_ADD = _NEW.on_conflict_do_update(
+    index_elements=["population_id", *_KEY],
+    set_={name: folded_results.c[name] + _NEW.excluded[name] for name in _SUMS},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What no resume can take back or need any more, as the kept checkpoints say.
+
+    through  number of the last game that all of them know
+    windows  member -> number of the first game that the window of one of them holds
+    """
+
+    through: int
+    windows: Mapping[str, int]
 
 
 class Folding:
     """Keeps about `keep_games` to `keep_games + chunk_games` training games of a population.
 
-    It never keeps fewer; more, where the oldest batch is larger than what may go.
+    It never keeps fewer; more, where the oldest batch is larger than what may go, and those that
+    rounds or checkpoints need.
     """
 
     def __init__(
@@ -92,11 +92,18 @@ class Folding:
         keep_games: int = KEEP_GAMES,
         chunk_games: int = CHUNK_GAMES,
         period_games: int = PERIOD_GAMES,
+        *,
+        waits: bool = False,
     ) -> None:
+        """waits: nothing is folded before `settled` is set."""
         self._population_id, self._keep_games = population_id, keep_games
         self._chunk_games, self._period_games = chunk_games, period_games
         self._owner = chain_of_population(population_id)
+        self._rounds = RoundWindows(population_id)
+        self.settled = None if waits else Settled(MAX_NUMBER, {})
+        # Games behind the key up to which blocks were folded, or stay.
         self._kept: int | None = None
+        self._through = -1
 
     def added(self, training_games: int) -> None:
         """Counts training games that were committed."""
@@ -109,107 +116,126 @@ class Folding:
         connection: in autocommit.
         """
         if self._kept is None:
-            self._kept = self._count(connection)
-        if self._kept < self._keep_games + self._chunk_games:
+            self._kept = sum(
+                games_in_blocks(connection, *keys) for keys in self._ranges(connection)
+            )
+        if self.settled is None or self._kept < self._keep_games + self._chunk_games:
             return False
-        with immediate(connection):
-            folded = self._fold_oldest(connection)
-        self._kept -= folded
-        return folded > 0
+        before = self._through, self._kept
+        try:
+            with immediate(connection):
+                self._rounds.read(connection)
+                chunk = self._chunk(connection, self.settled)
+                if chunk:
+                    self._fold(connection, chunk)
+        except BaseException:
+            self._through, self._kept = before
+            raise
+        return bool(chunk)
 
-    def _count(self, connection: Connection) -> int:
-        """How many training games are stored now. It is read once and then kept up to date."""
-        return sum(
-            count_rows(connection, games, games.c.kind == TRAINING, games.c.id.between(first, last))
-            for first, last in self._ranges(connection, 0)
-        )
-
-    def _ranges(self, connection: Connection, behind: int) -> list[tuple[int, int]]:
-        """Game keys (first, last possible) after `behind` of each incarnation, oldest first."""
+    def _ranges(self, connection: Connection) -> list[tuple[int, int]]:
+        """Keys (first, last possible) of each start that are not done with, oldest first."""
         starts = starts_of(connection, self._population_id)
         ranges = [keys_of_start(start.id) for start in starts]
-        return [(max(first, behind + 1), last) for first, last in ranges if behind < last]
+        return [
+            (max(first, self._through + 1), last) for first, last in ranges if self._through < last
+        ]
 
-    def _fold_oldest(self, connection: Connection) -> int:
-        """Folds the oldest chunk and returns how many games it held.
+    def _chunk(self, connection: Connection, settled: Settled) -> list[StoredBlock]:
+        """The oldest blocks that may go, one behind the other in one start; those before stay."""
+        chunk: list[StoredBlock] = []
+        games = 0
+        for stored in islice(self._blocks(connection), LOOKED_AT):
+            assert self._kept is not None
+            full = games + stored.count > self._chunk_games or len(chunk) == CHUNK_BLOCKS
+            if self._kept - stored.count < self._keep_games or (chunk and full):
+                break
+            stays = self._stays(connection, stored, settled)
+            if stays is None or (chunk and (stays or stored.start != chunk[0].start)):
+                break
+            self._through, self._kept = stored.last, self._kept - stored.count
+            if not stays:
+                chunk.append(stored)
+                games += stored.count
+        return chunk
 
-        A chunk holds games of one incarnation.
-        """
-        through = select(folds.c.through_game_id).where(
-            folds.c.population_id == self._population_id
+    def _blocks(self, connection: Connection) -> Iterator[StoredBlock]:
+        for first, last in self._ranges(connection):
+            yield from blocks_between(connection, first, last)
+
+    def _stays(self, connection: Connection, stored: StoredBlock, settled: Settled) -> bool | None:
+        """Whether a block stays for good; None where a checkpoint has to come first."""
+        numbers = stored.id & MAX_NUMBER, stored.last & MAX_NUMBER
+        if stored.superseded_from is not None:
+            if stored.superseded_from <= stored.id:
+                return False
+            numbers = numbers[0], (stored.superseded_from & MAX_NUMBER) - 1
+        if numbers[1] > settled.through:
+            return None
+        members = stored.members(connection)
+        return any(
+            settled.windows.get(member, MAX_NUMBER) <= numbers[1]
+            or self._rounds.reach(member, *numbers)
+            for member in members
         )
-        for first, last_possible in self._ranges(
-            connection, connection.execute(through).scalar() or 0
-        ):
-            oldest = (
-                select(games.c.id)
-                .where(games.c.id.between(first, last_possible), games.c.kind == TRAINING)
-                .order_by(games.c.id)
-                .limit(self._chunk_games)
-            )
-            chunk = oldest.subquery()
-            last = connection.execute(select(func.max(chunk.c.id))).scalar()
-            if last is None:
-                continue
-            last = self._batch_end(connection, first, last)
-            mine = (games.c.kind == TRAINING, games.c.id.between(first, last))
-            count = count_rows(connection, games, *mine)
-            if (self._kept or 0) - count < self._keep_games:
-                return 0
-            self._fold(connection, {"first": first, "last": last}, count)
-            return count
-        return 0
 
-    def _batch_end(self, connection: Connection, first: int, last: int) -> int:
-        """The greatest key up to `last` that ends a batch, or the end of the batch at `first`."""
-        around = record_around(connection, self._owner, TRAINING_GAMES, last)
-        if around is None or around.content.last <= last:
-            return last
-        mine = (games.c.kind == TRAINING, games.c.id.between(first, around.content.first - 1))
-        before = connection.execute(select(func.max(games.c.id)).where(*mine)).scalar()
-        return around.content.last if before is None else int(before)
-
-    def _fold(self, connection: Connection, keys: dict[str, int], count: int) -> None:
-        unscored = connection.execute(_UNSCORED, keys).scalar_one()
-        recorded, digest = self._batches(connection, keys["first"], keys["last"])
-        connection.execute(
-            _FOLD,
-            {**keys, "population_id": self._population_id, "period_games": self._period_games},
-        )
-        ends = connection.execute(_ENDS, keys).one()
-        periods = range(ends.low // self._period_games, ends.high // self._period_games + 1)
-        connection.execute(_DELETE_SEATS, keys)
-        connection.execute(_DELETE_GAMES, keys)
-        row = insert(folds).values(
-            population_id=self._population_id,
-            through_game_id=keys["last"],
-            games=count,
-            unscored_games=unscored,
-        )
-        added = {
-            "through_game_id": keys["last"],
-            "games": folds.c.games + count,
-            "unscored_games": folds.c.unscored_games + unscored,
-        }
-        connection.execute(row.on_conflict_do_update(index_elements=["population_id"], set_=added))
+    def _fold(self, connection: Connection, chunk: Sequence[StoredBlock]) -> None:
+        """Replaces blocks by totals."""
+        names, digests = PlayerNames(), []
+        count = unscored = 0
+        totals: dict[tuple[int, int, int], list[float]] = defaultdict(lambda: [0.0] * 6)
+        for stored in chunk:
+            block = stored.unpacked()
+            known = names.read_ids(connection, block.players)
+            digests.append(digest_found_of(stored.start, block, known))
+            standing = ~voided(block) & ~stored.superseded(block.numbers)
+            count, unscored = count + len(standing), unscored + int((~standing).sum())
+            members = members_among(connection, block.players)
+            for period, total in self._by_period(block, standing, members):
+                sums = totals[period, total.player, total.opponent]
+                sums[:] = [a + b for a, b in zip(sums, total[2:], strict=True)]
+        rows = [
+            {"population_id": self._population_id, **dict(zip(_KEY, key, strict=True))}
+            | dict(zip(_SUMS, sums, strict=True))
+            for key, sums in totals.items()
+        ]
+        if rows:
+            connection.execute(_ADD, rows)
+        first, last = chunk[0].id, chunk[-1].last
+        delete_blocks(connection, [stored.id for stored in chunk])
+        self._note(connection, last, count, unscored)
+        ends = (first & MAX_NUMBER, last & MAX_NUMBER)
+        periods = range(ends[0] // self._period_games, ends[1] // self._period_games + 1)
         counts = {
             str(period): period_digest(connection, self._population_id, period).hex()
             for period in periods
         }
-        note = to_json({"unscored": unscored, "unrecorded": count - recorded, "periods": counts})
-        content = ChainContent(FOLD, ends.first, keys["last"], count, digest, note)
+        note = to_json({"unscored": unscored, "unrecorded": 0, "periods": counts})
+        content = ChainContent(FOLD, first, last, count, fold_digest(digests), note)
         append(connection, self._owner, [content])
 
-    def _batches(self, connection: Connection, first: int, last: int) -> tuple[int, bytes]:
-        """(number of games that batches recorded, digest of the batches as their rows are now)."""
-        recorded, digests, names = 0, [], PlayerNames()
-        for batch in records_in_range(connection, self._owner, TRAINING_GAMES, first, last):
-            rows = read_game_rows(
-                connection, TRAINING_GAMES, batch.content.first, batch.content.last
-            )
-            recorded += len(rows[0])
-            digests.append(digest_found(*rows, names.read(connection, rows[1])))
-        return recorded, fold_digest(digests)
+    def _by_period(
+        self, block: BlockColumns, counted: NDArray[np.bool_], members: Sequence[int]
+    ) -> Iterator[tuple[int, PairTotal]]:
+        periods = block.numbers // self._period_games
+        for period in np.unique(periods).tolist():
+            for total in pair_totals(block, counted & (periods == period), members):
+                yield period, total
+
+    def _note(self, connection: Connection, last: int, count: int, unscored: int) -> None:
+        """Notes how much was folded."""
+        row = insert(folds).values(
+            population_id=self._population_id,
+            through_game_id=last,
+            games=count,
+            unscored_games=unscored,
+        )
+        added = {
+            "through_game_id": func.max(folds.c.through_game_id, last),
+            "games": folds.c.games + count,
+            "unscored_games": folds.c.unscored_games + unscored,
+        }
+        connection.execute(row.on_conflict_do_update(index_elements=["population_id"], set_=added))
 
 
 def fold_digest(digests: Sequence[bytes]) -> bytes:
@@ -218,10 +244,10 @@ def fold_digest(digests: Sequence[bytes]) -> bytes:
 
 
 def period_digest(connection: Connection, population_id: int, period: int) -> bytes:
-    """The digest of the counts of one period, with players by name."""
+    """The digest of the totals of one period, with players by name."""
     rows = connection.execute(_COUNTS, {"population_id": population_id, "period": period}).all()
-    names = ("member", "opponent", "games", "wins", "draws", "losses", "returns")
-    types: tuple[ColumnType, ...] = ("t", "t", "i", "i", "i", "i", "f")
+    names = ("member", "opponent", "games", "wins", "draws", "losses", "returns", "squares")
+    types: tuple[ColumnType, ...] = ("t", "t", "i", "i", "i", "i", "f", "f")
     return digest_columns(
         [
             NamedColumn(name, kind, [row[place] for row in rows])

@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from sqlalchemy import Connection, func, select
@@ -16,6 +17,7 @@ from sqlalchemy import delete as delete_from
 
 from arena.data.lock import PopulationLock, holder
 from arena.data.paths import league_path, population_names, population_paths
+from arena.league.block_rows import blocks_between, delete_blocks, games_in_blocks
 from arena.league.chain import chain_of_population, end_chain
 from arena.league.database import League, count_rows, open_league
 from arena.league.game_rows import game_bytes
@@ -181,6 +183,8 @@ def delete_population(league: League, name: str, *, dry_run: bool = False) -> De
     for incarnation_id in ids:
         while _delete_some_games(league, incarnation_id):
             pass
+        while _delete_some_blocks(league, incarnation_id):
+            pass
     with league.write() as connection:
         for table in (rounds, wiring_certificates, events, snapshots):
             connection.execute(delete_from(table).where(table.c.incarnation_id.in_(ids)))
@@ -214,11 +218,20 @@ def _delete_some_games(league: League, incarnation_id: int) -> bool:
         return True
 
 
+def _delete_some_blocks(league: League, incarnation_id: int) -> bool:
+    with league.write() as connection:
+        blocks = list(islice(blocks_between(connection, *keys_of_start(incarnation_id)), 20))
+        delete_blocks(connection, [block.id for block in blocks])
+        return bool(blocks)
+
+
 def _count(connection: Connection, incarnation_ids: Sequence[int]) -> Deletion:
     counts = {
         table.name: count_rows(connection, table, table.c.incarnation_id.in_(incarnation_ids))
         for table in (games, snapshots, rounds, events)
     }
+    in_blocks = (games_in_blocks(connection, *keys_of_start(start)) for start in incarnation_ids)
+    counts["games"] += sum(in_blocks)
     return Deletion(
         **counts,
         incarnations=len(incarnation_ids),

@@ -9,16 +9,19 @@ from typing import Any
 from sqlalchemy import func, select
 
 from arena.league.database import League
-from arena.league.game_rows import (
-    GameFilter,
-    StoredGame,
-    folded_through,
-    population_games,
-    read_games,
-)
+from arena.league.game_choice import EVERY_GAME, GameFilter
+from arena.league.game_rows import StoredGame, folded_through, newest_games, population_games
 from arena.league.matches import match_row
 from arena.league.populations import find_population
-from arena.league.schema import games, incarnations, keys_of_match, matches, populations
+from arena.league.schema import (
+    NUMBER_BITS,
+    games,
+    incarnations,
+    keys_of_match,
+    match_game_key,
+    matches,
+    populations,
+)
 from arena.league.stored_snapshots import named_snapshots
 from pbt.errors import PlayerError
 from pbt.records import GameRecord, PlayerRef
@@ -61,7 +64,7 @@ def find_game(league: League, text: str) -> NamedGame:
 def game_of_key(league: League, key: int) -> tuple[NamedGame, StoredGame]:
     """The game with this key of the league. Raises: PlayerError when there is none."""
     with league.read() as connection:
-        found = read_games(connection, select(games).where(games.c.id == key))
+        found = newest_games(connection, key, key, EVERY_GAME, 1)
         if not found:
             raise PlayerError(
                 f"game {key}: the league has no such game; old training games are folded "
@@ -71,8 +74,7 @@ def game_of_key(league: League, key: int) -> tuple[NamedGame, StoredGame]:
         of_start = (
             select(populations, incarnations.c.number)
             .join(incarnations, incarnations.c.population_id == populations.c.id)
-            .join(games, games.c.incarnation_id == incarnations.c.id)
-            .where(games.c.id == key)
+            .where(incarnations.c.id == key >> NUMBER_BITS)
         )
         of_match = select(matches).where(matches.c.id == stored.match_id)
         source = connection.execute(of_start if stored.match_id is None else of_match).one()
@@ -126,7 +128,8 @@ def _of_match(league: League, match_id: int, number: int | None) -> NamedGame:
         first, last = connection.execute(
             select(func.min(games.c.number), func.max(games.c.number)).where(mine)
         ).one()
-        found = read_games(connection, select(games).where(mine, games.c.number == number))
+        keys = [] if number is None else [match_game_key(match_id, number)]
+        found = [game for key in keys for game in newest_games(connection, key, key, EVERY_GAME, 1)]
     name = f"match:{match_id}" if number is None else f"match:{match_id}:{number}"
     if not found:
         range_of_games = (

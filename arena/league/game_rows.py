@@ -1,54 +1,52 @@
-"""Stored games, read page by page, so that no reader holds a view of the league for long."""
+"""Stored games, from rows and from blocks, read page by page, so that no reader holds a view of the
+league for long.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
-from itertools import groupby
+from functools import lru_cache
+from heapq import merge
+from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    bindparam,
-    exists,
-    func,
-    literal_column,
-    or_,
-    select,
-    tuple_,
-)
+import numpy as np
+from sqlalchemy import Column, Connection, Select, bindparam, func, select
 
+from arena.league.block_games import game_records
+from arena.league.block_rows import StoredBlock, blocks_between, players_of
+from arena.league.blocks import BLOCK_GAMES, BlockColumns
 from arena.league.database import League, count_rows
+from arena.league.game_choice import (
+    EVERY_GAME,
+    STANDING_GAMES,
+    Conditions,
+    GameChoice,
+    GameFilter,
+    choice_of,
+)
 from arena.league.populations import find_population, starts_of
 from arena.league.rows import to_game
 from arena.league.schema import (
+    IS_EVALUATION,
     MAX_NUMBER,
     NUMBER_BITS,
-    TRAINING,
     folds,
+    game_blocks,
     game_key,
     game_seats,
     games,
     incarnations,
     keys_of_start,
     players,
-    populations,
-    snapshots,
 )
-from pbt.records import GameKind, GameRecord, SeatRecord
+from pbt.records import GameRecord, PlayerRef, SeatRecord
 
-PAGE_GAMES = 2_000
-# The condition is spelled as in the index on evaluation games; SQLite would not use the index for a
-# parameter.
-_EVALUATIONS: ColumnElement[bool] = literal_column("games.kind = 1")
-_OF_GAME: ColumnElement[bool] = game_seats.c.game_id == games.c.id
+PAGE_GAMES, PAGE_BLOCKS = 2_000, 8
 _COUNTED = (games.c.voided == 0, games.c.superseded == 0)
 
-Conditions = tuple[ColumnElement[bool], ...]
-SeatResult = Literal["won", "drawn", "lost"]
-"""Whether a seat was first alone, first with others, or not first."""
+Keyed = tuple[int, "StoredGame"]
+"""A game with its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,37 +67,8 @@ class StoredGame:
     committed_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class GameFilter:
-    """A filter of a population's games.
-
-    kind        only games of this kind; None: all
-    players     only games in which one of these sat: members, ids of snapshots, any snapshot of a
-                member (`demo/m0`), or names of other players; none: all
-    first       only games from this number on
-    last        only games up to this number; None: all
-    voided      whether voided games are included
-    superseded  whether superseded games are included
-    opponents   only games in which one of these sat, too, named as `players`; none: all
-    result      only games in which one of the players, or without players any seat, had this result
-    shortest    only games of at least so many decisions
-    longest     only games of at most so many decisions; None: all
-    """
-
-    kind: GameKind | None = None
-    players: tuple[str, ...] = ()
-    first: int = 0
-    last: int | None = None
-    voided: bool = True
-    superseded: bool = False
-    opponents: tuple[str, ...] = ()
-    result: SeatResult | None = None
-    shortest: int = 0
-    longest: int | None = None
-
-
 def population_games(
-    league: League, population: str, wanted: GameFilter = GameFilter()
+    league: League, population: str, wanted: GameFilter = STANDING_GAMES
 ) -> Iterator[StoredGame]:
     """The games of a population, by incarnation, then by number.
 
@@ -108,13 +77,13 @@ def population_games(
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         starts = starts_of(connection, population_id)
-        where = conditions(connection, population_id, wanted)
-    if where is None:
+        choice = choice_of(connection, population_id, wanted)
+    if choice is None:
         return
     for start in starts:
         first = game_key(start.id, wanted.first)
         last = game_key(start.id, MAX_NUMBER if wanted.last is None else wanted.last)
-        yield from games_between(league, first, last, where, start.number)
+        yield from games_between(league, first, last, choice, start.number)
 
 
 def newest_evaluations(league: League, population: str, count: int) -> list[GameRecord]:
@@ -128,7 +97,7 @@ def newest_evaluations(league: League, population: str, count: int) -> list[Game
     for start in reversed(starts):
         first, last = keys_of_start(start.id)
         while len(newest) < count:
-            older = select(games).where(games.c.id.between(first, last), _EVALUATIONS, *_COUNTED)
+            older = select(games).where(games.c.id.between(first, last), IS_EVALUATION, *_COUNTED)
             page = older.order_by(games.c.id.desc()).limit(min(PAGE_GAMES, count - len(newest)))
             with league.read() as connection:
                 stored = read_games(connection, page)
@@ -140,16 +109,28 @@ def newest_evaluations(league: League, population: str, count: int) -> list[Game
 
 
 def folded_through(league: League, population: str) -> int:
-    """Number of the last game that was folded, -1 before any. Raises: PlayerError.
+    """Number of the newest game that was folded, -1 before any. Raises: PlayerError.
+
+    Of the games up to this number, those that rounds were scored from are still there.
+    """
+    return _folded_number(league, population, folds.c.through_game_id)
+
+
+def cut_through(league: League, population: str) -> int:
+    """Number of the last game that an earlier program folded, -1 before any. Raises: PlayerError.
 
     Scores over games up to this number cannot be recomputed.
     """
+    return _folded_number(league, population, folds.c.cut_game_id)
+
+
+def _folded_number(league: League, population: str, through: Column[int]) -> int:
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         key = connection.execute(
-            select(folds.c.through_game_id).where(folds.c.population_id == population_id)
+            select(through).where(folds.c.population_id == population_id)
         ).scalar()
-        if key is None:
+        if not key:
             return -1
         later = (
             incarnations.c.population_id == population_id,
@@ -159,98 +140,114 @@ def folded_through(league: League, population: str) -> int:
             select(func.min(incarnations.c.first_game)).where(*later)
         ).scalar()
     number = int(key) & MAX_NUMBER
-    # From a later start's first game on, the folded rows were superseded, and no round was scored
+    # From a later start's first game on, the folded games were superseded, and no round was scored
     # from them.
     return number if restart is None else min(number, int(restart) - 1)
-
-
-def conditions(connection: Connection, population_id: int, wanted: GameFilter) -> Conditions | None:
-    """The SQL conditions of a filter, None when no game can match.
-
-    Without a player they are the same objects every time, so that a statement can be cached.
-    """
-    where = _plain_conditions(wanted.kind, wanted.voided, wanted.superseded)
-    if wanted.shortest > 0:
-        where = (*where, games.c.steps >= wanted.shortest)
-    if wanted.longest is not None:
-        where = (*where, games.c.steps <= wanted.longest)
-    for names, result in ((wanted.players, wanted.result), (wanted.opponents, None)):
-        had = () if result is None else _had(result)
-        if not names:
-            where = (*where, exists().where(_OF_GAME, *had)) if had else where
-            continue
-        ids = _ids_of(connection, population_id, names)
-        if not ids:
-            return None
-        where = (*where, exists().where(_OF_GAME, game_seats.c.player_id.in_(ids), *had))
-    return where
-
-
-def _ids_of(connection: Connection, population_id: int, names: Sequence[str]) -> list[int]:
-    """Numbers of the players with these names; of `demo/m0` those of the member's snapshots."""
-    members = [name.partition("/")[::2] for name in names if "/" in name]
-    of_members = (
-        select(snapshots.c.snapshot_id)
-        .join(populations, populations.c.id == snapshots.c.population_id)
-        .where(tuple_(populations.c.name, snapshots.c.member).in_(members))
-    )
-    named: ColumnElement[bool] = players.c.name.in_(names)
-    if members:
-        named = or_(named, players.c.name.in_(of_members))
-    here = players.c.population_id.in_((0, population_id))
-    return list(connection.execute(select(players.c.id).where(named, here)).scalars())
-
-
-def _had(result: SeatResult) -> Conditions:
-    """The conditions that a seat had a result."""
-    place, other = game_seats.c.place, game_seats.alias()
-    if result == "lost":
-        return (place > 0,)
-    beside = exists().where(
-        other.c.game_id == game_seats.c.game_id,
-        other.c.seat != game_seats.c.seat,
-        other.c.place == 0,
-    )
-    return (place == 0, beside if result == "drawn" else ~beside)
-
-
-@cache
-def _plain_conditions(kind: GameKind | None, voided: bool, superseded: bool) -> Conditions:
-    # An evaluation's condition is that of the index, so that SQLite reads no training game.
-    of_kind = {
-        None: (),
-        "training": (games.c.kind == TRAINING,),
-        "evaluation": (_EVALUATIONS,),
-    }[kind]
-    return (
-        *of_kind,
-        *(() if voided else (games.c.voided == 0,)),
-        *(() if superseded else (games.c.superseded == 0,)),
-    )
 
 
 def games_between(
     league: League,
     first: int,
     last: int,
-    where: Conditions = (),
+    choice: GameChoice = EVERY_GAME,
     incarnation: int | None = None,
 ) -> Iterator[StoredGame]:
-    """The games with keys from first to last, inclusive; each page is one short transaction."""
+    """The chosen games with keys from first to last; each page is one short transaction."""
+    rows = _rows_by_page(league, first, last, choice.rows, incarnation)
+    blocks = _blocks_by_page(league, first, last, choice, incarnation)
+    return map(itemgetter(1), merge(rows, blocks, key=itemgetter(0)))
+
+
+def _rows_by_page(
+    league: League, first: int, last: int, where: Conditions, incarnation: int | None
+) -> Iterator[Keyed]:
     while True:
-        page = (
-            select(games)
-            .where(games.c.id.between(first, last), *where)
-            .order_by(games.c.id)
-            .limit(PAGE_GAMES)
-        )
+        page = select(games).where(games.c.id.between(first, last), *where)
         with league.read() as connection:
-            stored = read_games(connection, page, incarnation)
-        for _, game in stored:
-            yield game
+            stored = read_games(
+                connection, page.order_by(games.c.id).limit(PAGE_GAMES), incarnation
+            )
+        yield from stored
         if len(stored) < PAGE_GAMES:
             return
         first = stored[-1][0] + 1
+
+
+def _blocks_by_page(
+    league: League, first: int, last: int, choice: GameChoice, incarnation: int | None
+) -> Iterator[Keyed]:
+    if choice.wanted.kind == "evaluation":
+        return
+    while True:
+        with league.read() as connection:
+            found = blocks_between(connection, first, last, seated=choice.players)
+            page = [(stored, stored.unpacked()) for stored in islice(found, PAGE_BLOCKS)]
+            known = players_of(connection, {one for _, block in page for one in block.players})
+        for stored, block in page:
+            yield from _games_of_block(stored, block, known, (first, last), choice, incarnation)
+        if len(page) < PAGE_BLOCKS:
+            return
+        first = page[-1][0].last + 1
+
+
+def _games_of_block(
+    stored: StoredBlock,
+    block: BlockColumns,
+    known: Mapping[int, PlayerRef],
+    keys: tuple[int, int],
+    choice: GameChoice,
+    incarnation: int | None,
+    newest: int = BLOCK_GAMES,
+) -> list[Keyed]:
+    """The chosen games of a block.
+
+    block   its games
+    known   id of a player -> the player
+    keys    only games with keys from the first to the second
+    newest  only so many of them
+    """
+    of_games = block.numbers + (stored.start << NUMBER_BITS)
+    here = (keys[0] <= of_games) & (of_games <= keys[1])
+    chosen = np.flatnonzero(choice.chosen(stored, block) & here)[-newest:]
+    gone = stored.superseded(block.numbers)[chosen].tolist()
+    records = game_records(block, chosen.tolist(), known)
+    return [
+        (key, StoredGame(record, incarnation, None, superseded, stored.committed_at))
+        for key, record, superseded in zip(of_games[chosen].tolist(), records, gone, strict=True)
+    ]
+
+
+def newest_games(
+    connection: Connection,
+    first: int,
+    last: int,
+    choice: GameChoice,
+    most: int,
+    incarnation: int | None = None,
+) -> list[Keyed]:
+    """The newest `most` chosen games with keys from first to last, newest first."""
+    bounds = {"first": first, "last": last, "most": most}
+    found = read_games(connection, _newest_rows(choice.rows), incarnation, bounds)
+    if choice.wanted.kind == "evaluation":
+        return found
+    in_blocks: list[Keyed] = []
+    for stored in blocks_between(connection, first, last, newest_first=True, seated=choice.players):
+        if len(in_blocks) >= most or (len(found) == most and stored.last < found[-1][0]):
+            break
+        block = stored.unpacked()
+        known = players_of(connection, block.players)
+        mine = _games_of_block(
+            stored, block, known, (first, last), choice, incarnation, most - len(in_blocks)
+        )
+        in_blocks += reversed(mine)
+    return list(islice(merge(found, in_blocks, key=itemgetter(0), reverse=True), most))
+
+
+@lru_cache(maxsize=32)
+def _newest_rows(where: Conditions) -> Select[Any]:
+    """The newest `most` rows with keys from `first` to `last`."""
+    mine = games.c.id.between(bindparam("first"), bindparam("last"))
+    return select(games).where(mine, *where).order_by(games.c.id.desc()).limit(bindparam("most"))
 
 
 def read_games(
@@ -305,8 +302,9 @@ _SEATS = (
 
 
 def game_bytes(connection: Connection, count: int) -> int:
-    """About how many bytes `count` games take, by their part of all game rows in the file."""
-    all_games = count_rows(connection, games)
+    """About how many bytes `count` games take, by their part of all games in the file."""
+    in_blocks = connection.execute(select(func.coalesce(func.sum(game_blocks.c.count), 0)))
+    all_games = count_rows(connection, games) + int(in_blocks.scalar_one())
     used = connection.exec_driver_sql(
         "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM "
         "pragma_page_size)"

@@ -12,10 +12,19 @@ SELECT p.name, MAX(i.id) AS start FROM populations p
 JOIN incarnations i ON i.population_id = p.id GROUP BY p.id
 """)
 # Keys are row numbers, so only the new games are read.
-_LAST = text("SELECT MAX(id) FROM games WHERE id BETWEEN :first AND :last")
+_LAST = text("""
+SELECT MAX(last) FROM (
+    SELECT MAX(id) AS last FROM games WHERE id BETWEEN :first AND :last
+    UNION ALL SELECT MAX(last) FROM game_blocks WHERE id BETWEEN :first AND :last
+)
+""")
 _COUNTS = text("""
 SELECT kind, voided, COUNT(*), MAX(id) FROM games WHERE id > :after AND id <= :last
 GROUP BY kind, voided
+UNION ALL SELECT 0, 1, SUM(voided), MAX(last) FROM game_blocks
+WHERE id > :after AND id <= :last HAVING SUM(voided) > 0
+UNION ALL SELECT 0, 0, SUM(count - voided), MAX(last) FROM game_blocks
+WHERE id > :after AND id <= :last HAVING COUNT(*) > 0
 """)
 
 

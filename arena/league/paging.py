@@ -3,15 +3,14 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select, text
+from sqlalchemy import text
 
 from arena.league.database import League
-from arena.league.game_rows import Conditions, GameFilter, StoredGame, conditions, read_games
+from arena.league.game_choice import GameFilter, choice_of
+from arena.league.game_rows import StoredGame, newest_games
 from arena.league.populations import find_population, starts_of
-from arena.league.schema import games, keys_of_match, keys_of_start
+from arena.league.schema import keys_of_match, keys_of_start
 
 # The newest rated game of each start and each match: it changes with added games, new starts (which
 # supersede games), ended matches and deletions.
@@ -60,10 +59,13 @@ def population_game_page(
     newest: list[tuple[int, StoredGame]] = []
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
-        where = conditions(connection, population_id, wanted)
-        for start in reversed(starts_of(connection, population_id)) if where is not None else ():
-            keys, most = keys_of_start(start.id), limit + 1 - len(newest)
-            newest += _newest(connection, keys, before, most, where or (), start.number)
+        choice = choice_of(connection, population_id, wanted)
+        if choice is None:
+            return GamePage([], None)
+        for start in reversed(starts_of(connection, population_id)):
+            first, last = _up_to(keys_of_start(start.id), before)
+            most = limit + 1 - len(newest)
+            newest += newest_games(connection, first, last, choice, most, start.number)
             if len(newest) > limit:
                 break
     return _page(newest, limit)
@@ -74,32 +76,18 @@ def match_game_page(
 ) -> GamePage:
     """A page of a match's games, as `population_game_page`; empty where there is no such match."""
     with league.read() as connection:
-        where = conditions(connection, 0, wanted)
-        if where is None:
+        choice = choice_of(connection, 0, wanted)
+        if choice is None:
             return GamePage([], None)
-        newest = _newest(connection, keys_of_match(match_id), before, limit + 1, where)
+        first, last = _up_to(keys_of_match(match_id), before)
+        newest = newest_games(connection, first, last, choice, limit + 1)
     return _page(newest, limit)
 
 
-def _newest(
-    connection: Connection,
-    keys: tuple[int, int],
-    before: int | None,
-    most: int,
-    where: Conditions = (),
-    incarnation: int | None = None,
-) -> list[tuple[int, StoredGame]]:
-    """(key, game) of the newest `most` games in a range of keys, newest first."""
+def _up_to(keys: tuple[int, int], before: int | None) -> tuple[int, int]:
+    """The part of a range of keys before a key, None for all."""
     first, last = keys
-    bounds = {"first": first, "last": last if before is None else min(last, before - 1)}
-    return read_games(connection, _newest_first(where), incarnation, {**bounds, "most": most})
-
-
-@lru_cache(maxsize=32)
-def _newest_first(where: Conditions) -> Select[Any]:
-    """The newest `most` games with keys from `first` to `last`."""
-    mine = games.c.id.between(bindparam("first"), bindparam("last"))
-    return select(games).where(mine, *where).order_by(games.c.id.desc()).limit(bindparam("most"))
+    return first, last if before is None else min(last, before - 1)
 
 
 def _page(newest: list[tuple[int, StoredGame]], limit: int) -> GamePage:

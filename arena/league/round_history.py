@@ -11,12 +11,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from sqlalchemy import Connection, func, select
+import numpy as np
+from sqlalchemy import Connection, select
 
+from arena.league.block_rows import blocks_between
+from arena.league.blocks import Ints
 from arena.league.database import League
 from arena.league.game_rows import folded_through
-from arena.league.populations import find_population, stored_config
-from arena.league.schema import games, incarnations
+from arena.league.populations import find_population, starts_of, stored_config
+from arena.league.schema import games, keys_of_start
 from arena.league.stored_history import StoredRound, list_events
 from arena.league.stored_snapshots import list_snapshots
 from pbt.config.learning import HYPERPARAMS
@@ -79,24 +82,29 @@ def missing_games(league: League, population: str) -> str | None:
 
 
 def _numbering_of_games(connection: Connection, population_id: int, gone: int) -> str | None:
-    starts = select(incarnations.c.id).where(incarnations.c.population_id == population_id)
-    mine = (games.c.incarnation_id.in_(starts), games.c.superseded == 0, games.c.number > gone)
-    counted = select(
-        func.count(), func.count(games.c.number.distinct()), func.max(games.c.number)
-    ).where(*mine)
-    rows, distinct, last = connection.execute(counted).one()
-    if rows > distinct:
-        return f"{rows - distinct} games stand twice: a superseded row was made to count"
-    if not rows or distinct == last - gone:
+    numbers = np.sort(_standing_numbers(connection, population_id))
+    numbers = numbers[numbers > gone]
+    steps = np.diff(numbers, prepend=gone)
+    if twice := int((steps == 0).sum()):
+        return f"{twice} games stand twice: a superseded row was made to count"
+    if not (gaps := np.flatnonzero(steps > 1)).size:
         return None
-    expected = gone + 1
-    for number in connection.execute(
-        select(games.c.number).where(*mine).order_by(games.c.number)
-    ).scalars():
-        if number != expected:
-            break
-        expected += 1
-    return f"{last - gone - distinct} game rows are missing, the first of them number {expected}"
+    missing, first = int((steps - 1).sum()), int(numbers[gaps[0]] - steps[gaps[0]]) + 1
+    return f"{missing} games are missing, the first of them number {first}"
+
+
+def _standing_numbers(connection: Connection, population_id: int) -> Ints:
+    """The numbers of all stored games that were not superseded."""
+    found: list[Ints] = []
+    for start in starts_of(connection, population_id):
+        first, last = keys_of_start(start.id)
+        mine = (games.c.id.between(first, last), games.c.superseded == 0)
+        rows = connection.execute(select(games.c.number).where(*mine)).scalars().all()
+        found.append(np.array(rows, np.int64))
+        for stored in blocks_between(connection, first, last):
+            numbers = stored.unpacked().numbers
+            found.append(numbers[~stored.superseded(numbers)])
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
 def _edits(league: League, population: str) -> Edits:

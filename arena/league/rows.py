@@ -60,18 +60,10 @@ def game_row(
 ) -> Row:
     """A game's row, in the order of the table's columns.
 
-    Raises: EngineError on a number that does not fit into a key, and on a trajectory hash that is
-    not hexadecimal.
+    Raises: EngineError on a number that does not fit into a key, and as `trajectory_of`.
     """
     if not 0 <= game.number <= MAX_NUMBER:
         raise EngineError(f"game number {game.number}: expected 0 to {MAX_NUMBER}")
-    try:
-        trajectory = bytes.fromhex(game.trajectory_hash)
-    except ValueError:
-        raise EngineError(
-            f"game {game.number}: trajectory_hash = {game.trajectory_hash!r}; expected "
-            "hexadecimal digits"
-        ) from None
     return (
         key,
         incarnation_id,
@@ -90,9 +82,20 @@ def game_row(
         game.opening_plies,
         game.pair,
         committed_at,
-        trajectory,
+        trajectory_of(game),
         game.actions,
     )
+
+
+def trajectory_of(game: GameRecord) -> bytes:
+    """The bytes of a game's trajectory hash. Raises: EngineError when it is not hexadecimal."""
+    try:
+        return bytes.fromhex(game.trajectory_hash)
+    except ValueError:
+        raise EngineError(
+            f"game {game.number}: trajectory_hash = {game.trajectory_hash!r}; expected "
+            "hexadecimal digits"
+        ) from None
 
 
 def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
@@ -187,7 +190,7 @@ def to_round(row: Any) -> RoundRecord:
     return from_row(
         RoundRecord,
         row,
-        scores=_SCORES.decode(row.scores),
+        scores=to_scores(row.scores),
         hyperparams=json.loads(row.hyperparams),
         rules=json.loads(row.rules),
         directive=to_directive(row.directive),
@@ -208,6 +211,10 @@ _CHECKS = msgspec.json.Decoder(tuple[WiringCheck, ...])
 # Scores of earlier versions hold no games by opponent.
 _SCORES = msgspec.json.Decoder(tuple[MemberScore, ...])
 _DIRECTIVE = msgspec.json.Decoder(Directive)
+
+
+def to_scores(stored: str) -> tuple[MemberScore, ...]:
+    return _SCORES.decode(stored)
 
 
 def to_directive(stored: str) -> Directive:

@@ -7,6 +7,10 @@ are compared with. Rows never leave `arena.league`: `arena.league.rows` converts
 A new column is a line here, the next file of `migrations/versions` and a higher `SCHEMA_REVISION`;
 `rows.py` or `game_rows.py` converts it.
 
+Training games stand in blocks (`arena.league.blocks`), of which the key is that of the first game.
+Leagues of earlier programs have training games in `games`, too. Evaluation games and those of
+matches always have rows there.
+
 A game's key is built, not counted: its high bits are the incarnation or match that it belongs to,
 its low bits are the game's number there. Games of one incarnation therefore lie in the order of
 their numbers, a range of numbers is a range of keys, and a seat's row can name its game before the
@@ -18,6 +22,7 @@ from typing import Literal
 from sqlalchemy import (
     CheckConstraint,
     Column,
+    ColumnElement,
     Float,
     ForeignKey,
     Index,
@@ -26,10 +31,11 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    literal_column,
     text,
 )
 
-SCHEMA_REVISION = "0006"
+SCHEMA_REVISION = "0007"
 
 NUMBER_BITS = 36
 MAX_NUMBER = (1 << NUMBER_BITS) - 1
@@ -205,10 +211,13 @@ games = Table(
         unique=True,
         sqlite_where=text("match_id IS NOT NULL"),
     ),
-    # One game in twenty is an evaluation game, and every rating reads all of them. Training games
-    # are read by ranges of numbers.
+    # Every rating reads all evaluation games, and a reader of training games no others.
     Index("ix_games_evaluation", "id", sqlite_where=text("kind = 1")),
+    Index("ix_games_training", "id", sqlite_where=text("kind = 0")),
 )
+# Spelled as in these indexes; SQLite would not use them for a parameter.
+IS_TRAINING: ColumnElement[bool] = literal_column("games.kind = 0")
+IS_EVALUATION: ColumnElement[bool] = literal_column("games.kind = 1")
 
 # There is no foreign key to players: its check would need an index on player_id, which takes more
 # space than the row itself.
@@ -224,6 +233,30 @@ game_seats = Table(
     Column("place", Integer, nullable=False),
     Column("returns", Float, nullable=False),
     Column("points", Float),
+    sqlite_with_rowid=False,
+)
+
+# `columns` are the games (`arena.league.block_bytes`), `totals` what members have of them
+# (`arena.league.block_games.totals_text`). From the key `superseded_from` on they were taken back.
+game_blocks = Table(
+    "game_blocks",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("last", Integer, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("voided", Integer, nullable=False),
+    Column("superseded_from", Integer),
+    Column("committed_at", Integer, nullable=False),
+    Column("totals", Text, nullable=False),
+    Column("columns", LargeBinary, nullable=False),
+)
+
+# Who sits in the games of a block, so that no other block is unpacked for a player's games.
+block_players = Table(
+    "block_players",
+    metadata,
+    Column("block_id", Integer, ForeignKey("game_blocks.id"), primary_key=True),
+    Column("player_id", Integer, primary_key=True),
     sqlite_with_rowid=False,
 )
 
@@ -301,9 +334,12 @@ folded_results = Table(
     Column("draws", Integer, nullable=False),
     Column("losses", Integer, nullable=False),
     Column("returns", Float, nullable=False),
+    Column("squares", Float),
     sqlite_with_rowid=False,
 )
 
+# Up to the key `cut_game_id` earlier programs folded games without regard to the rounds that were
+# scored from them.
 folds = Table(
     "folds",
     metadata,
@@ -311,6 +347,7 @@ folds = Table(
     Column("through_game_id", Integer, nullable=False),
     Column("games", Integer, nullable=False),
     Column("unscored_games", Integer, nullable=False),
+    Column("cut_game_id", Integer, nullable=False, server_default=text("0")),
 )
 
 # One row for each batch of rows that was committed; `arena.league.chain` says what it proves. There

@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -27,7 +28,6 @@ from arena.league.chain_rows import (
     GAME_KINDS,
     MATCH_GAMES,
     ROW_KINDS,
-    TRAINING_GAMES,
     PlayerNames,
     games_content,
     of_kind,
@@ -36,6 +36,7 @@ from arena.league.chain_rows import (
 from arena.league.database import League
 from arena.league.entries import Entry
 from arena.league.matches import Match, insert_match, record_end
+from arena.league.new_blocks import NewBlocks
 from arena.league.populations import Incarnation
 from arena.league.rows import (
     Row,
@@ -67,11 +68,13 @@ Games = tuple[list[Row], list[Row]]
 class _Batch:
     """The rows of one batch by kind, and what it changed in earlier ones.
 
-    games    kind -> its games
+    training  training games
+    games    kind -> its games; those of a training are in `training`
     rows     kind -> rows of other tables that were inserted
     changes  records of changes
     """
 
+    training: list[GameRecord] = field(default_factory=list)
     games: dict[str, Games] = field(default_factory=lambda: defaultdict(lambda: ([], [])))
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     changes: list[ChainContent] = field(default_factory=list)
@@ -82,7 +85,8 @@ class RowStore:
 
     It remembers the ids of players and the last game's number, both only of committed rows.
 
-    owner  whose chain it adds to
+    owner           whose chain it adds to
+    training_games  how many training games the last commit stored
     """
 
     def __init__(self, source: Incarnation | Match) -> None:
@@ -100,6 +104,7 @@ class RowStore:
         self._player_ids: dict[tuple[str, str], int] = {}
         self._new_player_ids: dict[tuple[str, str], int] = {}
         self._names = PlayerNames()
+        self.training_games = 0
 
     def committed(self) -> None:
         self._last_game = self._new_last_game
@@ -112,14 +117,21 @@ class RowStore:
 
     def write(self, connection: Connection, batch: Sequence[GameRecord | Entry]) -> None:
         """Stores a batch. Raises: EngineError on a record that cannot be a row, and DBAPIError."""
-        now, stored = time.time(), _Batch()
+        now, stored, training = time.time(), _Batch(), self._training
+        newest: GameRecord | None = None
         for item in batch:
             if isinstance(item, GameRecord):
-                self._add_game(connection, item, int(now), stored)
-                self._new_last_game = item.number
+                if training and item.kind == "training":
+                    stored.training.append(item)
+                else:
+                    self._add_game(connection, item, int(now), stored)
+                newest = item
             else:
+                self._new_last_game = newest.number if newest else self._new_last_game
                 self._write_entry(connection, item, now, stored)
-        contents = self._insert_games(connection, stored.games)
+        self._new_last_game = newest.number if newest else self._new_last_game
+        contents = self._insert_blocks(connection, stored, int(now))
+        contents += self._insert_games(connection, stored.games)
         contents += [ROW_KINDS[kind].content(rows) for kind, rows in stored.rows.items()]
         append(connection, self.owner, (*contents, *stored.changes), now)
 
@@ -130,15 +142,27 @@ class RowStore:
             if source is not None
             else match_game_key(self._match_id or 0, game.number)
         )
-        kind = TRAINING_GAMES if game.kind == "training" else EVALUATION_GAMES
-        game_rows, seat_rows = stored.games[kind if self._training else MATCH_GAMES]
+        game_rows, seat_rows = stored.games[EVALUATION_GAMES if self._training else MATCH_GAMES]
         game_rows.append(game_row(key, source, self._match_id, game, now))
         for seat, record in enumerate(game.seats):
-            player = record.player
-            player_id = self._player_ids.get((player.kind, player.name)) or self._find_player(
-                connection, player
-            )
+            player_id = self._player_id(connection, record.player)
             seat_rows.append(seat_row(key, seat, player_id, record))
+
+    def _insert_blocks(
+        self, connection: Connection, stored: _Batch, now: int
+    ) -> list[ChainContent]:
+        if self._incarnation_id is None:
+            return []
+        taken = [row[0] for row in stored.games.get(EVALUATION_GAMES, ((), ()))[0]]
+        id_of = partial(self._player_id, connection)
+        blocks = NewBlocks(connection, self._incarnation_id, id_of, self._names)
+        contents = blocks.insert(stored.training, taken, now)
+        self.training_games = sum(content.count for content in contents)
+        return contents
+
+    def _player_id(self, connection: Connection, player: PlayerRef) -> int:
+        known = self._player_ids.get((player.kind, player.name))
+        return known or self._find_player(connection, player)
 
     def _insert_games(
         self, connection: Connection, by_kind: Mapping[str, Games]

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Connection, Select, bindparam, func, select
 
+from arena.league.block_rows import games_in_blocks, newest_block_game
 from arena.league.database import League, count_rows
 from arena.league.game_rows import game_bytes
 from arena.league.populations import find_population, starts_of
@@ -92,6 +93,7 @@ def _summary(connection: Connection, row: Any) -> PopulationSummary:
     starts = starts_of(connection, row.id)
     ids = [start.id for start in starts]
     stored = count_rows(connection, games, games.c.incarnation_id.in_(ids))
+    stored += sum(games_in_blocks(connection, *keys_of_start(start)) for start in ids)
     reached = [
         connection.execute(
             select(func.max(table.c.frames)).where(
@@ -113,9 +115,10 @@ def _summary(connection: Connection, row: Any) -> PopulationSummary:
 
 
 def _last_number(connection: Connection, start: Any) -> int:
-    mine = games.c.id.between(*keys_of_start(start.id))
-    key = connection.execute(select(func.max(games.c.id)).where(mine)).scalar()
-    return int(start.first_game) - 1 if key is None else int(key) & MAX_NUMBER
+    keys = keys_of_start(start.id)
+    row = connection.execute(select(func.max(games.c.id)).where(games.c.id.between(*keys))).scalar()
+    found = [key for key in (row, newest_block_game(connection, *keys)) if key is not None]
+    return max(found) & MAX_NUMBER if found else int(start.first_game) - 1
 
 
 def newest_game(league: League, population: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select, update
 
+from arena.league.block_rows import supersede_blocks
 from arena.league.chain import ChainContent, said
 from arena.league.chain_rows import runs_of
 from arena.league.schema import (
@@ -88,9 +89,11 @@ def _supersede_games(
         ends = connection.execute(
             select(func.min(games.c.id), func.max(games.c.id)).where(standing)
         ).one()
-        if ends[0] is not None:
-            connection.execute(update(games).where(standing).values(superseded=1))
-            marks.append(["games", "superseded", 1, f"{ends[0]}-{ends[1]}"])
+        connection.execute(update(games).where(standing).values(superseded=1))
+        in_blocks = supersede_blocks(connection, incarnation_id, last_game) or ()
+        changed = [key for key in (*ends, *in_blocks) if key is not None]
+        if changed:
+            marks.append(["games", "superseded", 1, f"{min(changed)}-{max(changed)}"])
     return marks
 
 

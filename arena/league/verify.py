@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from arena.league.database import League
-from arena.league.game_rows import GameFilter, folded_through, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import cut_through, population_games
 from arena.league.populations import stored_config
 from arena.league.score_windows import GameWindows, window_rule
 from arena.league.stored_history import StoredRound, list_rounds
@@ -28,7 +29,8 @@ class RoundCheck:
 
     round       the round
     problems    what differs, in words
-    folded      members whose scores cannot be recomputed, because their games were folded
+    folded      members whose scores cannot be recomputed, because an earlier program folded their
+                games
     games_read  training games that were read since the check before
     """
 
@@ -54,7 +56,7 @@ class _RoundsCheck:
     def __init__(self, league: League, population: str) -> None:
         self._league, self._population = league, population
         self._rounds = list_rounds(league, population)
-        self._gone = folded_through(league, population)
+        self._cut = cut_through(league, population)
         table = stored_config(league, population)
         config = config_as_stored(table, f"stored config of {population!r}")
         rule = window_rule(league, population, config)
@@ -73,7 +75,7 @@ class _RoundsCheck:
         return found
 
     def _stored_games(self) -> Iterator[GameRecord]:
-        scored = GameFilter("training", first=self._gone + 1, voided=False)
+        scored = GameFilter("training", voided=False)
         return (game.record for game in population_games(self._league, self._population, scored))
 
     def run(self, observe: Callable[[int, int], object]) -> list[RoundCheck]:
@@ -94,7 +96,7 @@ class _RoundsCheck:
         if isinstance(rules, EngineError):
             return RoundCheck(stored, (f"cannot be replayed: {rules}",), (), 0)
         for score in stored.record.scores:
-            if 0 <= score.first_game <= self._gone:
+            if 0 <= score.first_game <= self._cut:
                 folded.append(score.member)
                 continue
             again = self._windows.score(
@@ -104,13 +106,7 @@ class _RoundsCheck:
                 rules.detail,
                 stored.incarnation,
             )
-            if again == score:
-                continue
-            # A running training may have folded the games meanwhile.
-            self._gone = folded_through(self._league, self._population)
-            if 0 <= score.first_game <= self._gone:
-                folded.append(score.member)
-            else:
+            if again != score:
                 problems.append(f"score of {score.member}: {_difference(score, again)}")
         return RoundCheck(
             stored,

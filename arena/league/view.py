@@ -20,7 +20,8 @@ from arena.league.flat_records import (
     flat_snapshot,
     flat_stored_game,
 )
-from arena.league.game_rows import GameFilter, games_between, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import games_between, population_games
 from arena.league.match_standings import MatchStandings
 from arena.league.matches import find_match, list_matches
 from arena.league.schema import keys_of_match

@@ -1,10 +1,10 @@
 """The league's writer: callers hand over records at once, and a thread commits them in order.
 
 A process has one writer. A commit takes the records of COMMIT_EVERY_S, or COMMIT_GAMES games,
-whichever comes first. An error that may pass (a locked database, a full disk) does not stop the
-writer: it tries the same rows again, with a growing pause, until they are stored. Meanwhile
-`trouble` says what is wrong, and `backlog` grows. A row that can never be stored stops the writer;
-from then on every call raises an error that says why.
+whichever comes first, so that no game waits longer than a second. An error that may pass (a locked
+database, a full disk) does not stop the writer: it tries the same rows again, with a growing pause,
+until they are stored. Meanwhile `trouble` says what is wrong, and `backlog` grows. A row that can
+never be stored stops the writer; from then on every call raises an error that says why.
 """
 
 import logging
@@ -17,8 +17,9 @@ from typing import Self
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
+from arena.league.blocks import BLOCK_GAMES
 from arena.league.chain import chain_head
-from arena.league.compaction import Folding
+from arena.league.compaction import Folding, Settled
 from arena.league.database import League, immediate
 from arena.league.entries import Entry, Told, entry
 from arena.league.league_file import LeagueError
@@ -28,8 +29,8 @@ from arena.league.store import RowStore
 from pbt.errors import EngineError, PbtError
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
 
-COMMIT_EVERY_S = 0.25
-COMMIT_GAMES = 1000
+COMMIT_EVERY_S = 0.75
+COMMIT_GAMES = BLOCK_GAMES
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 # After an error a resume takes back what was stored after the last checkpoint.
 DRAIN_TIMEOUT_S, FAILED_DRAIN_TIMEOUT_S = 30.0, 5.0
@@ -69,7 +70,8 @@ class LeagueWriter:
         )
         self._store = RowStore(source)
         self._waiting: deque[GameRecord | Entry] = deque()
-        self._given = self._committed = self._given_games = self._committed_games = self._events = 0
+        # Records that the thread took out of `_waiting`, those that are committed, and entries.
+        self._taken = self._committed = self._entries = self._committed_entries = self._events = 0
         self._closing = False
         self._refusal: Exception | None = None
         self._changed = threading.Condition()
@@ -81,11 +83,9 @@ class LeagueWriter:
         self._thread.start()
 
     def game(self, record: GameRecord) -> None:
-        self.refuse_if_stopped()
-        with self._changed:
-            self._waiting.append(record)
-            self._given += 1
-            self._given_games += 1
+        if self._refusal is not None:
+            self.refuse_if_stopped()
+        self._waiting.append(record)
         if len(self._waiting) >= COMMIT_GAMES and not self._wake.is_set():
             self._wake.set()
 
@@ -108,13 +108,18 @@ class LeagueWriter:
         self.refuse_if_stopped()
         with self._changed:
             self._waiting.append(entry(record, self._events))
-            self._given += 1
+            self._entries += 1
             self._events += isinstance(record, Event)
 
     @property
     def position(self) -> tuple[int, int]:
         """(incarnation id, events handed over in it), by which a checkpoint knows its events."""
         return self._source_id, self._events
+
+    def settle(self, settled: Settled) -> None:
+        """Tells what no resume can take back any more, so that it may be folded."""
+        if self._folding is not None:
+            self._folding.settled = settled
 
     def head(self) -> str:
         """The head of the chain, in hexadecimal, with everything that is committed."""
@@ -123,7 +128,9 @@ class LeagueWriter:
     @property
     def backlog(self) -> int:
         """How many games were handed over and are not committed yet."""
-        return self._given_games - self._committed_games
+        with self._changed:
+            records = self._taken + len(self._waiting) - self._committed
+            return records - (self._entries - self._committed_entries)
 
     def refuse_if_stopped(self) -> None:
         """Raises: PbtError that names the fault of a row when one was refused for good."""
@@ -138,9 +145,9 @@ class LeagueWriter:
 
         Raises: PbtError that says why when that takes longer, or never happens.
         """
-        target = self._given
         self._wake.set()
         with self._changed:
+            target = self._taken + len(self._waiting)
             done = self._changed.wait_for(self._settled(target), timeout_s)
             if self._committed >= target:
                 return
@@ -203,16 +210,18 @@ class LeagueWriter:
 
     def _commit_waiting(self) -> None:
         while self._waiting and not self._closing:
-            batch = [self._waiting.popleft() for _ in range(min(COMMIT_GAMES, len(self._waiting)))]
+            with self._changed:
+                size = min(COMMIT_GAMES, len(self._waiting))
+                batch = [self._waiting.popleft() for _ in range(size)]
+                self._taken += size
             if not self._retry(partial(self._commit, batch)):
                 return
-            counted = [item for item in batch if isinstance(item, GameRecord)]
             with self._changed:
-                self._committed += len(batch)
-                self._committed_games += len(counted)
+                self._committed += size
+                self._committed_entries += sum(isinstance(item, Entry) for item in batch)
                 self._changed.notify_all()
             if self._folding is not None:
-                self._folding.added(sum(game.kind == "training" for game in counted))
+                self._folding.added(self._store.training_games)
                 self._fold()
 
     def _commit(self, batch: list[GameRecord | Entry]) -> None:

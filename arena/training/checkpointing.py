@@ -11,8 +11,10 @@ from pathlib import Path
 from msgspec import structs
 
 from arena.league.best import best_of_each_role
+from arena.league.compaction import Settled
 from arena.league.database import League
 from arena.league.retention import anchors, mark_weights_removed, plan_retention
+from arena.training.settling import settled_by_all, settled_in
 from arena.training.sink import TrainingSink
 from arena.training.waiting_store import WaitingStore
 from pbt.checkpoint.files import write_checkpoint
@@ -59,6 +61,8 @@ class Checkpointer:
         # Ids of the snapshots that the planner may seat, for each checkpoint that is kept on disk:
         # a resume from any of them must find its opponents.
         self._needed: deque[set[str]] = deque(maxlen=config.checkpoints.keep)
+        # What each of them leaves to be folded.
+        self._settled: deque[Settled] = deque(maxlen=config.checkpoints.keep)
 
     def checkpoint_if_due(self, now_s: float) -> None:
         """Save when it is time.
@@ -103,6 +107,9 @@ class Checkpointer:
         self._sink.event(Event("checkpoint", None, frames, f"saved {path.name}"))
         self._sink.warning = None
         self._needed.append(needed)
+        self._settled.append(settled_in(state))
+        if len(self._settled) == self._settled.maxlen:
+            self._sink.settle(settled_by_all(self._settled))
         self._remove_old_snapshots()
         self._saved_s = time.monotonic()
 

@@ -9,6 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 
 from arena.data.metrics import MetricsWriter
+from arena.league.compaction import Settled
 from arena.league.database import League
 from arena.league.game_rows import newest_evaluations
 from arena.league.writer import LeagueWriter
@@ -120,6 +121,10 @@ class TrainingSink:
         incarnation, events = self._writer.position
         snapshots = [record.snapshot_id for record in self.snapshots]
         return SavedLeague(incarnation, events, snapshots, self._writer.head())
+
+    def settle(self, settled: Settled) -> None:
+        """Tells the league what no resume can take back any more, so that it may be folded."""
+        self._writer.settle(settled)
 
     @property
     def backlog(self) -> int:

@@ -21,8 +21,9 @@ from arena.data.metrics import MetricsWriter
 from arena.data.output import printed_into
 from arena.data.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.data.telemetry import TelemetryWriter
+from arena.league.compaction import Folding
 from arena.league.database import League, open_league
-from arena.league.populations import population_head, set_state
+from arena.league.populations import Incarnation, population_head, set_state
 from arena.league.summaries import list_populations
 from arena.league.writer import LeagueWriter
 from arena.signals import TrainingControl
@@ -237,7 +238,7 @@ class _Training:
         incarnation = new_incarnation(league, name, start)
         log_to(paths.logs, name, incarnation.number)
         with ExitStack() as stack:
-            writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
+            writer = stack.enter_context(_writer(league, incarnation))
             metrics = MetricsWriter(paths.metrics, incarnation.number)
             sink = self._sink(writer, stack.enter_context(metrics))
             store = WaitingStore(paths.snapshots, league, control.stop_requested, self.say)
@@ -331,6 +332,12 @@ class _Training:
         finished = engine.run(between_turns, look)
         engine.controller.certifier.finish()
         return finished
+
+
+def _writer(league: League, incarnation: Incarnation) -> LeagueWriter:
+    """The writer of a start. It folds nothing that a kept checkpoint may need."""
+    folding = Folding(incarnation.population_id, waits=True)
+    return LeagueWriter(league, incarnation, on_trouble=_log_trouble, folding=folding)
 
 
 def _log_trouble(trouble: str | None) -> None:

@@ -18,7 +18,8 @@ from arena.league.chain_check import ChainReport, check_chain
 from arena.league.chain_rows import EVALUATION_GAMES, TRAINING_GAMES
 from arena.league.chain_state import Difference
 from arena.league.database import League, count_rows, open_league
-from arena.league.game_rows import GameFilter, StoredGame, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import StoredGame, population_games
 from arena.league.missing_rounds import missing_rounds
 from arena.league.populations import find_population, starts_of, stored_config, streams_of
 from arena.league.results import matches_among

@@ -5,7 +5,6 @@ a tmpfs of a few megabytes. Each test fills it.
 import hashlib
 import json
 import os
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ from pbt.snapshots import FileSnapshotStore
 from tests.api.live import live
 from tests.arena.league.samples import game, new_league
 from tests.arena.matches.lamps import Lamps
+from tests.league_rows import league_rows
 from tests.pbt.checkpoint.cuts import empty_run
 from tests.pbt.film.reading import read
 from tests.pbt.sampling.test_filming import name_of, play
@@ -207,7 +207,7 @@ def test_a_film_that_does_not_fit_costs_no_game_and_leaves_nothing(folder: Path)
 
 def games(data: Path) -> set[tuple[int, int]]:
     """What another process sees committed: (incarnation, number)."""
-    with closing(sqlite3.connect(data / "league.db")) as connection:
+    with closing(league_rows(data / "league.db")) as connection:
         return {
             (row[0], row[1])
             for row in connection.execute("SELECT incarnation_id, number FROM games")

@@ -11,7 +11,8 @@ import pytest
 
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from pbt.checkpoint.folders import checkpoint_folders
 from tests.e2e.faults import processes
 from tests.e2e.faults.campaign import assert_ended_well, voided

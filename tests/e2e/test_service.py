@@ -24,6 +24,7 @@ from arena.data.lock import holder
 from arena.data.service_state import service_lock
 from tests.e2e.faults.league_log import LeagueLog
 from tests.e2e.readme_parts import ROOT, blocks
+from tests.league_rows import league_rows
 from tests.served import SMALL_TRAINING, Served, wait
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -51,7 +52,7 @@ class Training(Served):
         return pid
 
     def games(self) -> int:
-        with closing(sqlite3.connect(self.data / "league.db")) as connection:
+        with closing(league_rows(self.data / "league.db")) as connection:
             return int(connection.execute("SELECT COUNT(*) FROM games").fetchone()[0])
 
     def wait_trains(self, games: int, after: int | None = None) -> None:
@@ -102,7 +103,7 @@ def children(process: psutil.Process) -> list[psutil.Process]:
 
 def stored_games(data: Path) -> list[tuple[int, int]]:
     """(incarnation, number) of every game."""
-    with closing(sqlite3.connect(data / "league.db")) as connection:
+    with closing(league_rows(data / "league.db")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         return [
             tuple(row)

@@ -19,7 +19,6 @@ import hashlib
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -28,6 +27,7 @@ from pathlib import Path
 
 from tests.fence.answers import answer
 from tests.fence.record import HERE, stored_data
+from tests.league_rows import league_rows
 
 POPULATIONS = ("kept", "push", "doom")
 RESUMED = HERE / "resumed.json"
@@ -51,7 +51,7 @@ Facts = dict[str, str]
 def resume(population: str) -> Facts:
     """Train it to its end in the folder of the stored data; what came of it, as hashes."""
     weights = answer(f"train --resume {population}")["weights_sha256"]
-    with closing(sqlite3.connect("data/league.db")) as league:
+    with closing(league_rows("data/league.db")) as league:
         games = league.execute(GAMES, (population,)).fetchall()
         rounds = league.execute(ROUNDS, (population,)).fetchall()
     return {"weights": weights, "games": _digest(games), "rounds": _digest(rounds)}

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import update
 
 from api.routes.job_reports import VerificationReport
 from api.routes.jobs import JobBody
 from arena.cli.verify import verified
 from arena.league.database import open_league
-from arena.league.schema import games
 from arena.league.service_events import events_after
 from arena.programs.job import verification_report
 from arena.verification.report import VerifyRequest, no_observer
 from tests.api.routes.test_read_routes import get, write_league
 from tests.api.service import Service, serving
+from tests.arena.league.altering import alter_game
 
 OPEN = ("PENDING", "RUNNING")
 QUICK = {"kind": "verification", "name": "match:1"}
@@ -162,8 +161,8 @@ def test_a_viewer_watches_only(working: Service) -> None:
 
 def test_the_report_is_what_the_command_finds(tmp_path: Path) -> None:
     write_league(tmp_path)
-    with open_league(tmp_path / "league.db") as league, league.write() as connection:
-        connection.execute(update(games).where(games.c.number == 3).values(steps=99))
+    with open_league(tmp_path / "league.db") as league:
+        alter_game(league, 3, steps=99)
     found = verified(tmp_path, "demo", VerifyRequest(replay=0, allow_files=False), no_observer)
     report = verification_report(found)
     assert report["ok"] is False and report["differences"]

@@ -19,7 +19,8 @@ from arena.cli.rating_report import league_report
 from arena.data.metrics import MetricsWriter
 from arena.data.paths import population_paths
 from arena.league.database import open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.matches import create_match, finish_match
 from arena.league.paging import league_revision
 from arena.league.populations import create_population, open_incarnation

@@ -11,13 +11,12 @@ from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import update
 
 from api.routes.jobs import JobBody
 from arena.cli.app import run
 from arena.league.database import open_league
-from arena.league.schema import games
 from tests.api.routes.test_read_routes import write_league
+from tests.arena.league.altering import alter_game
 from tests.served import Served, wait
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -40,8 +39,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     data = tmp_path_factory.mktemp("jobs") / "data"
     data.mkdir()
     write_league(data)
-    with open_league(data / "league.db") as league, league.write() as connection:
-        connection.execute(update(games).where(games.c.number == 3).values(steps=99))
+    with open_league(data / "league.db") as league:
+        alter_game(league, 3, steps=99)
     running = Served(data)
     try:
         yield running

@@ -408,6 +408,9 @@ def test_yes_removes_rows_and_files_and_nothing_else(data: Path, capsys: Output)
         assert connection.execute(
             "SELECT COUNT(*) FROM games WHERE incarnation_id NOT IN (SELECT id FROM incarnations)"
         ).fetchone() == (0,)
+        assert connection.execute(
+            "SELECT COUNT(*) FROM game_blocks WHERE id >> 36 NOT IN (SELECT id FROM incarnations)"
+        ).fetchone() == (0,)
     connection.close()
     assert run(["delete", "demo", "--yes", "--data", str(data)]) == 2
 

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,12 @@ import pytest
 
 from arena.cli.app import run
 from arena.data.paths import league_path
+from arena.league.database import open_league
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
+from pbt.population.scores import generation_of
+from pbt.records import GameRecord
+from tests.arena.league.altering import alter_games
 from tests.arena.verification.forging import execute
 
 CONFIG = """
@@ -90,7 +97,7 @@ def store(data: Path, round_id: int, column: str, value: Any) -> None:
     )
 
 
-def scored_game(data: Path, choose: random.Random) -> int:
+def scored_game(data: Path, choose: random.Random) -> GameRecord:
     """Key of a training game inside the stored range of a score of one of its seats, and without
     a draw.
     """
@@ -101,21 +108,21 @@ def scored_game(data: Path, choose: random.Random) -> int:
         if score["games"]
     ]
     member, first, last = choose.choice(ranges)
-    found = execute(
-        data,
-        """
-        SELECT g.id FROM games g
-        JOIN game_seats a ON a.game_id = g.id AND a.seat = 0
-        JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
-        JOIN players p ON p.id = a.player_id JOIN players q ON q.id = b.player_id
-        WHERE g.kind = 0 AND g.number BETWEEN ? AND ? AND ? IN (p.name, q.name)
-        AND p.id <> q.id AND a.place <> b.place
-        """,
-        first,
-        last,
-        member,
-    )
-    return int(choose.choice(found)[0])
+    wanted = GameFilter("training", (member,), first, last, voided=False)
+    with open_league(league_path(data), read_only=True) as league:
+        games = [one.record for one in population_games(league, "run", wanted)]
+    # Games that the replaced weights had begun end in the range of the window, and do not count.
+    counted = [
+        game for game in games if generation_of(game, member) == generation_of(games[0], member)
+    ]
+    found = [
+        game
+        for game in counted
+        if len({seat.player for seat in game.seats})
+        == 2
+        == len({seat.place for seat in game.seats})
+    ]
+    return choose.choice(found)
 
 
 def test_a_real_population_agrees(trained: Path, capsys: Output) -> None:
@@ -151,47 +158,50 @@ def test_a_difference_names_round_member_and_values(data: Path, capsys: Output) 
     assert "rows or files were altered or lost" in lines[-1]
 
 
+def alter(data: Path, record: GameRecord, changed: GameRecord | None) -> None:
+    """Put another game, or none, in the place of a training game."""
+    with open_league(league_path(data)) as league:
+        alter_games(league, lambda one: changed if one == record else one)
+
+
 def flip_places(data: Path, choose: random.Random) -> None:
-    execute(
-        data, "UPDATE game_seats SET place = 1 - place WHERE game_id = ?", scored_game(data, choose)
-    )
+    game = scored_game(data, choose)
+    seats = tuple(replace(seat, place=1 - seat.place) for seat in game.seats)
+    alter(data, game, replace(game, seats=seats))
 
 
 def exchange_players(data: Path, choose: random.Random) -> None:
     game = scored_game(data, choose)
-    (first,), (second,) = execute(
-        data, "SELECT player_id FROM game_seats WHERE game_id = ? ORDER BY seat", game
-    )
-    execute(
-        data,
-        "UPDATE game_seats SET player_id = CASE seat WHEN 0 THEN ? ELSE ? END WHERE game_id = ?",
-        second,
-        first,
-        game,
-    )
+    a, b = game.seats
+    seats = (replace(a, player=b.player), replace(b, player=a.player))
+    alter(data, game, replace(game, seats=seats))
 
 
 def delete_game(data: Path, choose: random.Random) -> None:
-    game = scored_game(data, choose)
-    execute(data, "DELETE FROM game_seats WHERE game_id = ?", game)
-    execute(data, "DELETE FROM games WHERE id = ?", game)
+    alter(data, scored_game(data, choose), None)
 
 
 def delete_any_game(data: Path, choose: random.Random) -> None:
-    (last,) = execute(data, "SELECT MAX(id) FROM games")[0]
-    (game,) = choose.choice(
-        execute(data, "SELECT id FROM games WHERE superseded = 0 AND id <> ?", last)
-    )
-    execute(data, "DELETE FROM game_seats WHERE game_id = ?", game)
-    execute(data, "DELETE FROM games WHERE id = ?", game)
+    with open_league(league_path(data), read_only=True) as league:
+        games = [one.record for one in population_games(league, "run", GameFilter("training"))]
+    alter(data, choose.choice(games[:-1]), None)
 
 
 def void_game(data: Path, choose: random.Random) -> None:
-    execute(data, "UPDATE games SET voided = 1 WHERE id = ?", scored_game(data, choose))
+    game = scored_game(data, choose)
+    alter(data, game, replace(game, end_reason="voided: x"))
 
 
 def supersede_game(data: Path, choose: random.Random) -> None:
-    execute(data, "UPDATE games SET superseded = 1 WHERE id = ?", scored_game(data, choose))
+    """With all that came after it in its block."""
+    number = scored_game(data, choose).number
+    execute(
+        data,
+        "UPDATE game_blocks SET superseded_from = (id >> 36) << 36 | ? "
+        "WHERE superseded_from IS NULL AND ? BETWEEN id & 68719476735 AND last & 68719476735",
+        number,
+        number,
+    )
 
 
 def alter_score(data: Path, choose: random.Random) -> None:

@@ -36,6 +36,7 @@ from arena.league.schema import chain, games
 from arena.league.store import RowStore
 from arena.league.superseding import NOTHING_KNOWN, CheckpointRows
 from arena.league.writer import LeagueWriter
+from tests.arena.league.altering import alter_game
 from tests.arena.league.samples import (
     RANDOM,
     event,
@@ -271,8 +272,7 @@ def test_games_that_were_altered_before_their_fold_are_found_behind_it(started: 
     league, source = started
     write_games(league, source, *(game(number) for number in range(100)))
     write_games(league, source, *(game(number) for number in range(100, 200)))
-    with league.write() as connection:
-        connection.execute(games.update().where(games.c.number == 5).values(steps=99))
+    alter_game(league, 5, steps=99)
     folding, connection = Folding(source.population_id, 100, 50), league.connect()
     assert folding.step(connection) and not folding.step(connection)
     connection.close()

@@ -1,13 +1,21 @@
 """Old training games are folded into counts; the newest and all evaluation games stay."""
 
-from arena.league.compaction import Folding
+import random
+from contextlib import closing
+from dataclasses import replace
+
+from arena.league.chain import chain_of_population
+from arena.league.chain_check import check_chain
+from arena.league.compaction import Folding, Settled
 from arena.league.database import League
-from arena.league.game_rows import GameFilter, folded_through, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import folded_through, population_games
 from arena.league.populations import Incarnation, open_incarnation
+from arena.league.round_windows import RoundWindows
 from arena.league.schema import folded_results, folds
 from arena.league.writer import LeagueWriter
-from pbt.records import GameRecord
-from tests.arena.league.samples import RANDOM, game, member, snapshot_player
+from pbt.records import GameRecord, MemberScore
+from tests.arena.league.samples import RANDOM, game, member, round_record, snapshot_player
 
 Started = tuple[League, Incarnation]
 DEADLINE_S = 60.0
@@ -106,3 +114,46 @@ def test_nothing_is_folded_below_the_limit(started: Started) -> None:
     write(league, incarnation, Folding(incarnation.population_id, 1000), 0, 200)
     assert folded_through(league, "demo") == -1
     assert counts(league) == {}
+
+
+def test_a_fold_waits_for_what_all_checkpoints_know(started: Started) -> None:
+    league, incarnation = started
+    folding = Folding(incarnation.population_id, 20, 20, 64, waits=True)
+    write(league, incarnation, folding, 0, 200)
+
+    def kept() -> set[int]:
+        with closing(league.connect()) as connection:
+            while folding.step(connection):
+                pass
+        games = population_games(league, "demo", GameFilter("training"))
+        return {stored.record.number for stored in games}
+
+    everything = {number for number in range(200) if number % 10}
+    assert kept() == everything
+    folding.settled = Settled(98, {})
+    assert kept() == {number for number in everything if number > 75}, "a block ends with 99"
+    # A block stays where one of its games may be in a window of m1; in none of them m9 sits.
+    folding.settled = Settled(199, {"m1": 110, "m9": 0})
+    assert kept() == {number for number in everything if number > 100}
+    assert check_chain(league, chain_of_population(incarnation.population_id)).differences == ()
+
+
+def test_ranges_of_rounds_are_joined(started: Started) -> None:
+    league, incarnation = started
+    rng = random.Random(3)
+    ranges = [
+        (first, first + rng.randrange(30)) for first in (rng.randrange(500) for _ in range(40))
+    ]
+    with LeagueWriter(league, incarnation) as writer:
+        for place, (first, last) in enumerate(ranges):
+            one = round_record(number=place)
+            writer.round(replace(one, scores=(MemberScore("m0", 3, 0.5, first, last),)))
+    windows = RoundWindows(incarnation.population_id)
+    with league.read() as connection:
+        windows.read(connection)
+        windows.read(connection)
+    for first in range(540):
+        for last in (first, first + 1, first + 7):
+            expected = any(low <= last and high >= first for low, high in ranges)
+            assert windows.reach("m0", first, last) == expected
+    assert not windows.reach("m1", 0, 1000)

@@ -14,7 +14,8 @@ from alembic.script import ScriptDirectory
 
 from arena.league.database import League, damage, open_league
 from arena.league.deletion import delete_population
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.lineage import RoundDecision
 from arena.league.migrate import SCRIPTS, ensure_schema
 from arena.league.populations import (
@@ -25,7 +26,15 @@ from arena.league.populations import (
     stored_config,
     streams_of,
 )
-from arena.league.schema import SCHEMA_REVISION, game_seats, games, metadata
+from arena.league.schema import (
+    NUMBER_BITS,
+    SCHEMA_REVISION,
+    block_players,
+    game_blocks,
+    game_seats,
+    games,
+    metadata,
+)
 from arena.league.stored_history import list_decisions, list_events, list_rounds
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.summaries import list_members, list_populations
@@ -325,8 +334,11 @@ def test_populations_are_listed_and_deleted(started: Started) -> None:
     assert [row.name for row in list_populations(league)] == ["other"]
     assert len(list(population_games(league, "other"))) == 30
     with league.read() as connection:
-        assert len(connection.execute(games.select()).all()) == 30
-        assert len(connection.execute(game_seats.select()).all()) == 60
+        for table in (games, game_seats):
+            assert connection.execute(table.select()).all() == []
+        assert sum(row.count for row in connection.execute(game_blocks.select())) == 30
+        seated = connection.execute(block_players.select()).all()
+        assert {row.block_id >> NUMBER_BITS for row in seated} == {other.id}
     again = open_incarnation(
         league, create_population(league, "demo", "connect_four", CONFIG, {}), 1
     )

@@ -2,7 +2,8 @@ from dataclasses import replace
 from typing import Any
 
 from arena.league.database import League
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.match_standings import MatchStanding, MatchStandings
 from arena.league.matches import create_match, find_match, finish_match
 from arena.league.paging import match_game_page

@@ -6,10 +6,8 @@ import pytest
 
 from arena.league.database import League
 from arena.league.frames import frames_text
-from arena.league.game_rows import (
-    GameFilter,
-    population_games,
-)
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.matches import create_match
 from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.ratings import best_standing, population_table, standings

@@ -8,7 +8,7 @@ from arena.league.compaction import Folding
 from arena.league.database import League
 from arena.league.game_rows import folded_through, population_games
 from arena.league.populations import Incarnation
-from arena.league.schema import game_seats, games, rounds
+from arena.league.schema import folds, game_blocks, game_seats, games, rounds
 from arena.league.score_windows import GameWindows, WindowRule
 from arena.league.verify import verify_rounds
 from arena.league.writer import LeagueWriter
@@ -16,7 +16,8 @@ from pbt.config.population import PbtConfig
 from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.scores import ScoreWindow
-from pbt.records import MemberScore, RoundRecord
+from pbt.records import GameRecord, MemberScore, RoundRecord
+from tests.arena.league.altering import alter_blocks, alter_games, into_rows
 from tests.arena.league.samples import (
     RANDOM,
     game,
@@ -81,10 +82,39 @@ def test_rounds_agree_with_the_rows(started: Started) -> None:
     assert all(score.games >= 30 for check in checks for score in check.round.record.scores)
 
 
-@pytest.mark.parametrize("column", ["place", "voided", "superseded", "kind", "missing"])
-def test_an_altered_game_row_fails_the_verification(started: Started, column: str) -> None:
+@pytest.mark.parametrize("value", ["place", "voided", "superseded", "missing"])
+def test_an_altered_game_of_a_block_fails_the_verification(started: Started, value: str) -> None:
     league, source = started
     play_rounds(league, source)
+
+    def edit(record: GameRecord) -> GameRecord | None:
+        if record.number != 194:
+            return record
+        turned = tuple(replace(seat, place=1 - seat.place) for seat in record.seats)
+        return {
+            "place": replace(record, seats=turned),
+            "voided": replace(record, end_reason="voided: x"),
+        }.get(value)
+
+    if value != "superseded":
+        alter_games(league, edit)
+    else:
+        with league.write() as connection:
+            newest = game_blocks.update().where(game_blocks.c.last >= source.id << 36 | 194)
+            connection.execute(newest.values(superseded_from=source.id << 36 | 194))
+    assert any(
+        "score of" in problem
+        for check in verify_rounds(league, "demo")
+        for problem in check.problems
+    )
+
+
+@pytest.mark.parametrize("column", ["place", "voided", "superseded", "kind", "missing"])
+def test_an_altered_game_row_fails_the_verification(started: Started, column: str) -> None:
+    """Of an earlier program, which stored training games in rows."""
+    league, source = started
+    play_rounds(league, source)
+    into_rows(league)
     key = source.id << 36 | 194
     with league.write() as connection:
         match column:
@@ -131,17 +161,37 @@ def test_an_altered_round_row_fails_the_verification(
     assert any(check.problems for check in verify_rounds(league, "demo"))
 
 
-def test_folded_games_are_named_as_beyond_recomputing(started: Started) -> None:
+def test_a_fold_keeps_every_game_that_a_round_was_scored_from(started: Started) -> None:
     league, source = started
     play_rounds(league, source)
-    with LeagueWriter(league, source, folding=Folding(source.population_id, 50, 100)) as writer:
-        writer.game(game(200))
+    expected = verify_rounds(league, "demo")
+    firsts = [one.first_game for check in expected for one in check.round.record.scores]
+    folding = Folding(source.population_id, 50, 20)
+    with LeagueWriter(league, source, folding=folding) as writer:
+        for number in range(200, 300):
+            writer.game(game(number))
+            if number % 10 == 0:
+                writer.drain(DEADLINE_S)
+    kept = [stored.record.number for stored in population_games(league, "demo")]
+    assert kept[0] > 25, "what no round was scored from is folded"
+    assert folded_through(league, "demo") > 200 > min(firsts) >= kept[0]
+    assert set(range(min(firsts), 200)) <= set(kept) < set(range(300))
+    checks = verify_rounds(league, "demo")
+    assert [(check.problems, check.folded) for check in checks] == [((), ())] * 3
+
+
+def test_scores_over_games_that_an_earlier_program_folded_are_named(started: Started) -> None:
+    league, source = started
+    play_rounds(league, source)
+    alter_blocks(league, lambda records: [one for one in records if one.number > 160])
+    cut = {"through_game_id": source.id << 36 | 160, "cut_game_id": source.id << 36 | 160}
+    with league.write() as connection:
+        folded = {"population_id": source.population_id, "games": 161, "unscored_games": 0}
+        connection.execute(folds.insert().values(**folded, **cut))
     checks = verify_rounds(league, "demo")
     assert all(check.problems == () for check in checks)
     assert {
-        score.member
-        for score in checks[0].round.record.scores
-        if score.first_game <= folded_through(league, "demo")
+        score.member for score in checks[0].round.record.scores if score.first_game <= 160
     } == set(checks[0].folded)
     assert checks[0].folded
 

@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from arena.league.database import League, open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.member_matrix import matrix_change, member_matrix
 from arena.league.populations import create_population, open_incarnation
 from arena.league.stored_snapshots import list_snapshots

@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from arena.league.database import League, damage, open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.matches import create_match, find_match, finish_match, stored_games
 from arena.league.populations import Incarnation, create_population, open_incarnation
+from arena.league.store import RowStore
 from arena.league.stored_history import list_events, list_rounds
 from arena.league.stored_snapshots import list_snapshots
 from arena.league.writer import LeagueWriter
@@ -186,14 +188,8 @@ def test_two_numbers_for_one_game_are_named(started: Started) -> None:
     same_count = game(8)
     object.__setattr__(same_count, "environment", 0)
     object.__setattr__(same_count, "count", 0)
-    writer = LeagueWriter(league, incarnation)
-    writer.game(game(0))
-    writer.game(same_count)
-    with pytest.raises(
-        PbtError,
-        match="UNIQUE constraint failed: games.incarnation_id, games.environment, games.count",
-    ):
-        writer.close(0.5)
+    with league.write() as connection, pytest.raises(EngineError, match="count 0, as another game"):
+        RowStore(incarnation).write(connection, [game(0), same_count])
 
 
 def test_bad_numbers_of_a_round_are_refused_where_they_come_from(started: Started) -> None:
@@ -278,6 +274,51 @@ def test_sigkill_loses_nothing_acknowledged(tmp_path: Path) -> None:
         assert len(stored) > acknowledged
         assert damage(league) == []
         first = len(stored)
+    league.close()
+
+
+_STREAM = """
+import sys, time
+from pathlib import Path
+from arena.league.database import open_league
+from arena.league.populations import Incarnation
+from arena.league.writer import LeagueWriter
+from tests.arena.league.samples import game
+
+writer = LeagueWriter(open_league(Path(sys.argv[1])), Incarnation(int(sys.argv[2]), 1, 1, 0))
+for number in range(10**9):
+    record = game(number)
+    print(time.monotonic(), flush=True)
+    writer.game(record)
+    time.sleep(0.002)
+"""
+
+
+def test_a_kill_loses_at_most_a_second_of_games(tmp_path: Path) -> None:
+    """At no moment does a game wait longer to be committed, and what is committed outlives a kill.
+
+    A busy machine may hold up a moment in ten.
+    """
+    league, incarnation = new_league(tmp_path)
+    words = [sys.executable, "-c", _STREAM, str(league.path), str(incarnation.id)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with (tmp_path / "handed").open("w+") as handed:
+        process = subprocess.Popen(words, stdout=handed, env=environment)
+        looks: list[tuple[float, int]] = []
+        while len(looks) < 60:
+            # Before the look: what is committed meanwhile was waiting then.
+            now, stored = time.monotonic(), len(numbers(league))
+            if stored:
+                looks.append((now, stored))
+            assert process.poll() is None
+            time.sleep(0.04)
+        process.send_signal(signal.SIGKILL)
+        process.wait(DEADLINE_S)
+        handed.seek(0)
+        times = [float(line) for line in handed.read().split()]
+    assert len(numbers(league)) >= looks[-1][1] > looks[0][1] and damage(league) == []
+    waited = sorted(now - times[stored] for now, stored in looks if stored < len(times))
+    assert len(waited) > 40 and waited[len(waited) * 9 // 10] < 1.0, waited
     league.close()
 
 

@@ -11,7 +11,8 @@ import arena
 from arena.cli.app import run
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from pbt.config.load import load_config
 from pbt.envs import registry
 from pbt.envs.actions import GamePacking

@@ -11,7 +11,8 @@ import pytest
 from arena.data.edits import Edits, leave_edits, read_edits
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.stored_history import list_events, list_rounds
 from arena.league.stored_snapshots import list_snapshots
 from arena.training.progress import Progress

@@ -12,7 +12,8 @@ from arena.data.edits import Edits, leave_edits
 from arena.data.paths import league_path, population_paths
 from arena.league.ancestry import find_weights, read_histories
 from arena.league.database import open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.lineage import trace
 from arena.league.stored_history import list_events, list_rounds
 from arena.league.stored_snapshots import list_snapshots

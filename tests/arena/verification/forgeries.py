@@ -13,11 +13,13 @@ from arena.data.paths import league_path, population_paths
 from arena.league.chain import ChainContent, chain_of_match, chain_of_population
 from arena.league.compaction import FOLD
 from arena.league.database import open_league
-from arena.league.game_rows import GameFilter, population_games
+from arena.league.game_choice import GameFilter
+from arena.league.game_rows import population_games
 from arena.league.rows import to_json
 from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
-from pbt.records import MemberScore
+from pbt.records import GameRecord, MemberScore
+from tests.arena.league.altering import alter_blocks
 from tests.arena.verification.forging import execute, rechain
 from tests.arena.verification.made import NAME
 from tests.pbt.population.rounds import score_games
@@ -29,7 +31,6 @@ WITH_RANDOM = """
 SELECT g.id FROM games g JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
 WHERE g.kind = 1 AND g.match_id IS NULL AND g.voided = 0 AND p.name = 'random'
 """
-STANDING = "SELECT id FROM games WHERE kind = 0 AND superseded = 0 AND voided = 0 ORDER BY id"
 
 
 def _rounds(data: Path) -> list[dict[str, Any]]:
@@ -75,9 +76,28 @@ def _exchange_players(data: Path, game: int) -> None:
         )
 
 
-def _delete_game(data: Path, game: int) -> None:
-    execute(data, "DELETE FROM game_seats WHERE game_id = ?", game)
-    execute(data, "DELETE FROM games WHERE id = ?", game)
+def _standing(data: Path) -> list[GameRecord]:
+    """The training games that count, by number."""
+    with open_league(league_path(data), read_only=True) as league:
+        games = population_games(league, NAME, GameFilter("training", voided=False))
+        return sorted((one.record for one in games), key=lambda record: record.number)
+
+
+def _alter(data: Path, old: GameRecord, *new: GameRecord) -> None:
+    """Put other games, or none, in the place of a training game."""
+
+    def edit(records: list[GameRecord]) -> list[GameRecord]:
+        return [one for record in records for one in (new if record == old else (record,))]
+
+    with open_league(league_path(data)) as league:
+        alter_blocks(league, edit)
+
+
+def _turned(record: GameRecord) -> GameRecord:
+    """The game with places and returns of its two seats exchanged."""
+    a, b = record.seats
+    first = replace(a, place=b.place, returns=b.returns)
+    return replace(record, seats=(first, replace(b, place=a.place, returns=a.returns)))
 
 
 # --- rows altered, chain not recomputed -----------------------------------------------------------
@@ -130,19 +150,8 @@ def last_rounds_deleted(data: Path) -> None:
 
 
 def seats_exchanged(data: Path) -> None:
-    game = _in_rows(data, STANDING)[5]
-    for column in ("player_id", "generation", "version_start", "version_end", "place", "returns"):
-        (a,), (b,) = execute(
-            data, f"SELECT {column} FROM game_seats WHERE game_id = ? ORDER BY seat", game
-        )
-        for seat, value in ((0, b), (1, a)):
-            execute(
-                data,
-                f"UPDATE game_seats SET {column} = ? WHERE game_id = ? AND seat = ?",
-                value,
-                game,
-                seat,
-            )
+    game = _standing(data)[5]
+    _alter(data, game, replace(game, seats=game.seats[::-1]))
 
 
 def evaluations_turned(data: Path) -> None:
@@ -183,25 +192,20 @@ def match_renumbered(data: Path) -> None:
 
 
 def training_game_deleted(data: Path) -> None:
-    _delete_game(data, _in_rows(data, STANDING)[-2])
+    _alter(data, _standing(data)[-2])
 
 
 def game_added(data: Path) -> None:
     """A copy of the newest game, with the next number."""
-    last = _in_rows(data, STANDING)[-1]
-    names = [row[1] for row in execute(data, "PRAGMA table_info(games)")]
-    (newest,) = _in_rows(data, "SELECT MAX(id) FROM games WHERE match_id IS NULL")
-    changed = {"id": f"{newest} + 1", "number": f"({newest} + 1) & 68719476735"}
-    changed["count"] = "count + 1000"
-    values = ", ".join(changed.get(name, name) for name in names)
-    execute(data, f"INSERT INTO games SELECT {values} FROM games WHERE id = ?", last)
-    names = [row[1] for row in execute(data, "PRAGMA table_info(game_seats)")]
-    values = ", ".join(f"{newest} + 1" if name == "game_id" else name for name in names)
-    execute(data, f"INSERT INTO game_seats SELECT {values} FROM game_seats WHERE game_id = ?", last)
+    last = _standing(data)[-1]
+    (newest,) = _in_rows(data, "SELECT MAX(number) FROM games WHERE match_id IS NULL")
+    number = max(newest, last.number) + 1
+    _alter(data, last, last, replace(last, number=number, count=last.count + 1000))
 
 
 def superseded_counts_again(data: Path) -> None:
     execute(data, "UPDATE games SET superseded = 0 WHERE superseded = 1")
+    execute(data, "UPDATE game_blocks SET superseded_from = NULL")
 
 
 def event_reworded(data: Path) -> None:
@@ -231,8 +235,30 @@ def removed_weights_denied(data: Path) -> None:
 
 
 def version_altered(data: Path) -> None:
-    game = _in_rows(data, STANDING)[-1]
-    execute(data, "UPDATE game_seats SET version_end = version_end + 1 WHERE game_id = ?", game)
+    game = _standing(data)[-1]
+    first, *others = game.seats
+    _alter(data, game, replace(game, seats=(replace(first, version_end=99), *others)))
+
+
+def totals_altered(data: Path) -> None:
+    """What the row of a block says of its games."""
+    execute(data, "UPDATE game_blocks SET totals = replace(totals, '1', '2')")
+
+
+def block_removed(data: Path) -> None:
+    (newest,) = _in_rows(data, "SELECT MAX(id) FROM game_blocks WHERE superseded_from IS NULL")
+    execute(data, "DELETE FROM block_players WHERE block_id = ?", newest)
+    execute(data, "DELETE FROM game_blocks WHERE id = ?", newest)
+
+
+def block_damaged(data: Path) -> None:
+    execute(data, "UPDATE game_blocks SET columns = substr(columns, 1, length(columns) - 1)")
+
+
+def players_of_block_hidden(data: Path) -> None:
+    """Lists of a player's games leave out a block of which they are not told."""
+    (player,) = _in_rows(data, "SELECT MAX(player_id) FROM block_players")
+    execute(data, "DELETE FROM block_players WHERE player_id = ?", player)
 
 
 def folded_counts_altered(data: Path) -> None:
@@ -256,13 +282,11 @@ def last_record_removed(data: Path) -> None:
 
 def games_reordered(data: Path) -> None:
     """Two games that went differently exchange everything but their keys."""
-    seats = "SELECT player_id, place, returns FROM game_seats WHERE game_id = ? ORDER BY seat"
-    games = _in_rows(data, STANDING)
+    games = _standing(data)
     second = games[-1]
-    last = execute(data, seats, second)
-    first = next(game for game in reversed(games) if execute(data, seats, game) != last)
-    for old, new in ((first, 1), (second, first), (1, second)):
-        execute(data, "UPDATE game_seats SET game_id = ? WHERE game_id = ?", new, old)
+    first = next(one for one in reversed(games) if one.seats != second.seats)
+    _alter(data, first, replace(first, seats=second.seats))
+    _alter(data, second, replace(second, seats=first.seats))
 
 
 # --- rows altered, chain recomputed ---------------------------------------------------------------
@@ -320,7 +344,8 @@ def match_pair_exchanged(data: Path) -> None:
 
 def newest_game_turned(data: Path) -> None:
     """No round was scored from it yet."""
-    _turn(data, _in_rows(data, STANDING)[-1:])
+    newest = _standing(data)[-1]
+    _alter(data, newest, _turned(newest))
 
 
 def event_deleted(data: Path) -> None:
@@ -338,7 +363,6 @@ def begun_anew(data: Path) -> None:
     evaluations_turned(data)
     rows, through = {}, {}
     for kind, table, more in (
-        ("training games", "games", "kind = 0 AND match_id IS NULL"),
         ("evaluation games", "games", "kind = 1 AND match_id IS NULL"),
         ("rounds", "rounds", "1"),
         ("events", "events", "1"),
@@ -352,6 +376,8 @@ def begun_anew(data: Path) -> None:
             data, f"SELECT COUNT(*), MAX(id) FROM {table} WHERE {more}"
         )
     ((*folded,),) = execute(data, "SELECT through_game_id, games, unscored_games FROM folds")
+    ((training, last),) = execute(data, "SELECT SUM(count), MAX(last) FROM game_blocks")
+    rows["training games"], through["training games"] = training, last
     note = json.dumps({"rows": rows, "through": through, "folds": folded})
     execute(data, "DELETE FROM chain WHERE population_id = 1 AND position > 1")
     execute(data, "UPDATE chain SET kind = 'begin', note = ? WHERE population_id = 1", note)

@@ -9,6 +9,8 @@ from sqlalchemy import Connection, select
 from sqlalchemy import delete as delete_from
 
 from arena.data.paths import league_path
+from arena.league.block_games import digest_block
+from arena.league.block_rows import blocks_between
 from arena.league.chain import (
     BEFORE_FIRST,
     ChainContent,
@@ -96,9 +98,8 @@ def _content(
     if content.kind in ROW_KINDS:
         return _rows(connection, owner, content, state)
     if content.kind == FOLD:
-        folded = [digest for first, digest in sorted(digests.items()) if first <= content.last]
-        for first in [first for first in digests if first <= content.last]:
-            del digests[first]
+        ends = content.first, content.last
+        folded = [digest for key, digest in sorted(digests.items()) if ends[0] <= key <= ends[1]]
         note = content.said
         periods = {
             period: period_digest(connection, owner.population_id, int(period)).hex()
@@ -118,9 +119,15 @@ def _content(
 def _games(
     connection: Connection, content: ChainContent, state: ChainState, digests: dict[int, bytes]
 ) -> ChainContent | None:
-    if content.kind == TRAINING_GAMES and content.last <= state.folded:
-        digests[content.first] = content.digest
-        return content
+    if content.kind == TRAINING_GAMES:
+        again = content
+        if not state.is_folded(content.first, content.last):
+            found = _block(connection, content)
+            if found is None:
+                return None
+            again = found
+        digests[again.first] = again.digest
+        return again
     rows = read_game_rows(connection, content.kind, content.first, content.last)
     runs = content.said.get("numbers")
     if runs is not None:
@@ -131,10 +138,18 @@ def _games(
         rows = games, seats
     if not rows[0]:
         return None
-    again = games_content(content.kind, *rows, PlayerNames().read(connection, rows[1]))
-    if again.kind == TRAINING_GAMES:
-        digests[again.first] = again.digest
-    return again
+    return games_content(content.kind, *rows, PlayerNames().read(connection, rows[1]))
+
+
+def _block(connection: Connection, content: ChainContent) -> ChainContent | None:
+    """What a record has to say of the block in its range as it is; None where there is none."""
+    stored = next(blocks_between(connection, content.first, content.last), None)
+    if stored is None:
+        return None
+    block = stored.unpacked()
+    names = PlayerNames().read_ids(connection, block.players)
+    digest = digest_block(stored.start, block, names)
+    return ChainContent(content.kind, stored.id, stored.last, stored.count, digest)
 
 
 def _rows(

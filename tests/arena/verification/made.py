@@ -7,12 +7,16 @@ imported, one was made an anchor; and a match was played.
 
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 from arena.cli.app import run
 from arena.data.paths import league_path, population_paths
+from arena.league import writer
 from arena.league.compaction import Folding
 from arena.league.database import open_league
 from arena.league.populations import find_population
+from arena.training.settling import settled_by_all, settled_in
+from pbt.checkpoint.files import read_checkpoint
 
 NAME = "run"
 CONFIG = """
@@ -28,9 +32,9 @@ rollout_steps = 8
 batch_steps = 128
 [pbt]
 period_frames = 250
-warmup_frames = 250
+warmup_frames = 600
 min_games = 5
-score_games = 40
+score_games = 8
 copy_gap = 0.0
 mutation_probability = 0.5
 [evaluation]
@@ -46,6 +50,8 @@ keep = 2
 placement = "serial"
 """
 KEPT_GAMES, CHUNK_GAMES = 180, 60
+# So that there are many blocks of a few games, of which no round was scored from some.
+COMMIT_GAMES = 12
 
 
 def train(data: Path, *words: str) -> None:
@@ -68,6 +74,8 @@ def fold(data: Path) -> None:
         with league.read() as connection:
             population_id = find_population(connection, NAME).id
         folding, connection = Folding(population_id, KEPT_GAMES, CHUNK_GAMES, 100), league.connect()
+        kept = population_paths(data, NAME).checkpoints.glob("[0-9]*")
+        folding.settled = settled_by_all([settled_in(read_checkpoint(one).state) for one in kept])
         assert folding.step(connection)
         while folding.step(connection):
             pass
@@ -76,10 +84,15 @@ def fold(data: Path) -> None:
 
 def make(folder: Path) -> Path:
     """Make the data directory, and return it."""
+    with patch.object(writer, "COMMIT_GAMES", COMMIT_GAMES):
+        return _make(folder)
+
+
+def _make(folder: Path) -> Path:
     data = folder / "data"
     (folder / f"{NAME}.toml").write_text(CONFIG)
     train(data, str(folder / f"{NAME}.toml"))
-    resume(data, "stop_at_frames=1300")
+    resume(data, "stop_at_frames=1300", "pbt.score_games=40")
     go_back(data)
     resume(data, "stop_at_frames=1500")
     joins = 'population.joined.m4={role="player",weights="m0"}'

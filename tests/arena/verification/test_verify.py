@@ -28,7 +28,7 @@ def test_everything_agrees(made: Path, capsys: Output) -> None:
     code, report = verify(made, capsys, NAME)
     assert (code, report["differences"]) == (0, [])
     assert report["rounds"] > 10 and report["copies"] > 0 and report["checkpoints"] > 0
-    assert report["games_folded"] > 0 and report["scores_folded"] > 0
+    assert report["games_folded"] > 0 and report["scores_folded"] == 0
     assert report["snapshots_removed"] > 0 and report["snapshot_files"] > 0
     played = report["played_again"]
     assert played["stored"] == played["played"] > 50

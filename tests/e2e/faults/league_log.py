@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.league_rows import block_rows, new_blocks, with_rows
+
 POLL_S = 0.2
 NEW_GAMES = (
     "SELECT id, incarnation_id, number, trajectory_hash FROM games WHERE id > ? AND "
@@ -68,7 +70,9 @@ class LeagueLog:
             return
         try:
             with reading(self._league) as connection:
+                connection.execute("BEGIN")  # so that both are of one moment
                 rows = connection.execute(NEW_GAMES, (self._last_id,)).fetchall()
+                blocks = new_blocks(connection, self._last_id)
         except sqlite3.OperationalError as error:
             # Its tables are made a moment after the file; a killed writer's log may be in recovery.
             if any(
@@ -77,6 +81,10 @@ class LeagueLog:
             ):
                 return
             raise
+        names = ("id", "incarnation_id", "number", "trajectory_hash")
+        rows += [
+            tuple(game[name] for name in names) for one in blocks for game, _ in block_rows(one)
+        ]
         if rows:
             with self._log.open("a", encoding="ascii") as file:
                 file.writelines(
@@ -85,7 +93,7 @@ class LeagueLog:
                 )
                 file.flush()
                 os.fsync(file.fileno())
-            self._last_id = rows[-1][0]
+            self._last_id = max(row[0] for row in rows)
             self.games += len(rows)
 
     def problems(self) -> list[str]:
@@ -95,10 +103,14 @@ class LeagueLog:
         if self._error is not None:
             raise self._error
         with reading(self._league) as connection:
-            stored = connection.execute(
-                "SELECT incarnation_id, number, trajectory_hash FROM games WHERE "
-                "incarnation_id IS NOT NULL"
-            ).fetchall()
+            stored = (
+                with_rows(connection)
+                .execute(
+                    "SELECT incarnation_id, number, trajectory_hash FROM games WHERE "
+                    "incarnation_id IS NOT NULL"
+                )
+                .fetchall()
+            )
         times: defaultdict[str, int] = defaultdict(int)
         for incarnation, number, trajectory in stored:
             times[f"{incarnation} {number} {trajectory.hex()}"] += 1
@@ -126,7 +138,8 @@ class LeagueLog:
 
 def voided_games(league: Path) -> int:
     with reading(league) as connection:
-        return int(connection.execute("SELECT COUNT(*) FROM games WHERE voided = 1").fetchone()[0])
+        voided = "SELECT COUNT(*) FROM games WHERE voided = 1"
+        return int(with_rows(connection).execute(voided).fetchone()[0])
 
 
 def miscounted_scores(league: Path) -> list[str]:
@@ -164,7 +177,7 @@ def _counted_games(league: Path) -> defaultdict[str, list[tuple[int, int]]]:
     """  # noqa: E501
     counted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     with reading(league) as connection:
-        for number, name, generation in connection.execute(query):
+        for number, name, generation in with_rows(connection).execute(query):
             counted[name].append((number, generation))
     return counted
 

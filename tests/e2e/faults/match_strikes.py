@@ -20,6 +20,7 @@ from tests.e2e.faults.league_log import reading
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, pids
 from tests.e2e.faults.running import START_LIMIT_S, Run
 from tests.e2e.faults.strikes import choose, current, engines, signal_to
+from tests.league_rows import block_rows, new_blocks
 
 FAULTS = (
     "kill engine",
@@ -259,16 +260,19 @@ def all_playing(run: Run, everything: int, unlike: Set[int] = frozenset()) -> fl
 
 def last_game(run: Run) -> int:
     """Key of the newest game that is stored."""
+    newest = "SELECT MAX(id) FROM games UNION ALL SELECT MAX(last) FROM game_blocks"
     with reading(league_path(run.data)) as connection:
-        return int(connection.execute("SELECT COALESCE(MAX(id), 0) FROM games").fetchone()[0])
+        return max(row[0] or 0 for row in connection.execute(newest))
 
 
 def voided_since(run: Run, key: int) -> list[str]:
     """Why games were voided that came after this one."""
     with reading(league_path(run.data)) as connection:
-        return [
-            str(row[0])
-            for row in connection.execute(
-                "SELECT end_reason FROM games WHERE id > ? AND voided = 1 ORDER BY id", (key,)
-            )
-        ]
+        found = connection.execute(
+            "SELECT id, end_reason FROM games WHERE id > ? AND voided = 1", (key,)
+        ).fetchall()
+        for block in new_blocks(connection, key):
+            found += [
+                (game["id"], game["end_reason"]) for game, _ in block_rows(block) if game["voided"]
+            ]
+    return [str(reason) for _, reason in sorted(found)]

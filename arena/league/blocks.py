@@ -1,0 +1,165 @@
+"""Training games in columns, of which `arena.league.block_bytes` makes the one row of a block.
+
+Columns are numpy arrays from the records that training hands over on, since a quick training ends
+tens of thousands of games a second.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arena.league.rows import trajectory_of
+from arena.league.schema import MAX_NUMBER, UNKNOWN_VERSION
+from pbt.errors import EngineError
+from pbt.records import GameRecord, PlayerRef
+
+BLOCK_GAMES = 4096
+"""Most games of a block."""
+NONE = int(np.iinfo(np.int64).min)
+"""Stands for None among whole numbers."""
+
+_RECORDED = ("environment", "count", "number", "seed", "steps", "frames", "greedy", "opening_plies")
+_OF_SEATS = ("generation", "version_end", "place")
+_SEATS, _PLAYER = attrgetter("seats"), attrgetter("player")
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockColumns:
+    """Training games, by ascending number; at least one.
+
+    games    column -> [games] values of `GameRecord`; NONE in `pair` is None. `reason` is a place
+             in `reasons`, `seated` the number of seats
+    seats    column -> [seats] values of `SeatRecord`, game by game; UNKNOWN_VERSION in
+             `version_start` is None. `player` is a place in `players`
+    returns  [seats] unshaped sums of rewards
+    points   [seats] the games' own counts, nan is None
+    reasons  words why games ended, in the order in which they first come
+    players  ids of players, in the order in which they first sit
+    hashes   [games] hashes of trajectories
+    actions  [games] packed actions; empty where no game has any
+    """
+
+    games: Mapping[str, Ints]
+    seats: Mapping[str, Ints]
+    returns: Floats
+    points: Floats
+    reasons: Sequence[str]
+    players: Sequence[int]
+    hashes: Sequence[bytes]
+    actions: Sequence[bytes | None]
+
+    @property
+    def numbers(self) -> Ints:
+        """[games] their numbers."""
+        return self.games["number"]
+
+    @property
+    def game_of_seat(self) -> Ints:
+        """[seats] the place of each seat's game."""
+        return np.repeat(np.arange(len(self.numbers)), self.games["seated"])
+
+    @property
+    def first_seats(self) -> Ints:
+        """[games] the place of each game's first seat."""
+        seated = self.games["seated"]
+        return np.cumsum(seated) - seated
+
+
+def columns_of(records: Sequence[GameRecord], id_of: Callable[[PlayerRef], int]) -> BlockColumns:
+    """The columns of training games, which come in the order of their numbers.
+
+    id_of  the id of a player in the league
+    Raises: EngineError on a number that does not fit into a key, on a trajectory hash that is not
+    hexadecimal, on a return that is no number, and on one count of a table for two games.
+    """
+    games = {name: _ints(records, name) for name in _RECORDED}
+    if not 0 <= games["number"][0] <= games["number"][-1] <= MAX_NUMBER:
+        wrong = next(game.number for game in records if not 0 <= game.number <= MAX_NUMBER)
+        raise EngineError(f"game number {wrong}: expected 0 to {MAX_NUMBER}")
+    _refuse_one_count_twice(games)
+    games["pair"] = np.array(_or_none(records, "pair", NONE), np.int64)
+    games["reason"], reasons = _coded(map(attrgetter("end_reason"), records))
+    of_games = list(map(_SEATS, records))
+    games["seated"] = np.fromiter(map(len, of_games), np.int64, len(of_games))
+    seated = list(chain.from_iterable(of_games))
+    seats = {name: _ints(seated, name) for name in _OF_SEATS}
+    seats["version_start"] = np.array(_or_none(seated, "version_start", UNKNOWN_VERSION), np.int64)
+    seats["player"], players = _players(seated, id_of)
+    returns = np.fromiter(map(attrgetter("returns"), seated), np.float64, len(seated))
+    if (useless := np.isnan(returns)).any():
+        place = np.repeat(games["number"], games["seated"])[useless][0]
+        raise EngineError(f"game {place}: a seat returned nan; expected a number")
+    points = np.array(_or_none(seated, "points", np.nan), np.float64)
+    hashes = _hashes(records)
+    actions = list(map(attrgetter("actions"), records))
+    kept = [] if actions.count(None) == len(actions) else actions
+    return BlockColumns(games, seats, returns, points, reasons, players, hashes, kept)
+
+
+def _refuse_one_count_twice(games: Mapping[str, Ints]) -> None:
+    environment, count = games["environment"], games["count"]
+    places = environment * (count.max() + 1) + count
+    if (np.diff(np.sort(places)) == 0).any():
+        _, first = np.unique(places, return_index=True)
+        at = next(at for at in range(len(count)) if at not in first)
+        raise EngineError(
+            f"game {games['number'][at]}: environment {environment[at]}, count {count[at]}, as "
+            "another game; expected counts that differ"
+        )
+
+
+def _ints(records: Sequence[Any], name: str) -> Ints:
+    return np.fromiter(map(attrgetter(name), records), np.int64, len(records))
+
+
+def _or_none(records: Sequence[Any], name: str, none: float) -> Any:
+    """The values of a field, with `none` for None."""
+    values = list(map(attrgetter(name), records))
+    missing = values.count(None)
+    if missing == len(values):
+        return np.full(missing, none)
+    return [none if value is None else value for value in values] if missing else values
+
+
+def _coded(values: Iterable[Any]) -> tuple[Ints, list[Any]]:
+    """([values] the place of each among the different ones, the different ones)."""
+    every = list(values)
+    places = {value: place for place, value in enumerate(dict.fromkeys(every))}
+    codes = np.fromiter(map(places.__getitem__, every), np.int64, len(every))
+    return codes, list(places)
+
+
+def _hashes(records: Sequence[GameRecord]) -> list[bytes]:
+    """As `trajectory_of`, of all games at once where their hashes are equally long."""
+    texts = list(map(attrgetter("trajectory_hash"), records))
+    size, odd = divmod(len(texts[0]), 2)
+    if odd or not size or set(map(len, texts)) != {2 * size}:
+        return list(map(trajectory_of, records))
+    try:
+        content = bytes.fromhex("".join(texts))
+    except ValueError:
+        content = b""
+    if len(content) != size * len(texts):
+        return list(map(trajectory_of, records))
+    return [content[at : at + size] for at in range(0, len(content), size)]
+
+
+def _players(seated: Sequence[Any], id_of: Callable[[PlayerRef], int]) -> tuple[Ints, list[int]]:
+    """([seats] the place of each seat's player, ids of the players).
+
+    Many seats share one object for their player, so that few objects are asked for their ids.
+    """
+    players = list(map(_PLAYER, seated))
+    objects = list(map(id, players))
+    different = dict(zip(objects, players, strict=True))
+    codes, ids = _coded(map(id_of, different.values()))
+    place_of = dict(zip(different, codes.tolist(), strict=True))
+    return np.fromiter(map(place_of.__getitem__, objects), np.int64, len(objects)), ids
