@@ -159,6 +159,9 @@ def _unpack(packed: bytes) -> BlockColumns:
     head = json.loads(inner.take(length))
     if not (1 <= head["games"] <= BLOCK_GAMES and 0 <= head["seats"] <= MOST_SEATS):
         raise ValueError(f"{head['games']} games of {head['seats']} seats")
+    reasons, players = head["reasons"], head["players"]
+    if not (_listed(reasons, str) and _listed(players, int)):
+        raise ValueError("reasons that are no words, or players that are no numbers")
     behind = _Bytes(packed, end)
     columns = dict(_columns(head, inner, behind))
     hashes = list(behind.parts(columns.pop("hash_bytes")))
@@ -171,8 +174,8 @@ def _unpack(packed: bytes) -> BlockColumns:
         {name: columns[name] for name in _OF_SEATS},
         columns["returns"].astype(np.float64),
         columns["points"].astype(np.float64),
-        head["reasons"],
-        head["players"],
+        reasons,
+        players,
         [one or b"" for one in hashes],
         actions,
     )
@@ -204,6 +207,10 @@ def _refuse_impossible(block: BlockColumns) -> None:
     )
     if not whole:
         raise ValueError("columns that contradict each other")
+
+
+def _listed(values: Any, kind: type) -> bool:
+    return isinstance(values, list) and all(type(one) is kind for one in values)
 
 
 def _within(places: Ints, of: Sequence[Any]) -> bool:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, delete, exists, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.league.block_bytes import pack, unpack
+from arena.league.block_bytes import BlockError, pack, unpack
 from arena.league.block_games import pair_totals, totals_text, voided
 from arena.league.blocks import BlockColumns, Ints
 from arena.league.rows import to_player
@@ -58,7 +58,11 @@ class StoredBlock:
 
     def unpacked(self) -> BlockColumns:
         """Its games. Raises: BlockError, which names the block."""
-        return unpack(self.columns)
+        try:
+            return unpack(self.columns)
+        except BlockError as error:
+            first, last = self.id & MAX_NUMBER, self.last & MAX_NUMBER
+            raise BlockError(f"training games {first} to {last}: {error}") from error
 
     def superseded(self, numbers: Ints) -> NDArray[np.bool_]:
         """[games] whether each game was taken back. numbers: [games]."""

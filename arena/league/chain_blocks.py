@@ -47,7 +47,11 @@ def block_differences(
     ):
         yield Difference(where, "games of another digest", content.digest.hex()[:16])
     yield from _wrong_row(connection, stored, block, record, where)
-    yield from _wrongly_superseded(stored, block, state)
+    cut: object = stored.superseded_from
+    if cut is None or isinstance(cut, int):
+        yield from _wrongly_superseded(stored, block, state)
+    else:
+        yield Difference(f"{where}, superseded_from", repr(cut), "a key, or none")
 
 
 def _wrong_row(

@@ -34,9 +34,9 @@ from arena.league.block_rows import (
     members_among,
 )
 from arena.league.blocks import BlockColumns
-from arena.league.chain import ChainContent, append, chain_of_population
+from arena.league.chain import ChainContent, append, chain_of_population, records_in_range
 from arena.league.chain_columns import ColumnType, NamedColumn, digest_columns
-from arena.league.chain_rows import PlayerNames
+from arena.league.chain_rows import TRAINING_GAMES, PlayerNames
 from arena.league.database import immediate
 from arena.league.populations import starts_of
 from arena.league.round_windows import RoundWindows
@@ -151,13 +151,22 @@ class Folding:
             if self._kept - stored.count < self._keep_games or (chunk and full):
                 break
             stays = self._stays(connection, stored, settled)
-            if stays is None or (chunk and (stays or stored.start != chunk[0].start)):
+            if stays is None or (chunk and (stays or not self._adjoins(connection, chunk, stored))):
                 break
             self._through, self._kept = stored.last, self._kept - stored.count
             if not stays:
                 chunk.append(stored)
                 games += stored.count
         return chunk
+
+    def _adjoins(
+        self, connection: Connection, chunk: Sequence[StoredBlock], stored: StoredBlock
+    ) -> bool:
+        """Whether a block is of the chunk's start, and no batch of an earlier fold lies between."""
+        between = chunk[-1].last + 1, stored.id - 1
+        return stored.start == chunk[0].start and not records_in_range(
+            connection, self._owner, TRAINING_GAMES, *between
+        )
 
     def _blocks(self, connection: Connection) -> Iterator[StoredBlock]:
         for first, last in self._ranges(connection):

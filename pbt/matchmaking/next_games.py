@@ -68,7 +68,7 @@ class TrainingGame(NamedTuple):
     number   the running number of the game at its table
     seed     of the game's own chance
     opening  how many random decisions the game begins with
-    lineup  of a training game; None in an evaluation game
+    lineup   of a training game; None in an evaluation game
     draws    from which the players of an evaluation game follow, when it begins
     """
 
@@ -166,7 +166,7 @@ class TrainingSeats:
         members, snapshots = roster.members, roster.snapshots
         self._refs = [PlayerRef("member", entry.name) for entry in members]
         self._refs += [PlayerRef("snapshot", entry.snapshot_id) for entry in snapshots]
-        self._lineups: dict[int, Lineup] = {}
+        self._lineups: dict[tuple[int, ...], Lineup] = {}
         self._learning = np.array([entry.learning for entry in members], np.bool_)
         self._live: dict[str, Integers] = {}
         self._past: dict[str, Integers] = {}
@@ -243,19 +243,13 @@ class TrainingSeats:
                 else self._opponents(role, wishes, choices, learner)
             )
             seats.append(np.where(first == seat, learner, others))
-        numbers: Integers = seats[0]
-        for players in seats[1:]:
-            numbers = numbers * len(self._refs) + players
-        known = self._lineups
-        return [known.get(number) or self._new(number) for number in numbers.tolist()]
+        games = zip(*(players.tolist() for players in seats), strict=True)
+        return [self._lineups.get(game) or self._new(game) for game in games]
 
-    def _new(self, number: int) -> Lineup:
-        """The lineup of a number, whose digits are the players of its seats."""
-        players, left = list[PlayerRef](), number
-        for _ in self._roles:
-            left, player = divmod(left, len(self._refs))
-            players.insert(0, self._refs[player])
-        return self._lineups.setdefault(number, Lineup(number, tuple(players)))
+    def _new(self, game: tuple[int, ...]) -> Lineup:
+        """The lineup of these players, by seat, which is the next one."""
+        players = tuple(self._refs[player] for player in game)
+        return self._lineups.setdefault(game, Lineup(len(self._lineups), players))
 
     def _opponents(
         self, role: str, wishes: Uniforms, choices: Uniforms, learner: Integers

@@ -196,9 +196,8 @@ class Certifier:
 
     def games(self, games: GamesOver, first: int) -> None:
         """Compare as `game` does. first: number of the first game in its population."""
-        size = len(games.returns) // max(1, len(games.tables))
         for entry, *answer in games.answers:
-            at, index = divmod(entry, size)
+            at, index = divmod(entry, games.seats)
             players = [seat.player for seat in games.lineups[games.lineup[at]]]
             generation = games.generations[entry]
             self._answered(first + at, players, index, generation, answer)

@@ -77,7 +77,7 @@ class Controller:
         self.window.add_games(games, first)
         self._payoffs.add_games(games, first)
         self.certifier.games(games, first)
-        self._curves.add_games(games)
+        self._curves.add(games)
         if problem := self._margins.problem(games, first):
             self.warn(problem)
         self._sink.training_games(games, first)

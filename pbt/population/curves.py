@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pbt.learning.statistics import UpdateStats
 from pbt.objective import ObjectiveKind
 from pbt.population.members import Member
-from pbt.records import GameRecord, MemberScore
+from pbt.records import MemberScore
 from pbt.saved import SavedCurves
 from pbt.transport.messages import GamesOver
 
@@ -20,23 +20,15 @@ class TrainingCurves:
         self._returns = defaultdict[str, list[float]](list)
         self._points = defaultdict[str, list[float]](list)
 
-    def add(self, record: GameRecord) -> None:
+    def add(self, games: GamesOver) -> None:
         """Keep the returns and the points of every live member's seats."""
-        for seat in record.seats:
-            if seat.player.kind == "member":
-                self._returns[seat.player.name].append(seat.returns)
-                if seat.points is not None:
-                    self._points[seat.player.name].append(seat.points)
-
-    def add_games(self, games: GamesOver) -> None:
-        """Keep those of many games."""
-        size, points = len(games.returns) // max(1, len(games.tables)), games.points
+        size, points = games.seats, games.points
         players = [[seat.player for seat in seats] for seats in games.lineups]
         for lineup, start in zip(games.lineup, range(0, len(games.returns), size), strict=True):
             for place, player in enumerate(players[lineup], start):
                 if player.kind == "member":
                     self._returns[player.name].append(games.returns[place])
-                    if points:
+                    if points and not math.isnan(points[place]):
                         self._points[player.name].append(points[place])
 
     def point(

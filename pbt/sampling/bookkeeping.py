@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbt.envs.groups import Turns
+from pbt.errors import EngineError
 from pbt.native import bookkeeping
 from pbt.sampling.rows import RowWriter
 from pbt.sampling.seats import Indices
@@ -158,6 +159,7 @@ _SEATS = (
     *("returns", "learning", "pending", "episode_start", "over", "acted", "due", "chosen"),
 )
 _TABLES = ("due", "came", "steps", "moves", "opening", "count", "number")
+_TURNS = np.int64, np.int64, np.float64, np.bool_, np.bool_, np.int64
 _LISTS = ("going", "slots", "rows", "full", "cut", "waiting", "opening", "ended", "produced")
 
 
@@ -208,8 +210,15 @@ class NativeBookkeeping(Bookkeeping):
         self._first, self._second = (_address(column) for column in self._lists[:2])
 
     def take(self, turns: Turns, positions: Indices) -> Taken:
-        """See Bookkeeping."""
-        held = [np.ascontiguousarray(column) for column in turns[:-1]]
+        """See Bookkeeping. Raises: EngineError for more turns than there are seats."""
+        if len(turns.seat) > len(self._seats.role):
+            raise EngineError(
+                f"{len(turns.seat)} turns of {len(self._seats.role)} seats; a bug worth reporting"
+            )
+        held: list[NDArray[Any]] = [
+            np.ascontiguousarray(column, kind)
+            for column, kind in zip(turns[:-1], _TURNS, strict=True)
+        ]
         tables = np.ascontiguousarray(positions, np.int64)
         produced = self._lists[-1]
         produced[: len(self._rows)] = 0

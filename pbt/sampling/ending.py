@@ -1,6 +1,7 @@
 """What is told of games that are over, or were voided."""
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -58,9 +59,17 @@ def games_over(tables: Sequence[Table], outcomes: Sequence[Outcome]) -> GamesOve
         last_versions=seats.version_end[own].tolist(),
         places=[place for outcome in outcomes for place in outcome.ranking],
         returns=seats.returns[own].tolist(),
-        points=[points for outcome in outcomes for points in outcome.points or ()],
+        points=_points(outcomes, seats.per_table),
         answers=_answers(tables),
     )
+
+
+def _points(outcomes: Sequence[Outcome], seats: int) -> list[float]:
+    """The points of `GamesOver`. seats: of a game."""
+    if all(outcome.points is None for outcome in outcomes):
+        return []
+    none = (math.nan,) * seats
+    return [points for outcome in outcomes for points in outcome.points or none]
 
 
 def _answers(tables: Sequence[Table]) -> list[tuple[int, int, int]]:

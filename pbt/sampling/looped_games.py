@@ -93,12 +93,28 @@ class LoopedGames:
         except EnvError as error:
             self.failures[position] = error
             return
+        if misplaced := self._misplaced(table, [turn.seat for turn in turns]):
+            self.failures[position] = misplaced
+            return
         for turn in turns:
             if problem := rewards_problem(self._terms, turn.rewards):
                 self.failures[position] = self._named(table, turn, problem)
                 return
         self._turns += turns
         self._positions += [position] * len(turns)
+
+    def _misplaced(self, table: Table, seats: Sequence[int]) -> EnvError | None:
+        """The error of turns that no seats of the game can have now; None where there is none."""
+        over, of_game = table.state.seats.over, table.seats
+        wrong = [seat for seat in seats if not 0 <= seat < len(of_game) or over[of_game[seat]]]
+        if not wrong and len(set(seats)) == len(seats):
+            return None
+        playing = [number for number, seat in enumerate(of_game) if not over[seat]]
+        return EnvError(
+            f"{table.where}, step {table.moves}: turns for seats {list(seats)}; expected at most "
+            f"one for each of the seats {playing}, whose episodes are not over; "
+            "`arena env check` finds such things"
+        )
 
     @staticmethod
     def _named(table: Table, turn: SeatTurn, problem: str) -> NumberError:

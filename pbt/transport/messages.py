@@ -3,7 +3,8 @@
 A message that names a slot hands that slot over to its receiver (docs/slots.md).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,8 +163,8 @@ class GamesOver(NamedTuple):
     counts          running numbers of the games at their tables
     seeds           seeds of the games' own chance
     openings        numbers of moves that were drawn from the seed
-    lineups        the distinct plans for the seats; the other column says which a game has
-    lineup         indices into `lineups`
+    lineups         the distinct plans for the seats; the other column says which a game has
+    lineup          indices into `lineups`
     steps           decisions of all seats
     frames          ticks that all seats played, added up
     reasons         how the games ended
@@ -173,7 +174,7 @@ class GamesOver(NamedTuple):
     last_versions   learner version of its latest action
     places          0 is the best
     returns         unshaped sums of rewards
-    points          the games' own counts; empty where they keep none
+    points          the games' own counts, not a number where one keeps none; empty where none do
     answers         (entry of the columns of seats, version, digest) of weights that answered, each
                     time that they changed; of a live member only where a digest was taken
     """
@@ -196,17 +197,21 @@ class GamesOver(NamedTuple):
     points: list[float]
     answers: list[tuple[int, int, int]]
 
+    @property
+    def seats(self) -> int:
+        """Of a game."""
+        return len(self.lineups[0])
+
     def by_game(self) -> Iterator[tuple[int, list[int], list[int], list[float]]]:
         """(index into `lineups`; generations, places and returns by seat) of each game."""
-        size = len(self.returns) // max(1, len(self.tables))
+        size = self.seats
         for lineup, start in zip(self.lineup, range(0, len(self.returns), size), strict=True):
             own = slice(start, start + size)
             yield lineup, self.generations[own], self.places[own], self.returns[own]
 
     def records(self, first: int) -> list[GameRecord]:
         """A record of each game. first: the number of the first one in the population."""
-        size = len(self.returns) // max(1, len(self.tables))
-        seats = self._seats()
+        size, seats = self.seats, self._seats()
         return [
             GameRecord(
                 number=first + at,
@@ -229,9 +234,9 @@ class GamesOver(NamedTuple):
         players = [seat.player for which in self.lineup for seat in self.lineups[which]]
         members = [player.kind == "member" for player in players]
         began = map(began_version, self.first_versions, members)
-        points: Sequence[float | None] = self.points or [None] * len(players)
+        points = [None if isnan(one) else one for one in self.points] or [None] * len(players)
         columns = self.generations, began, self.last_versions, self.places, self.returns, points
-        return list(map(SeatRecord, players, *columns))
+        return [SeatRecord(*seat) for seat in zip(players, *columns, strict=True)]
 
 
 def began_version(first: int, is_member: bool) -> int | None:

@@ -1,5 +1,6 @@
 """Games as messages tell of them, one by one: several that are over come in one message."""
 
+import math
 from collections.abc import Iterable
 
 from pbt.population.controller import Controller
@@ -47,7 +48,7 @@ def together(ends: list[GameEnd]) -> GamesOver:
         last_versions=[seat.version_end for seat in seats],
         places=[seat.place for seat in seats],
         returns=[seat.returns for seat in seats],
-        points=[seat.points for seat in seats if seat.points is not None],
+        points=[math.nan if seat.points is None else seat.points for seat in seats],
         answers=[],
     )
 

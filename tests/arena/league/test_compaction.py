@@ -138,6 +138,27 @@ def test_a_fold_waits_for_what_all_checkpoints_know(started: Started) -> None:
     assert check_chain(league, chain_of_population(incarnation.population_id)).differences == ()
 
 
+def test_folds_go_around_what_was_folded_before(started: Started) -> None:
+    """A block stays for a window of m0, those behind it go; a later start folds the block."""
+    league, incarnation = started
+    never = Folding(incarnation.population_id, 10**6)
+    with LeagueWriter(league, incarnation, folding=never) as writer:
+        for number in range(200):
+            other = member("m2" if number // 25 == 1 else "m0")
+            writer.game(game(number, (member("m1"), other), (0, 1)))
+            if number % 25 == 24:
+                writer.drain(DEADLINE_S)
+    for begins, left in ((10, {0, 2, 3, 4, 5, 6, 7}), (120, {4, 5, 6, 7})):
+        folding = Folding(incarnation.population_id, 20, 80, 64, waits=True)
+        folding.settled = Settled(199, {"m0": begins})
+        with closing(league.connect()) as connection:
+            while folding.step(connection):
+                pass
+        games = population_games(league, "demo", GameFilter("training"))
+        assert {stored.record.number // 25 for stored in games} == left
+        assert check_chain(league, chain_of_population(incarnation.population_id)).differences == ()
+
+
 def test_ranges_of_rounds_are_joined(started: Started) -> None:
     league, incarnation = started
     rng = random.Random(3)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pbt.config.population import MatchmakingConfig
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
-from pbt.matchmaking.next_games import GameFacts, NextGames
+from pbt.matchmaking.next_games import GameFacts, NextGames, TrainingSeats
 from pbt.matchmaking.roster import MemberEntry, Roster, SnapshotEntry
 from pbt.records import PlayerRef
 from pbt.seeding import STREAMS, counted, game_seed, game_seeds, integer, uniforms
@@ -185,3 +186,21 @@ def test_tables_of_games_with_one_seat_are_dealt_out_unless_they_are_shared(shar
         for table in range(TABLES)
     ]
     assert {len(names) for names in players} == ({len(MEMBERS)} if shared else {1})
+
+
+def test_many_seats_among_many_players_are_each_drawn_by_their_own_numbers() -> None:
+    """16 seats of 24 players are more lineups than an integer of 64 bits counts."""
+    members = tuple(MemberEntry(f"m{n}", "p", n, 0, True) for n in range(4))
+    past = tuple(SnapshotEntry(f"s{n}", f"m{n % 4}", "p") for n in range(20))
+    rules = MatchmakingConfig(past_share=0.5, past_window=100)
+    seats = TrainingSeats(("p",) * 16, Roster(members, 10, 0.0, past), rules, 0)
+    draws = np.random.default_rng(1).random((50, 33))
+    for drawn, lineup in zip(draws, seats.seat(draws, np.zeros(50, np.int64)), strict=True):
+        first = int(drawn[0] * 16)
+        for seat, player in enumerate(lineup.players):
+            wish, choice = drawn[1 + 2 * seat], drawn[2 + 2 * seat]
+            is_frozen = seat != first and wish < 0.5
+            among = past if is_frozen else members
+            name = among[int(choice * len(among))]
+            expected = name.snapshot_id if isinstance(name, SnapshotEntry) else name.name
+            assert player.name == expected

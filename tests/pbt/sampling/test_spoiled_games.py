@@ -4,6 +4,7 @@ The same fault again ends the run, with the place of the fault.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import gymnasium
 import numpy as np
@@ -33,7 +34,7 @@ class Faulty:
         self._fault, self._length, self.games = fault, length, 0
 
     def reset(self, seed: int) -> list[SeatTurn]:
-        self.decisions, self.games = 0, self.games + 1
+        self.decisions, self.games, self.seed = 0, self.games + 1, seed
         return [self._turn()]
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
@@ -46,7 +47,7 @@ class Faulty:
         )
 
     def outcome(self) -> Outcome:
-        return Outcome((0,))
+        return Outcome((0,), (float(self.seed),) if self.seed % 2 else None)
 
     def close(self) -> None:
         pass
@@ -219,3 +220,32 @@ def test_a_table_whose_engine_never_survives_a_game_ends_the_run() -> None:
         ),
     ):
         play(fault)
+
+
+def test_points_stay_with_their_game_where_others_keep_none() -> None:
+    ends = play(lambda game: None, turns=40)
+    assert len(ends) > 10
+    for end in ends:
+        (seat,) = end.seats
+        assert seat.points == (float(end.plan.seed) if end.plan.seed % 2 else None)
+
+
+@pytest.mark.parametrize("wrong", ["another seat", "seat -1", "two turns"])
+def test_turns_that_no_seat_can_have_void_their_game(
+    monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    step = Faulty.step
+
+    def stepped(game: Faulty, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        turns, (turn,) = step(game, actions), step(game, {})
+        if game.seed != 10:
+            game.decisions -= 1
+            return turns
+        number = {"another seat": 1, "seat -1": -1}.get(wrong, 0)
+        return [replace(turn, seat=number)] if wrong.endswith(("seat", "-1")) else [turn, turn]
+
+    monkeypatch.setattr(Faulty, "step", stepped)
+    ends = play(lambda game: None, length=6, turns=60, learning=True)
+    (voided,) = [end.reason for end in ends if end.reason.startswith("voided")]
+    assert "game 10 at table" in voided and "expected at most one for each of the seats" in voided
+    assert len(ends) > 8
