@@ -27,6 +27,7 @@ from tests.arena.league.samples import (
     snapshot,
     snapshot_player,
 )
+from tests.pbt.told_games import alone, together
 
 LIMIT_S = 60.0
 Kept = dict[str, list[Any]]
@@ -136,8 +137,12 @@ def test_what_goes_in_comes_out(place: Place) -> None:
     for kind, records in ALL.items():
         for record in records:
             take[kind](record)
+    # Training games that end well come together, in columns.
+    together_told = [game(number, returns=(0.5, number / 3)) for number in (3, 4, 5)]
+    sink.training_games(together([alone(record) for record in together_told]), 3)
     sink.drain(LIMIT_S)
-    assert sink.backlog == 0 and place.kept() == ALL
+    expected = {**ALL, "games": ALL["games"] + together_told}
+    assert sink.backlog == 0 and place.kept() == expected
 
 
 def test_several_thousand_games_stay_in_order(place: Place) -> None:
