@@ -5,9 +5,9 @@ two checkouts can be compared::
 
     python -m tests.fence.resumed /tmp/old            # this one with a checkout of another commit
 
-`resumed.json` has what the program of 383d2e1 itself got, by machine: tests hold today's program
-against it where they run on one of these. Versions at first actions are left out, since that
-program noted them only in some games. To add a machine::
+`resumed.json` has what programs since 5609f7cf got, which draw the games of a new start by streams
+2, by machine: tests hold today's program against it where they run on one of these. Versions at
+first actions are left out, since 383d2e1 noted them only in some games. To add a machine::
 
     cd /tmp && PYTHONPATH=/tmp/old:/path/to/this/checkout python -m tests.fence.resumed --record
 
@@ -71,7 +71,7 @@ def machine() -> str:
 
 
 def recorded(population: str) -> Facts | None:
-    """What 383d2e1 got on this machine; None where it never ran."""
+    """What was got on this machine before; None where it was never recorded."""
     found: dict[str, dict[str, Facts]] = json.loads(RESUMED.read_text())
     return found.get(machine(), {}).get(population)
 

@@ -156,7 +156,7 @@ def check_resumed(name: str) -> None:
 
 
 def expected_facts(name: str, folder: Path) -> resumed.Facts:
-    """What 383d2e1 itself came to on this machine.
+    """What programs came to on this machine before.
 
     Where it was never asked, what a second resume of the stored data comes to: equal bits again.
     """
