@@ -75,20 +75,17 @@ class ListeningSink(TrainingSink):
             self._listeners.update(Update(member, frames, dict(values)))
 
     def training_games(self, games: GamesOver, first: int) -> None:
-        super().training_games(games, first)
-        if self._listeners.game is not None:
-            for record in games.records(first):
-                self._tell_game(record)
+        if self._listeners.game is None:
+            super().training_games(games, first)
+            return
+        for record in games.records(first):
+            self.game(record)
 
     def game(self, record: GameRecord) -> None:
         super().game(record)
         if self._listeners.game is not None:
-            self._tell_game(record)
-
-    def _tell_game(self, record: GameRecord) -> None:
-        assert self._listeners.game is not None
-        labels = self._names_of_snapshots()
-        self._listeners.game(flat_game(record, labels, population=self._population))
+            labels = self._names_of_snapshots()
+            self._listeners.game(flat_game(record, labels, population=self._population))
 
     def round(self, record: RoundRecord) -> None:
         super().round(record)

@@ -169,12 +169,17 @@ def miscounted_scores(league: Path) -> list[str]:
 def _counted_games(league: Path) -> defaultdict[str, list[tuple[int, int]]]:
     """Member -> (number, generation) of the games that may be scored, numbers ascending."""
     query = """
-        SELECT g.number, p.name, MIN(s.generation) FROM games g JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
-        WHERE g.incarnation_id IS NOT NULL AND g.kind = 0 AND g.voided = 0 AND g.superseded = 0 AND p.kind = 0
-        AND (EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.player_id <> s.player_id)
-             OR NOT EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.seat <> s.seat))
+        SELECT g.number, p.name, MIN(s.generation)
+        FROM games g JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
+        WHERE g.incarnation_id IS NOT NULL AND g.kind = 0 AND g.voided = 0 AND g.superseded = 0
+        AND p.kind = 0 AND (
+            EXISTS (
+                SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.player_id <> s.player_id
+            )
+            OR NOT EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.seat <> s.seat)
+        )
         GROUP BY g.id, p.id ORDER BY g.number
-    """  # noqa: E501
+    """
     counted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     with reading(league) as connection:
         for number, name, generation in with_rows(connection).execute(query):
