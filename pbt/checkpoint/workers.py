@@ -204,11 +204,15 @@ def _load_moves(table: Table, row: Mapping[str, Any]) -> None:
 def _replays(worker: RolloutWorker, table: Table) -> bool:
     """Replay a saved game in a fresh one; returns whether it got to where the saved one stood.
 
-    It did not when other seats are due, or a waiting one sees anything else than its slot holds.
+    It did not when other seats are due or over, or a waiting one sees anything else than its slot
+    holds.
     """
     group, seats, own = worker.group, worker.seats, np.array([table.position])
+    entries = seats.at(own)
+    over, seats.over[entries] = seats.over[entries], False
     turns, past = group.begin(own), table.actions()
     while past:
+        seats.over[entries[turns.seat[turns.over]]] = True
         due = _acting(turns)
         move, past = dict(past[: len(due)]), past[len(due) :]
         if group.failures or not len(due) or list(move) != due.tolist():
@@ -217,10 +221,12 @@ def _replays(worker: RolloutWorker, table: Table) -> bool:
         for index, action in enumerate(move.values()):
             actions[index, : len(action)] = action
         turns = group.step(own, Decisions(np.repeat(own, len(due)), due, actions))
-    due, chosen = _acting(turns), seats.chosen[table.seats.start : table.seats.stop]
-    if group.failures or len(due) != worker.state.due[table.position]:
+    seats.over[entries[turns.seat[turns.over]]] = True
+    due, chosen = _acting(turns), seats.chosen[entries]
+    as_saved = np.array_equal(seats.over[entries], over)
+    if group.failures or not as_saved or len(due) != worker.state.due[table.position]:
         return False
-    seats.due[table.seats.start + due] = True
+    seats.due[entries[due]] = True
     return bool(np.isin(np.flatnonzero(chosen), due).all()) and all(
         _sees_the_same(worker, turns, int(index))
         for index in np.flatnonzero(~turns.over)
