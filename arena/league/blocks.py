@@ -1,7 +1,7 @@
 """Training games in columns, of which `arena.league.block_bytes` makes the one row of a block.
 
-Columns are numpy arrays from the records that training hands over on, since a quick training ends
-tens of thousands of games a second.
+Columns are numpy arrays, since a quick training ends thousands of games a second. They are made of
+what a training tells (`arena.league.told_games`), or of records.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -72,31 +72,88 @@ class BlockColumns:
         seated = self.games["seated"]
         return np.cumsum(seated) - seated
 
+    def part(self, places: Ints) -> "BlockColumns":
+        """Some of the games, at least one, in this order. places: of the games."""
+        seated = self.games["seated"][places]
+        behind = np.arange(int(seated.sum())) - np.repeat(np.cumsum(seated) - seated, seated)
+        seats = np.repeat(self.first_seats[places], seated) + behind
+        reason, reasons = _used(self.games["reason"][places], self.reasons)
+        player, players = _used(self.seats["player"][seats], self.players)
+        return BlockColumns(
+            {**{name: one[places] for name, one in self.games.items()}, "reason": reason},
+            {**{name: one[seats] for name, one in self.seats.items()}, "player": player},
+            self.returns[seats],
+            self.points[seats],
+            reasons,
+            players,
+            [self.hashes[place] for place in places.tolist()],
+            [self.actions[place] for place in places.tolist()] if self.actions else [],
+        )
+
+
+def joined(parts: Sequence[BlockColumns]) -> BlockColumns:
+    """All games of several, by ascending number; equal numbers stay in their order."""
+    whole = parts[0] if len(parts) == 1 else _behind_each_other(parts)
+    if (np.diff(whole.numbers) > 0).all():
+        return whole
+    return whole.part(np.argsort(whole.numbers, kind="stable"))
+
+
+def _behind_each_other(parts: Sequence[BlockColumns]) -> BlockColumns:
+    reasons = list(dict.fromkeys(chain.from_iterable(part.reasons for part in parts)))
+    players = list(dict.fromkeys(chain.from_iterable(part.players for part in parts)))
+    games = {name: np.concatenate([part.games[name] for part in parts]) for name in parts[0].games}
+    seats = {name: np.concatenate([part.seats[name] for part in parts]) for name in parts[0].seats}
+    games["reason"] = np.concatenate(
+        [_recoded(part.games["reason"], part.reasons, reasons) for part in parts]
+    )
+    seats["player"] = np.concatenate(
+        [_recoded(part.seats["player"], part.players, players) for part in parts]
+    )
+    kept = any(part.actions for part in parts)
+    return BlockColumns(
+        games,
+        seats,
+        np.concatenate([part.returns for part in parts]),
+        np.concatenate([part.points for part in parts]),
+        reasons,
+        players,
+        [one for part in parts for one in part.hashes],
+        [one for part in parts for one in part.actions or [None] * len(part.numbers)] * kept,
+    )
+
+
+def _recoded(codes: Ints, values: Sequence[Any], others: Sequence[Any]) -> Ints:
+    """The places among others of what stands at these places among values."""
+    return np.array([others.index(value) for value in values], np.int64)[codes]
+
+
+def _used(codes: Ints, values: Sequence[Any]) -> tuple[Ints, list[Any]]:
+    """Only those values that have a place among the codes, in the order in which they come."""
+    present, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return np.argsort(order)[which], [values[place] for place in present[order].tolist()]
+
 
 def columns_of(records: Sequence[GameRecord], id_of: Callable[[PlayerRef], int]) -> BlockColumns:
     """The columns of training games, which come in the order of their numbers.
 
     id_of  the id of a player in the league
     Raises: EngineError on a number that does not fit into a key, on a trajectory hash that is not
-    hexadecimal, on a return that is no number, and on one count of a table for two games.
+    hexadecimal, and on a return that is no number.
     """
     games = {name: _ints(records, name) for name in _RECORDED}
-    if not 0 <= games["number"][0] <= games["number"][-1] <= MAX_NUMBER:
-        wrong = next(game.number for game in records if not 0 <= game.number <= MAX_NUMBER)
-        raise EngineError(f"game number {wrong}: expected 0 to {MAX_NUMBER}")
-    _refuse_one_count_twice(games)
+    refuse_numbers(games["number"])
     games["pair"] = np.array(_or_none(records, "pair", NONE), np.int64)
-    games["reason"], reasons = _coded(map(attrgetter("end_reason"), records))
+    games["reason"], reasons = coded(map(attrgetter("end_reason"), records))
     of_games = list(map(_SEATS, records))
     games["seated"] = np.fromiter(map(len, of_games), np.int64, len(of_games))
     seated = list(chain.from_iterable(of_games))
     seats = {name: _ints(seated, name) for name in _OF_SEATS}
     seats["version_start"] = np.array(_or_none(seated, "version_start", UNKNOWN_VERSION), np.int64)
-    seats["player"], players = _players(seated, id_of)
+    seats["player"], players = coded_players(seated, id_of)
     returns = np.fromiter(map(attrgetter("returns"), seated), np.float64, len(seated))
-    if (useless := np.isnan(returns)).any():
-        place = np.repeat(games["number"], games["seated"])[useless][0]
-        raise EngineError(f"game {place}: a seat returned nan; expected a number")
+    refuse_returns(returns, games)
     points = np.array(_or_none(seated, "points", np.nan), np.float64)
     hashes = _hashes(records)
     actions = list(map(attrgetter("actions"), records))
@@ -104,7 +161,21 @@ def columns_of(records: Sequence[GameRecord], id_of: Callable[[PlayerRef], int])
     return BlockColumns(games, seats, returns, points, reasons, players, hashes, kept)
 
 
-def _refuse_one_count_twice(games: Mapping[str, Ints]) -> None:
+def refuse_numbers(numbers: Ints) -> None:
+    """Raises: EngineError on a number that does not fit into a key."""
+    if (wrong := numbers[(numbers < 0) | (numbers > MAX_NUMBER)]).size:
+        raise EngineError(f"game number {wrong[0]}: expected 0 to {MAX_NUMBER}")
+
+
+def refuse_returns(returns: Floats, games: Mapping[str, Ints]) -> None:
+    """Raises: EngineError on a return that is no number."""
+    if (useless := np.isnan(returns)).any():
+        number = np.repeat(games["number"], games["seated"])[useless][0]
+        raise EngineError(f"game {number}: a seat returned nan; expected a number")
+
+
+def refuse_one_count_twice(games: Mapping[str, Ints]) -> None:
+    """Raises: EngineError on one count of a table for two games."""
     environment, count = games["environment"], games["count"]
     places = environment * (count.max() + 1) + count
     if (np.diff(np.sort(places)) == 0).any():
@@ -129,7 +200,7 @@ def _or_none(records: Sequence[Any], name: str, none: float) -> Any:
     return [none if value is None else value for value in values] if missing else values
 
 
-def _coded(values: Iterable[Any]) -> tuple[Ints, list[Any]]:
+def coded(values: Iterable[Any]) -> tuple[Ints, list[Any]]:
     """([values] the place of each among the different ones, the different ones)."""
     every = list(values)
     places = {value: place for place, value in enumerate(dict.fromkeys(every))}
@@ -152,7 +223,9 @@ def _hashes(records: Sequence[GameRecord]) -> list[bytes]:
     return [content[at : at + size] for at in range(0, len(content), size)]
 
 
-def _players(seated: Sequence[Any], id_of: Callable[[PlayerRef], int]) -> tuple[Ints, list[int]]:
+def coded_players(
+    seated: Sequence[Any], id_of: Callable[[PlayerRef], int]
+) -> tuple[Ints, list[int]]:
     """([seats] the place of each seat's player, ids of the players).
 
     Many seats share one object for their player, so that few objects are asked for their ids.
@@ -160,6 +233,6 @@ def _players(seated: Sequence[Any], id_of: Callable[[PlayerRef], int]) -> tuple[
     players = list(map(_PLAYER, seated))
     objects = list(map(id, players))
     different = dict(zip(objects, players, strict=True))
-    codes, ids = _coded(map(id_of, different.values()))
+    codes, ids = coded(map(id_of, different.values()))
     place_of = dict(zip(different, codes.tolist(), strict=True))
     return np.fromiter(map(place_of.__getitem__, objects), np.int64, len(objects)), ids

@@ -3,27 +3,28 @@ out.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter, lt
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from arena.league.block_games import digest_block
 from arena.league.block_rows import blocks_between, insert_block
-from arena.league.blocks import BLOCK_GAMES, BlockColumns, columns_of
+from arena.league.blocks import (
+    BLOCK_GAMES,
+    BlockColumns,
+    columns_of,
+    joined,
+    refuse_one_count_twice,
+)
 from arena.league.chain import ChainContent
 from arena.league.chain_rows import TRAINING_GAMES, player_name
-from arena.league.rows import trajectory_of
 from arena.league.schema import MAX_NUMBER, MEMBER, NUMBER_BITS, game_key, games
+from arena.league.told_games import ToldGames, columns_of_told
 from pbt.errors import EngineError
 from pbt.records import GameRecord, PlayerRef
 
 _Told = tuple[int, int, int, bytes]
 """By what a game is known: its table, its count there, its seed and its trajectory."""
-
-
-def _told(record: GameRecord) -> _Told:
-    return record.environment, record.count, record.seed, trajectory_of(record)
 
 
 class NewBlocks:
@@ -44,21 +45,30 @@ class NewBlocks:
         self._id_of, self._names = id_of, names
 
     def insert(
-        self, records: Sequence[GameRecord], taken: Sequence[int], now: int
+        self,
+        told: Sequence[ToldGames],
+        records: Sequence[GameRecord],
+        taken: Sequence[int],
+        now: int,
     ) -> list[ChainContent]:
         """Inserts training games. Returns the records of those that were not stored yet.
 
-        taken  keys of the evaluation games of this commit
-        now    seconds since the epoch
+        told     those that ended well
+        records  the others
+        taken    keys of the evaluation games of this commit
+        now      seconds since the epoch
         Raises: EngineError when a game has the number of another one, or one that is not greater
         than those of the blocks that are stored; as `columns_of`.
         """
         _refuse_in_blocks(self._connection, taken)
-        new = _not_stored(self._connection, self._start, records) if records else []
-        parts = (new[at : at + BLOCK_GAMES] for at in range(0, len(new), BLOCK_GAMES))
-        return [self._insert(columns_of(part, self._id_of), taken, now) for part in parts]
+        parts = [columns_of_told(told, self._id_of)] if told else []
+        if records:
+            parts.append(columns_of(records, self._id_of))
+        new = self._not_stored(_each_once(joined(parts))) if parts else None
+        return [self._insert(block, taken, now) for block in _blocks(new)] if new else []
 
     def _insert(self, block: BlockColumns, taken: Sequence[int], now: int) -> ChainContent:
+        refuse_one_count_twice(block.games)
         _refuse_shared(block, taken)
         live = player_name(MEMBER, "")
         members = [player for player in block.players if self._names[player].startswith(live)]
@@ -67,39 +77,47 @@ class NewBlocks:
         digest = digest_block(self._start, block, self._names)
         return ChainContent(TRAINING_GAMES, first, last, len(block.numbers), digest)
 
-
-def _not_stored(
-    connection: Connection, incarnation_id: int, records: Sequence[GameRecord]
-) -> list[GameRecord]:
-    """Those of the training games that are not stored yet, each once, by number."""
-    ordered = _ascending(records)
-    ends = ordered[0].number, ordered[-1].number
-    known = dict(_stored(connection, incarnation_id, *ends))
-    new = []
-    for record in ordered:
-        if (found := known.get(record.number)) is None:
-            new.append(record)
-        elif found != _told(record):
-            raise _given_twice(record.number, found)
-    for one in new if known else ():
-        if any(one.number < number for number in known):
+    def _not_stored(self, given: BlockColumns) -> BlockColumns | None:
+        """Those of the games that are not stored yet; None where all are."""
+        first, last = given.numbers[[0, -1]].tolist()
+        known = dict(_stored(self._connection, self._start, first, last))
+        if not known:
+            return given
+        new = []
+        for place, (number, told) in enumerate(_of_block(given)):
+            if (found := known.get(number)) is None:
+                new.append(place)
+            elif found != told:
+                raise _given_twice(number, found)
+        numbers = given.numbers[new].tolist()
+        if numbers and numbers[0] < max(known):
             raise EngineError(
-                f"game number {one.number} came after game number {max(known)}; expected games in "
+                f"game number {numbers[0]} came after game number {max(known)}; expected games in "
                 "the order of their numbers"
             )
-    return new
+        return given.part(np.array(new, np.int64)) if new else None
 
 
-def _ascending(records: Sequence[GameRecord]) -> list[GameRecord]:
-    numbers = list(map(attrgetter("number"), records))
-    if all(map(lt, numbers, numbers[1:])):
-        return list(records)
-    by_number: dict[int, GameRecord] = {}
-    for record in records:
-        other = by_number.setdefault(record.number, record)
-        if _told(other) != _told(record):
-            raise _given_twice(record.number, _told(other))
-    return [by_number[number] for number in sorted(by_number)]
+def _blocks(games: BlockColumns) -> Iterator[BlockColumns]:
+    """The games in parts of at most BLOCK_GAMES."""
+    count = len(games.numbers)
+    if count <= BLOCK_GAMES:
+        yield games
+        return
+    for start in range(0, count, BLOCK_GAMES):
+        yield games.part(np.arange(start, min(start + BLOCK_GAMES, count)))
+
+
+def _each_once(games: BlockColumns) -> BlockColumns:
+    """The games without those that were given twice. Raises: EngineError where these differ."""
+    again = np.diff(games.numbers, prepend=-1) == 0
+    if not again.any():
+        return games
+    told = list(_of_block(games))
+    for place in np.flatnonzero(again).tolist():
+        if told[place] != told[place - 1]:
+            raise _given_twice(*told[place - 1])
+    return games.part(np.flatnonzero(~again))
 
 
 def _stored(

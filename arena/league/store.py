@@ -54,12 +54,15 @@ from arena.league.schema import (
     players,
     snapshots,
 )
+from arena.league.told_games import ToldGames
 from pbt.errors import EngineError
 from pbt.records import (
     GameRecord,
     PlayerRef,
 )
 
+Given = ToldGames | GameRecord | Entry
+"""What a league's writer is given."""
 Games = tuple[list[Row], list[Row]]
 """(rows of games, rows of their seats)."""
 
@@ -68,12 +71,14 @@ Games = tuple[list[Row], list[Row]]
 class _Batch:
     """The rows of one batch by kind, and what it changed in earlier ones.
 
-    training  training games
+    told      training games that ended well
+    training  the other training games
     games    kind -> its games; those of a training are in `training`
     rows     kind -> rows of other tables that were inserted
     changes  records of changes
     """
 
+    told: list[ToldGames] = field(default_factory=list)
     training: list[GameRecord] = field(default_factory=list)
     games: dict[str, Games] = field(default_factory=lambda: defaultdict(lambda: ([], [])))
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
@@ -115,21 +120,22 @@ class RowStore:
         self._new_last_game = self._last_game
         self._new_player_ids.clear()
 
-    def write(self, connection: Connection, batch: Sequence[GameRecord | Entry]) -> None:
+    def write(self, connection: Connection, batch: Sequence[Given]) -> None:
         """Stores a batch. Raises: EngineError on a record that cannot be a row, and DBAPIError."""
-        now, stored, training = time.time(), _Batch(), self._training
-        newest: GameRecord | None = None
+        now, stored = time.time(), _Batch()
         for item in batch:
-            if isinstance(item, GameRecord):
-                if training and item.kind == "training":
-                    stored.training.append(item)
-                else:
-                    self._add_game(connection, item, int(now), stored)
-                newest = item
-            else:
-                self._new_last_game = newest.number if newest else self._new_last_game
-                self._write_entry(connection, item, now, stored)
-        self._new_last_game = newest.number if newest else self._new_last_game
+            match item:
+                case ToldGames():
+                    stored.told.append(item)
+                    self._new_last_game = item.first + item.size - 1
+                case GameRecord():
+                    if self._training and item.kind == "training":
+                        stored.training.append(item)
+                    else:
+                        self._add_game(connection, item, int(now), stored)
+                    self._new_last_game = item.number
+                case Entry():
+                    self._write_entry(connection, item, now, stored)
         contents = self._insert_blocks(connection, stored, int(now))
         contents += self._insert_games(connection, stored.games)
         contents += [ROW_KINDS[kind].content(rows) for kind, rows in stored.rows.items()]
@@ -156,7 +162,7 @@ class RowStore:
         taken = [row[0] for row in stored.games.get(EVALUATION_GAMES, ((), ()))[0]]
         id_of = partial(self._player_id, connection)
         blocks = NewBlocks(connection, self._incarnation_id, id_of, self._names)
-        contents = blocks.insert(stored.training, taken, now)
+        contents = blocks.insert(stored.told, stored.training, taken, now)
         self.training_games = sum(content.count for content in contents)
         return contents
 

@@ -25,9 +25,11 @@ from arena.league.entries import Entry, Told, entry
 from arena.league.league_file import LeagueError
 from arena.league.matches import Match
 from arena.league.populations import Incarnation
-from arena.league.store import RowStore
+from arena.league.store import Given, RowStore
+from arena.league.told_games import ToldGames
 from pbt.errors import EngineError, PbtError
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord, WiringCertificate
+from pbt.transport.messages import GamesOver
 
 COMMIT_EVERY_S = 0.75
 COMMIT_GAMES = BLOCK_GAMES
@@ -69,9 +71,9 @@ class LeagueWriter:
             Folding(source.population_id) if isinstance(source, Incarnation) else None
         )
         self._store = RowStore(source)
-        self._waiting: deque[GameRecord | Entry] = deque()
-        # Records that the thread took out of `_waiting`, those that are committed, and entries.
-        self._taken = self._committed = self._entries = self._committed_entries = self._events = 0
+        self._waiting: deque[Given] = deque()
+        # Games and entries that were handed over, those that are committed, and entries alone.
+        self._given = self._committed = self._entries = self._committed_entries = self._events = 0
         self._closing = False
         self._refusal: Exception | None = None
         self._changed = threading.Condition()
@@ -83,10 +85,20 @@ class LeagueWriter:
         self._thread.start()
 
     def game(self, record: GameRecord) -> None:
-        if self._refusal is not None:
-            self.refuse_if_stopped()
-        self._waiting.append(record)
-        if len(self._waiting) >= COMMIT_GAMES and not self._wake.is_set():
+        self._hand_over(record, 1)
+
+    def training_games(self, first: int, games: GamesOver) -> None:
+        """Training games that ended well. first: number of the first one."""
+        told = ToldGames(first, games)
+        self._hand_over(told, told.size)
+
+    def _hand_over(self, games: GameRecord | ToldGames, count: int) -> None:
+        self.refuse_if_stopped()
+        with self._changed:
+            self._waiting.append(games)
+            self._given += count
+            full = self._given - self._committed >= COMMIT_GAMES
+        if full and not self._wake.is_set():
             self._wake.set()
 
     def round(self, record: RoundRecord) -> None:
@@ -108,6 +120,7 @@ class LeagueWriter:
         self.refuse_if_stopped()
         with self._changed:
             self._waiting.append(entry(record, self._events))
+            self._given += 1
             self._entries += 1
             self._events += isinstance(record, Event)
 
@@ -129,8 +142,7 @@ class LeagueWriter:
     def backlog(self) -> int:
         """How many games were handed over and are not committed yet."""
         with self._changed:
-            records = self._taken + len(self._waiting) - self._committed
-            return records - (self._entries - self._committed_entries)
+            return self._given - self._committed - (self._entries - self._committed_entries)
 
     def refuse_if_stopped(self) -> None:
         """Raises: PbtError that names the fault of a row when one was refused for good."""
@@ -147,7 +159,7 @@ class LeagueWriter:
         """
         self._wake.set()
         with self._changed:
-            target = self._taken + len(self._waiting)
+            target = self._given
             done = self._changed.wait_for(self._settled(target), timeout_s)
             if self._committed >= target:
                 return
@@ -210,10 +222,7 @@ class LeagueWriter:
 
     def _commit_waiting(self) -> None:
         while self._waiting and not self._closing:
-            with self._changed:
-                size = min(COMMIT_GAMES, len(self._waiting))
-                batch = [self._waiting.popleft() for _ in range(size)]
-                self._taken += size
+            batch, size = self._next_batch()
             if not self._retry(partial(self._commit, batch)):
                 return
             with self._changed:
@@ -224,7 +233,16 @@ class LeagueWriter:
                 self._folding.added(self._store.training_games)
                 self._fold()
 
-    def _commit(self, batch: list[GameRecord | Entry]) -> None:
+    def _next_batch(self) -> tuple[list[Given], int]:
+        """(what waits, at most COMMIT_GAMES; how many games and entries that is)."""
+        batch = [self._waiting.popleft()]
+        size = _size(batch[0])
+        while self._waiting and size + _size(self._waiting[0]) <= COMMIT_GAMES:
+            batch.append(self._waiting.popleft())
+            size += _size(batch[-1])
+        return batch, size
+
+    def _commit(self, batch: list[Given]) -> None:
         connection = self._connected()
         try:
             with immediate(connection):
@@ -284,6 +302,10 @@ class LeagueWriter:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _size(given: Given) -> int:
+    return given.size if isinstance(given, ToldGames) else 1
 
 
 def _words(error: Exception) -> str:

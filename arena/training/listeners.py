@@ -75,14 +75,15 @@ class ListeningSink(TrainingSink):
             self._listeners.update(Update(member, frames, dict(values)))
 
     def training_games(self, games: GamesOver, first: int) -> None:
-        if self._listeners.game is None:
-            super().training_games(games, first)
-            return
-        for record in games.records(first):
-            self.game(record)
+        super().training_games(games, first)
+        for record in games.records(first) if self._listeners.game is not None else ():
+            self._tell(record)
 
     def game(self, record: GameRecord) -> None:
         super().game(record)
+        self._tell(record)
+
+    def _tell(self, record: GameRecord) -> None:
         if self._listeners.game is not None:
             labels = self._names_of_snapshots()
             self._listeners.game(flat_game(record, labels, population=self._population))

@@ -52,8 +52,7 @@ class TrainingSink:
         self.recent_events: deque[Event] = deque(maxlen=RECENT_EVENTS)
 
     def training_games(self, games: GamesOver, first: int) -> None:
-        for record in games.records(first):
-            self._writer.game(record)
+        self._writer.training_games(first, games)
 
     def game(self, record: GameRecord) -> None:
         self._writer.game(record)

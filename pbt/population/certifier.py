@@ -7,7 +7,8 @@ some updates; games say all the time which weights answered for their seats.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from torch import Tensor
 
@@ -106,7 +107,7 @@ class Certifier:
             self._add(name, "values", problem, len(attestation.values))
         self._compare_rows(name, attestation, ledger.copied_at)
         self._compare_stored(name, ledger, attestation.version)
-        self._compare_answers(name)
+        self._compare_answers((name,))
 
     def _compare_published(
         self, member: Member, attestation: Attestation, published: PublishedWeights
@@ -137,7 +138,7 @@ class Certifier:
     def updated(self, name: str) -> None:
         """Count an update of the member's learner."""
         self._ledgers[name].updates += 1
-        self._compare_answers(name)
+        self._compare_answers((name,))
 
     def lost(self, name: str, version: int) -> None:
         """Note that a process of the learner died, which stood at this version at the most."""
@@ -193,14 +194,17 @@ class Certifier:
         for index, (seat, answers) in enumerate(zip(end.seats, end.answers, strict=False)):
             for answer in answers:
                 self._answered(number, players, index, seat.generation, answer)
+        self._compare_answers(one.name for one in players if one.kind == "member")
 
     def games(self, games: GamesOver, first: int) -> None:
         """Compare as `game` does. first: number of the first game in its population."""
+        lineups = [[seat.player for seat in lineup] for lineup in games.lineups]
         for entry, *answer in games.answers:
             at, index = divmod(entry, games.seats)
-            players = [seat.player for seat in games.lineups[games.lineup[at]]]
-            generation = games.generations[entry]
+            players, generation = lineups[games.lineup[at]], games.generations[entry]
             self._answered(first + at, players, index, generation, answer)
+        seated = chain.from_iterable(lineups)
+        self._compare_answers(one.name for one in seated if one.kind == "member")
 
     def _answered(
         self,
@@ -210,7 +214,7 @@ class Certifier:
         generation: int,
         answer: Sequence[int],
     ) -> None:
-        """Compare the weights that answered for a seat.
+        """Compare the weights that answered for a seat; those of a member wait for the comparison.
 
         number      of the game
         players     by seat; index: the seat
@@ -221,7 +225,6 @@ class Certifier:
         if player.kind == "member":
             ledger = self._ledgers[player.name]
             ledger.answers.append(LiveAnswer(number, generation, version, weights, ledger.updates))
-            self._compare_answers(player.name)
             return
         live = [one.name for one in players if one.kind == "member"]
         problem = self._frozen_problem(player, index, weights, number)
@@ -229,10 +232,13 @@ class Certifier:
         for name in dict.fromkeys(live or self._open):
             self._add(name, "opponents", problem)
 
-    def _compare_answers(self, name: str) -> None:
-        ledger = self._ledgers[name]
-        for answer in ledger.take_answers(LATE_UPDATES) if ledger.answers else ():
-            self._add(name, "acting", acting_problem(answer, ledger.known.get(answer.version, ())))
+    def _compare_answers(self, names: Iterable[str]) -> None:
+        """Compare what waits of these members."""
+        for name in dict.fromkeys(names):
+            ledger = self._ledgers[name]
+            for answer in ledger.take_answers(LATE_UPDATES) if ledger.answers else ():
+                problem = acting_problem(answer, ledger.known.get(answer.version, ()))
+                self._add(name, "acting", problem)
 
     def _frozen_problem(
         self, player: PlayerRef, index: int, weights: int, number: int

@@ -37,7 +37,7 @@ def test_a_row_refused_for_good_ends_the_training_with_the_reason(
     def refusing(*arguments: Any) -> Any:
         raise EngineError("game number 7 was given twice")
 
-    monkeypatch.setattr("arena.league.new_blocks.columns_of", refusing)
+    monkeypatch.setattr("arena.league.new_blocks.columns_of_told", refusing)
     with pytest.raises(PbtError, match="game number 7 was given twice; nothing more is stored"):
         train(tmp_path, "demo", {**UNRATED, "stop_at_frames": 10**9})
     for handler in logging.getLogger("arena").handlers:
