@@ -4,6 +4,7 @@
 """
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -32,6 +33,9 @@ from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, GamesOver, SlotFull
 
 POLL_S = 0.05
+# A turn hears all that was said since the last one. Workers of quick games say something all the
+# time, and a main process that woke for each message would take their cores from them.
+TURN_EVERY_S = 0.005
 
 
 class ParallelEngine(Engine):
@@ -67,6 +71,7 @@ class ParallelEngine(Engine):
         self.began = False
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
+        self._began_s = 0.0
         self.games: Counter[GameKind] = Counter()
 
     @property
@@ -110,6 +115,8 @@ class ParallelEngine(Engine):
 
     def _one_turn(self) -> None:
         self._domains.start_due()
+        time.sleep(max(0.0, self._began_s + TURN_EVERY_S - time.monotonic()))
+        self._began_s = time.monotonic()
         for name, message in self._processes.hear(POLL_S):
             self._route(name, message)
         for domain, reason in self._processes.troubles().items():
