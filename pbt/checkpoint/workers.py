@@ -131,7 +131,7 @@ def load_worker(
     places = zip(state.waiting.table, state.waiting.seat, strict=True)
     waiting = [worker.table[number].seats[seat] for number, seat in places]
     worker.asking.wait(np.array(waiting, np.int64))
-    lost, worker.group.shows = 0, False
+    lost, worker.group.replaying = 0, True
     for table in worker.tables:
         if table.playing and (gone := planner.gone(table.plan)):
             _void_abandoned(worker, table, gone)
@@ -139,7 +139,7 @@ def load_worker(
         elif table.playing and not (replayable and _replays(worker, table)):
             worker.void(table.position, "voided: resumed, and this game cannot be replayed")
             lost += 1
-    worker.group.shows = True
+    worker.group.replaying = False
     return lost
 
 

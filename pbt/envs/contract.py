@@ -151,6 +151,21 @@ class Overlapping(Protocol):
 
 
 @runtime_checkable
+class Answering(Overlapping, Protocol):
+    """An overlapping game that says whether the step that was begun is done.
+
+    A table whose game takes long leaves the others alone then, and joins them again when it is
+    done.
+    """
+
+    def answered(self, timeout_s: float) -> bool:
+        """Whether `step` returns at once, or raises, after waiting for at most so long.
+
+        It raises nothing itself.
+        """
+
+
+@runtime_checkable
 class Preparing(Protocol):
     """A game whose first start takes long and waits for something outside this process."""
 

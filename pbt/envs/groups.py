@@ -5,6 +5,7 @@ its tables by their positions, 0 to tables - 1. Python games are put into a grou
 `pbt.sampling.looped_games`, one after the other.
 """
 
+from collections.abc import Collection
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -65,14 +66,28 @@ class GameGroup(Protocol):
     failures: Failures
     """Of the latest `begin` or `step`, and of what was observed since."""
 
-    shows: bool
-    """Whether the observer is shown what happens; not so while open games are replayed."""
+    replaying: bool
+    """Open games are replayed: the observer is not shown what happens, and no table is left out."""
+
+    @property
+    def late(self) -> Collection[int]:
+        """Positions of tables that have left the group: their games still do their last step."""
 
     def begin(self, positions: NDArray[np.int64]) -> Turns:
         """Start the planned games of these tables."""
 
     def step(self, positions: NDArray[np.int64], decisions: Decisions) -> Turns:
-        """Act at these tables, [N]: one decision of each of their seats that are due."""
+        """Act at these tables, [N]: one decision of each of their seats that are due.
+
+        Tables whose games take too long have no turns now, and are `late`.
+        """
+
+    def resume(self, timeout_s: float) -> tuple[NDArray[np.int64], Turns]:
+        """The turns of late tables that are done by now; these belong to the group again.
+
+        timeout_s  how long to wait for the first of them
+        Returns their positions, which may be none, and the turns.
+        """
 
     def observe(
         self, turns: NDArray[np.int64], slots: NDArray[np.int64], rows: NDArray[np.int64]

@@ -10,8 +10,9 @@ from pbt.errors import EnvViewError
 
 # What a game may have beside `Game`, by the protocols of `contract`.
 _MORE = (
-    *("begin", "prepare", "longest_wait_s", "remark", "objective_kind", "shares_rewards"),
-    *("points_now", "position", "action_name", "machine_problems", "train_at", "next_level"),
+    *("begin", "answered", "prepare", "longest_wait_s", "remark", "objective_kind"),
+    *("shares_rewards", "points_now", "position", "action_name", "machine_problems", "train_at"),
+    "next_level",
 )
 
 

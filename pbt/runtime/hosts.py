@@ -36,6 +36,8 @@ from pbt.transport.messages import JsonState
 # How long a host may wait for other processes at a time; it hears no message meanwhile.
 PATIENCE_S = 0.05
 DRAIN_TIMEOUT_S = 30.0
+# A game in processes of its own that takes longer for a step does not keep the other tables.
+LATE_AFTER_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class WorkerHost:
                 observer=observer,
                 reproductions=reproductions,
                 levels=place.memory.levels,
+                patience_s=LATE_AFTER_S if place.config.runtime.sync == "async" else None,
             )
             for partition in partitions
         ]

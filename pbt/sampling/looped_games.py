@@ -4,6 +4,7 @@ What a game's own code may do wrong is met here: it raises, gives useless number
 engine. Every such game is named in `failures`; hanging ones are named by `GameCode`.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbt.envs.actions import ActionSpec
-from pbt.envs.contract import Action, Outcome, Overlapping, SeatTurn
+from pbt.envs.contract import Action, Answering, Outcome, Overlapping, SeatTurn
 from pbt.envs.groups import Decisions, Failures, Turns
 from pbt.envs.numbers import rewards_problem
 from pbt.errors import EnvError, NumberError
@@ -31,8 +32,12 @@ class LoopedGames:
         code: GameCode,
         writers: Sequence[RowWriter],
         observer: GameObserver,
+        patience_s: float | None = None,
     ) -> None:
-        """tables: by position. writers: by role."""
+        """tables: by position. writers: by role.
+
+        patience_s  for the tables of one step. Those that take longer are late; None: none is ever
+        """
         self._tables, self._code, self._observer = tables, code, observer
         game = tables[0].game
         self._roles, self._terms = game.seat_roles, game.reward_terms
@@ -43,7 +48,9 @@ class LoopedGames:
         self._turns: list[SeatTurn] = []
         self._positions: list[int] = []
         self.failures: Failures = {}
-        self.shows = True
+        self.replaying = False
+        self.late: dict[int, Callable[[], list[SeatTurn]]] = {}
+        self._patience_s = patience_s if isinstance(game, Answering) else None
 
     def begin(self, positions: NDArray[np.int64]) -> Turns:
         """As `GameGroup.begin`."""
@@ -59,10 +66,31 @@ class LoopedGames:
         if self._overlapping:
             for position, move in moves.items():
                 cast("Overlapping", self._tables[position].game).begin(move)
+        patience_s = None if self.replaying else self._patience_s
+        until_s = time.monotonic() + (patience_s or 0.0)
         for position in positions.tolist():
             step = partial(self._tables[position].game.step, moves[position])
-            self._play(position, step, "step")
+            if patience_s is None or self._answered(position, until_s):
+                self._play(position, step, "step")
+            else:
+                self.late[position] = step
         return self._columns()
+
+    def _answered(self, position: int, until_s: float) -> bool:
+        """Whether a game has done its step, after waiting until this moment at most."""
+        game = cast("Answering", self._tables[position].game)
+        return game.answered(max(0.0, until_s - time.monotonic()))
+
+    def resume(self, timeout_s: float) -> tuple[NDArray[np.int64], Turns]:
+        """As `GameGroup.resume`."""
+        self._clear()
+        waiting, now_s = sorted(self.late), time.monotonic()
+        come = [position for position in waiting if self._answered(position, now_s)]
+        if not come and waiting and self._answered(waiting[0], now_s + timeout_s):
+            come = waiting[:1]
+        for position in come:
+            self._play(position, self.late.pop(position), "step")
+        return np.array(come, np.int64), self._columns()
 
     def _moves(self, decisions: Decisions) -> dict[int, dict[int, Action]]:
         """By position, the actions by seat."""
@@ -88,7 +116,7 @@ class LoopedGames:
         table = self._tables[position]
         try:
             turns = self._code.run(move, table, call)
-            if self.shows:
+            if not self.replaying:
                 self._observer.sees(table, turns)
         except EnvError as error:
             self.failures[position] = error
@@ -166,4 +194,5 @@ class LoopedGames:
 
     def renew(self, position: int) -> None:
         """As `GameGroup.renew`."""
+        self.late.pop(position, None)
         self._code.replace(self._tables[position])

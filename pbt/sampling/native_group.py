@@ -43,7 +43,8 @@ class NativeGroup:
         self._columns = self._seen.ctypes.data, self._mask.ctypes.data
         self._turns: Turns
         self.failures: Failures = {}
-        self.shows = True
+        self.replaying = False
+        self.late: tuple[int, ...] = ()
         if not (self._seen.flags.c_contiguous and self._mask.flags.c_contiguous):
             raise EngineError("columns of a slab are not contiguous; a bug worth reporting")
 
@@ -60,6 +61,10 @@ class NativeGroup:
             turns = self._without_forbidden(turns, decisions)
         return self._told(turns)
 
+    def resume(self, timeout_s: float) -> tuple[NDArray[np.int64], Turns]:
+        """As `GameGroup.resume`. These games play in this process, so none is ever late."""
+        raise EngineError("a table in C was waited for; a bug worth reporting")
+
     def _called(self, positions: NDArray[np.int64], call: Callable[[], Turns]) -> Turns:
         """Call the games' code as that of the first table."""
         self.failures = {}
@@ -69,7 +74,7 @@ class NativeGroup:
     def _told(self, turns: Turns) -> Turns:
         """Keep the turns, and show them to the observer if it looks."""
         self._turns = turns
-        if self.shows and self._observer.looks:
+        if not self.replaying and self._observer.looks:
             self._show()
         return turns
 
@@ -114,9 +119,14 @@ def group_of(
     code: GameCode,
     writers: Sequence[RowWriter],
     observer: GameObserver,
+    patience_s: float | None = None,
 ) -> GameGroup:
-    """The group that plays the games of these tables. writers: by role."""
+    """The group that plays the games of these tables.
+
+    writers     by role
+    patience_s  see `LoopedGames`
+    """
     rules = native_rules(tables[0].game)
     if rules is not None and all(native_rules(table.game) is rules for table in tables):
         return NativeGroup(tables, rules, code, writers[0], observer)
-    return LoopedGames(tables, code, writers, observer)
+    return LoopedGames(tables, code, writers, observer, patience_s)

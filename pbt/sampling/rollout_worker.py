@@ -70,6 +70,8 @@ class RolloutWorker:
     observer       is shown the games
     reproductions  keeps games that went wrong
     levels         see `Table.levels`
+    patience_s     how long the tables of one step are waited for; later ones are left out until
+                   they are done. None: all are waited for, as equal runs need it
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class RolloutWorker:
         observer: GameObserver | None = None,
         reproductions: Reproductions | None = None,
         levels: NDArray[np.float64] | None = None,
+        patience_s: float | None = None,
     ) -> None:
         self._games, self._seed, self._observer = games, seed, observer or GameObserver()
         self._code = GameCode(
@@ -106,7 +109,7 @@ class RolloutWorker:
         ]
         writers = [filler.rows for filler in self.fillers]
         self._books = books_of(self.state, writers)
-        self.group = group_of(self.tables, self._code, writers, self._observer)
+        self.group = group_of(self.tables, self._code, writers, self._observer, patience_s)
         self._role_seats = [np.flatnonzero(self.seats.role == role) for role in range(len(slabs))]
         self.asking = Asking(self.state, [slab.slots for slab in slabs])
         self._ready: list[Indices] = []
@@ -129,8 +132,15 @@ class RolloutWorker:
         self.seats.note_answers(changed, ready.version, ready.weights)
         self._act(seats, rows.actions[ready.slots, ready.rows])
 
-    def advance(self) -> list[WorkerMessage]:
-        """Step every table whose actions are complete; returns the messages, in order."""
+    def advance(self, timeout_s: float = 0.0) -> list[WorkerMessage]:
+        """Step every table whose actions are complete; returns the messages, in order.
+
+        timeout_s  how long to wait for tables that were late before, if there are any
+        """
+        if self.group.late:
+            come, turns = self.group.resume(timeout_s)
+            if len(come):
+                self._take(come, turns, {})
         while self._ready:
             ready, self._ready = self._ready, []
             self._step(np.concatenate(ready))
@@ -184,8 +194,8 @@ class RolloutWorker:
 
     @property
     def in_motion(self) -> bool:
-        """Actions are outstanding or tables wait to be stepped: no checkpoint state now."""
-        return bool(self._ready or self._outbox or self.asking.outstanding)
+        """Actions are outstanding, or tables are to be stepped or late: no checkpoint now."""
+        return bool(self._ready or self._outbox or self.asking.outstanding or self.group.late)
 
     # --- games ------------------------------------------------------------------------------------
 
@@ -223,7 +233,10 @@ class RolloutWorker:
         numbers = seats - tables * self.seats.per_table
         decisions = Decisions(tables, numbers, self.seats.action[seats])
         self.state.history.add(*decisions)
-        self._take(positions, self.group.step(stepped, decisions), endless)
+        turns = self.group.step(stepped, decisions)
+        if self.group.late:
+            positions = positions[~np.isin(positions, list(self.group.late))]
+        self._take(positions, turns, endless)
 
     def _take(self, positions: Indices, turns: Turns, wrong: Failures) -> None:
         """Take the turns of tables that were begun or stepped, and tell what came of them.

@@ -98,8 +98,10 @@ class Sampler:
         return messages
 
     def at_rest(self) -> bool:
-        """No group waits for an answer, so the checkpoint state may be taken."""
-        return not any(self._waits(index) for index in range(len(self.groups)))
+        """No group waits for an answer or a game, so the checkpoint state may be taken."""
+        return not any(
+            self._waits(index) or group.group.late for index, group in enumerate(self.groups)
+        )
 
     def regenerate(self, policy: int, generation: int) -> None:
         """The policy's weights were replaced.
@@ -137,7 +139,8 @@ class Sampler:
     def _play(self, timeout_s: float, started: Sequence[int]) -> list[WorkerMessage]:
         """Let one group take its answers and step its tables.
 
-        The groups in `started` step theirs as well, since openings need no answers.
+        The groups in `started` step theirs as well, since openings need no answers; and those with
+        games that were late take what is done.
         """
         self._poll(0.0 if self._answers else min(timeout_s, _LONGEST_WAIT_S))
         answered = next(iter(self._answers), None)
@@ -146,9 +149,11 @@ class Sampler:
             for ready in self._answers.pop(answered):
                 self.groups[answered].receive(ready)
             touched = list(dict.fromkeys([answered, *started]))
+        late = [index for index, group in enumerate(self.groups) if group.group.late]
+        patience_s = 0.0 if touched else min(timeout_s, _LONGEST_WAIT_S)
         messages: list[WorkerMessage] = []
-        for index in touched:
-            messages += self.groups[index].advance()
+        for index in dict.fromkeys([*touched, *late]):
+            messages += self.groups[index].advance(patience_s)
             self._settle(index)
         self._lap("simulate_s")
         return messages

@@ -132,6 +132,10 @@ class DoomMatch:
         self._running.begin(b"P", self._asked_tics)
         self._begun = True
 
+    def answered(self, timeout_s: float) -> bool:
+        """See `contract.Answering`."""
+        return self._link is None or self._link.answered(timeout_s)
+
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
         """Hold the buttons for `frame_skip` tics, fewer where the game ends."""
         if not self._begun:

@@ -113,6 +113,13 @@ class MatchLink:
         with suppress(OSError):
             self._socket.sendall(COMMAND.pack(letter, number))
 
+    def answered(self, timeout_s: float) -> bool:
+        """Whether `finish` returns or raises at once, after waiting for at most so long."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        left_s = self._asked.slice_s(self._options.deadline_s)
+        return bool(poll.poll(min(timeout_s, max(left_s, 0.0)) * 1000)) or left_s <= 0
+
     def finish(self, beginning: WatchedTime | None = None) -> None:
         """Wait for the answer.
 

@@ -116,6 +116,7 @@ class Bench:
                 GamesFrom(self.plan),
                 1,
                 equal_errors=10**9,
+                patience_s=0.0,
             )
             for part in parts
         ]
