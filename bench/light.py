@@ -13,15 +13,17 @@ with everything that belongs to it (league, metrics, checkpoints). Counted are t
 learners consumed in --seconds, from --warmup seconds after the first updates on: of each member
 from one update to a later one, as in bench/peers.py, added up.
 
-Connect four, first by a loop of torch, then in training:
+Connect four, first by loops of torch, then in training:
   plain_loop   bench/plain_loop.py: one process on each core that the training uses, with the same
                game, network and batch, and nothing else; the sum while all of them run
+  demo_loop    the same loop with the network, batch, parts and passes of the demo
   one_policy   a single member with the network (64, 64) and one pass over batches of 4 096, which
                only plays against itself, from the first move on: every move is a frame, as in the
                loop
   members_8    the same with eight members, which play each other at eight times as many tables
   members_64   the same with 64 members
   self_play    the same with the demo's four members at the tables of one
+  demo_policy  one_policy with the network, batch, parts and passes of the demo, as `demo_loop`
   demo         the demo's config: convolutions, two passes over a batch; moves of random openings,
                of frozen opponents and of evaluation games are played as well but are no frames,
                since no learner consumes them
@@ -72,21 +74,26 @@ from bench.throughput import adapter_speed, hardware, settings_of
 from pbt.config.load import find_config, load_config
 from pbt.config.schema import RunConfig
 
-PLAIN_LOOP, SIMULATION = "plain_loop", "simulation"
+PLAIN_LOOP, DEMO_LOOP, SIMULATION = "plain_loop", "demo_loop", "simulation"
+LOOPS = {PLAIN_LOOP: "light", DEMO_LOOP: "demo"}
 DEMO = find_config("demo")
 TABLES = 512
+ONLY_ITSELF = (
+    "sampling.opening_plies=0",
+    "matchmaking.past_share=0.0",
+    "evaluation.share=0.0",
+)
 SELF_PLAY = (
     "model.conv=[]",
     "model.hidden=[64, 64]",
     "learning.epochs=1",
     "learning.minibatches=1",
     "learning.batch_steps=4096",
-    "sampling.opening_plies=0",
-    "matchmaking.past_share=0.0",
-    "evaluation.share=0.0",
+    *ONLY_ITSELF,
 )
+ONE = ("population.members=1", "pbt.enabled=false")
 BOARDS: dict[str, tuple[str, ...]] = {
-    "one_policy": (*SELF_PLAY, "population.members=1", "pbt.enabled=false"),
+    "one_policy": (*SELF_PLAY, *ONE),
     **{
         f"members_{count}": (
             *SELF_PLAY,
@@ -97,9 +104,10 @@ BOARDS: dict[str, tuple[str, ...]] = {
         for count in (8, 64)
     },
     "self_play": SELF_PLAY,
+    "demo_policy": (*ONLY_ITSELF, *ONE),
     "demo": (),
 }
-CONNECT_FOUR = (PLAIN_LOOP, *BOARDS)
+CONNECT_FOUR = (*LOOPS, *BOARDS)
 
 PUSH = find_config("mpe_simple_push")
 ALONE = (
@@ -126,8 +134,8 @@ SETTINGS = ("2x8", "2x16", "2x32", *PLAIN)
 
 def connect_four(folder: Path, system: str, options: argparse.Namespace) -> Figures:
     """One run of a system on connect four."""
-    if system == PLAIN_LOOP:
-        return {"frames_per_s": on_each_core(rows_per_s, options.seconds)}
+    if system in LOOPS:
+        return {"frames_per_s": on_each_core(rows_per_s, options.seconds, LOOPS[system])}
     return trained(folder, DEMO, "inline", [*BOARDS[system], *options.settings], 1, options)
 
 

@@ -1,17 +1,22 @@
 """A plain loop of torch that learns connect four: what the machine could do without a system.
 
-    python -m bench.plain_loop --seconds 20
+    python -m bench.plain_loop --recipe light --seconds 20
 
 One process on each core plays the program's own connect four in C at `--tables` tables and learns
-from every move, with the network (64, 64), Adam and PPO's clipped loss: T moves of all tables, then
-one pass over each batch of them. Both seats are one network, so the value of the next position is
-minus that of the mover's opponent. There are no slots, members, opponents, messages, league or
+from every move, with Adam and PPO's clipped loss: T moves of all tables, then some passes over each
+batch of them, in some parts. Both seats are one network, so the value of the next position is minus
+that of the mover's opponent. There are no slots, members, opponents, messages, league or
 checkpoints, and the processes do not share their gradients: an upper limit for training that does
-all that.
+all that. There are two recipes:
+
+  light  the network (64, 64), and one pass over batches of 4 096 in one part
+  demo   the network, batch, parts and passes of configs/demo.toml
 """
 
 import argparse
 import time
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,32 +28,57 @@ from bench.each_core import on_each_core
 from pbt.envs.classic.connect_four import COLUMNS, ROWS, RULES
 from pbt.envs.native_games import NativeTables
 
-ROLLOUT, BATCH, WIDTH = 16, 4096, 64
+ROLLOUT = 16
 GAMMA, LAMBDA, CLIP, ENTROPY, VALUE, NORM = 0.95, 0.8, 1.2, 0.02, 0.5, 4.0
+
+
+class Recipe(NamedTuple):
+    """What is trained, and how.
+
+    channels  of the convolutions, which keep the board's size
+    hidden    widths of the dense layers behind them
+    batch     moves
+    parts     of a batch, each of which is a step of the optimiser
+    passes    over a batch
+    """
+
+    channels: tuple[int, ...]
+    hidden: tuple[int, ...]
+    batch: int
+    parts: int
+    passes: int
+
+
+RECIPES = {"light": Recipe((), (64, 64), 4096, 1, 1), "demo": Recipe((32, 32), (), 2048, 8, 2)}
 
 
 class Network(nn.Module):
     """Logits of the columns and a value, from a board."""
 
-    def __init__(self) -> None:
+    def __init__(self, recipe: Recipe) -> None:
         super().__init__()
-        cells = ROWS * COLUMNS * 2
-        self.layers = nn.Sequential(
-            nn.Linear(cells, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh()
-        )
-        self.heads = nn.Linear(WIDTH, COLUMNS + 1)
+        layers: list[nn.Module] = []
+        for one, other in pairwise((2, *recipe.channels)):
+            layers += [nn.Conv2d(one, other, 3, padding=1), nn.ReLU()]
+        layers.append(nn.Flatten())
+        widths = (ROWS * COLUMNS * (2, *recipe.channels)[-1], *recipe.hidden)
+        for one, other in pairwise(widths):
+            layers += [nn.Linear(one, other), nn.ReLU()]
+        self.layers, self.heads = nn.Sequential(*layers), nn.Linear(widths[-1], COLUMNS + 1)
 
     def forward(self, boards: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Log-probabilities [N, COLUMNS] and values [N]. boards: [N, cells] int8."""
-        out = linear(self.layers(boards.to(torch.float32)), self.heads.weight, self.heads.bias)
+        images = boards.view(-1, ROWS, COLUMNS, 2).permute(0, 3, 1, 2).to(torch.float32)
+        out = linear(self.layers(images), self.heads.weight, self.heads.bias)
         return out[:, :-1].masked_fill(~masks, -1e9).log_softmax(-1), out[:, -1]
 
 
 class Loop:
     """Tables, a rollout of all of them, and a learner."""
 
-    def __init__(self, tables: int, seed: int) -> None:
+    def __init__(self, tables: int, seed: int, recipe: Recipe) -> None:
         torch.manual_seed(seed)
+        self._recipe = recipe
         self.tables, self._games = tables, NativeTables(RULES, tables)
         self._rng = np.random.default_rng(seed)
         rows = (ROLLOUT + 1, tables)
@@ -56,7 +86,7 @@ class Loop:
         self.masks = np.zeros((*rows, COLUMNS), np.bool_)
         self.actions, self.log_probs = np.zeros(rows, np.int64), np.zeros(rows, np.float32)
         self.rewards, self.over = np.zeros(rows, np.float32), np.zeros(rows, np.bool_)
-        self.network = Network()
+        self.network = Network(recipe)
         self._optimizer = torch.optim.Adam(self.network.parameters(), 2e-3, foreach=True)
         everyone = np.arange(tables)
         self._seats = self._games.begin(everyone, everyone).seat
@@ -92,10 +122,15 @@ class Loop:
             self._seats[again] = self._games.begin(again, again).seat
 
     def learn(self) -> int:
-        """One pass over the rollout, in batches of BATCH moves. Returns the moves."""
-        per_batch = BATCH // ROLLOUT
+        """Learn from the rollout, batch by batch. Returns the moves."""
+        recipe = self._recipe
+        per_batch = recipe.batch // ROLLOUT
+        per_part = per_batch // recipe.parts
         for start in range(0, self.tables, per_batch):
-            self._update(slice(start, min(start + per_batch, self.tables)))
+            end = min(start + per_batch, self.tables)
+            for _ in range(recipe.passes):
+                for first in range(start, end, per_part):
+                    self._update(slice(first, min(first + per_part, end)))
         return ROLLOUT * self.tables
 
     def _update(self, own: slice) -> None:
@@ -128,10 +163,10 @@ class Loop:
         return advantages
 
 
-def rows_per_s(seconds: float, tables: int = 256) -> float:
-    """Moves learned a second, in this process."""
+def rows_per_s(seconds: float, recipe: str, tables: int = 256) -> float:
+    """Moves learned a second, in this process. recipe: a key of RECIPES."""
     torch.set_num_threads(1)
-    loop, rows = Loop(tables, seed=1), 0
+    loop, rows = Loop(tables, 1, RECIPES[recipe]), 0
     began = time.perf_counter()
     while (passed := time.perf_counter() - began) < seconds:
         loop.rollout()
@@ -143,10 +178,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--recipe", choices=RECIPES, default="light")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--tables", type=int, default=256, help="of each process")
     options = parser.parse_args()
-    speed = on_each_core(rows_per_s, options.seconds, options.tables)
+    speed = on_each_core(rows_per_s, options.seconds, options.recipe, options.tables)
     print(f"{speed:,.0f} moves/s learned")
 
 
