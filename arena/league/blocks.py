@@ -136,7 +136,7 @@ def _used(codes: Ints, values: Sequence[Any]) -> tuple[Ints, list[Any]]:
 
 
 def columns_of(records: Sequence[GameRecord], id_of: Callable[[PlayerRef], int]) -> BlockColumns:
-    """The columns of training games, which come in the order of their numbers.
+    """The columns of training games, at least one, in the order in which they come.
 
     id_of  the id of a player in the league
     Raises: EngineError on a number that does not fit into a key, on a trajectory hash that is not

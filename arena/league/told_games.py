@@ -39,6 +39,7 @@ def columns_of_told(told: Sequence[ToldGames], id_of: Callable[[PlayerRef], int]
 
     id_of  the id of a player in the league
     Raises: EngineError on a number that does not fit into a key, and on a return that is no number.
+    Hashes are hexadecimal, as workers tell them.
     """
     every, sizes = [one.games for one in told], [one.size for one in told]
     numbers = np.concatenate([np.arange(one.first, one.first + one.size) for one in told])

@@ -89,6 +89,8 @@ class LeagueWriter:
 
     def training_games(self, first: int, games: GamesOver) -> None:
         """Training games that ended well. first: number of the first one."""
+        if not self._training:
+            raise EngineError("training games in a match: only games of a match belong there")
         told = ToldGames(first, games)
         self._hand_over(told, told.size)
 
@@ -234,7 +236,7 @@ class LeagueWriter:
                 self._fold()
 
     def _next_batch(self) -> tuple[list[Given], int]:
-        """(what waits, at most COMMIT_GAMES; how many games and entries that is)."""
+        """(what waits, up to COMMIT_GAMES or one message; how many games and entries that is)."""
         batch = [self._waiting.popleft()]
         size = _size(batch[0])
         while self._waiting and size + _size(self._waiting[0]) <= COMMIT_GAMES:

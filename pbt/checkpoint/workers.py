@@ -131,16 +131,24 @@ def load_worker(
     places = zip(state.waiting.table, state.waiting.seat, strict=True)
     waiting = [worker.table[number].seats[seat] for number, seat in places]
     worker.asking.wait(np.array(waiting, np.int64))
-    lost, worker.group.replaying = 0, True
-    for table in worker.tables:
-        if table.playing and (gone := planner.gone(table.plan)):
-            _void_abandoned(worker, table, gone)
-            lost += 1
-        elif table.playing and not (replayable and _replays(worker, table)):
-            worker.void(table.position, "voided: resumed, and this game cannot be replayed")
-            lost += 1
-    worker.group.replaying = False
-    return lost
+    worker.group.replaying = True
+    try:
+        return sum(_is_lost(worker, table, planner, replayable) for table in worker.tables)
+    finally:
+        worker.group.replaying = False
+
+
+def _is_lost(worker: RolloutWorker, table: Table, planner: Reseater, replayable: bool) -> bool:
+    """Replay the open game of a table, if there is one; returns whether it had to be voided."""
+    if not table.playing:
+        return False
+    if gone := planner.gone(table.plan):
+        _void_abandoned(worker, table, gone)
+        return True
+    if replayable and _replays(worker, table):
+        return False
+    worker.void(table.position, "voided: resumed, and this game cannot be replayed")
+    return True
 
 
 def _void_abandoned(worker: RolloutWorker, table: Table, gone: str) -> None:

@@ -161,7 +161,7 @@ class Answering(Overlapping, Protocol):
     def answered(self, timeout_s: float) -> bool:
         """Whether `step` returns at once, or raises, after waiting for at most so long.
 
-        It raises nothing itself.
+        It raises nothing itself. After some seconds `step` is called all the same, and waits.
         """
 
 

@@ -85,7 +85,7 @@ class GameGroup(Protocol):
     def resume(self, timeout_s: float) -> tuple[NDArray[np.int64], Turns]:
         """The turns of late tables that are done by now; these belong to the group again.
 
-        timeout_s  how long to wait for the first of them
+        timeout_s  how long to wait for the first one that is done
         Returns their positions, which may be none, and the turns.
         """
 

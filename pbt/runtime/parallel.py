@@ -71,6 +71,8 @@ class ParallelEngine(Engine):
         self.began = False
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
+        # Where everybody waits for the next order, a pause would be lost time.
+        self._turn_every_s = TURN_EVERY_S if config.runtime.sync == "async" else 0.0
         self._began_s = 0.0
         self.games: Counter[GameKind] = Counter()
 
@@ -115,7 +117,7 @@ class ParallelEngine(Engine):
 
     def _one_turn(self) -> None:
         self._domains.start_due()
-        time.sleep(max(0.0, self._began_s + TURN_EVERY_S - time.monotonic()))
+        time.sleep(max(0.0, self._began_s + self._turn_every_s - time.monotonic()))
         self._began_s = time.monotonic()
         for name, message in self._processes.hear(POLL_S):
             self._route(name, message)

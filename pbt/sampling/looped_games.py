@@ -7,7 +7,7 @@ engine. Every such game is named in `failures`; hanging ones are named by `GameC
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,17 @@ from pbt.sampling.filming import GameObserver
 from pbt.sampling.game_code import GameCode
 from pbt.sampling.rows import RowWriter
 from pbt.sampling.table import Table
+
+# A game that is late for longer is waited for where a hanging one is named (`env.timeout_s`).
+_LATE_FOR_S = 5.0
+_LOOK_EVERY_S = 0.01
+
+
+class _Late(NamedTuple):
+    """What a late table still has to do, and since when, on the clock of `time.monotonic`."""
+
+    step: Callable[[], list[SeatTurn]]
+    since_s: float
 
 
 class LoopedGames:
@@ -49,7 +60,8 @@ class LoopedGames:
         self._positions: list[int] = []
         self.failures: Failures = {}
         self.replaying = False
-        self.late: dict[int, Callable[[], list[SeatTurn]]] = {}
+        self.late: dict[int, _Late] = {}
+        self._slow: set[int] = set()
         self._patience_s = patience_s if isinstance(game, Answering) else None
 
     def begin(self, positions: NDArray[np.int64]) -> Turns:
@@ -66,31 +78,57 @@ class LoopedGames:
         if self._overlapping:
             for position, move in moves.items():
                 cast("Overlapping", self._tables[position].game).begin(move)
-        patience_s = None if self.replaying else self._patience_s
-        until_s = time.monotonic() + (patience_s or 0.0)
-        for position in positions.tolist():
-            step = partial(self._tables[position].game.step, moves[position])
-            if patience_s is None or self._answered(position, until_s):
-                self._play(position, step, "step")
+        steps = {
+            position: partial(self._tables[position].game.step, moves[position])
+            for position in positions.tolist()
+        }
+        late = self._not_in_time([*steps])
+        for position, step in steps.items():
+            if position in late:
+                self.late[position] = _Late(step, time.monotonic())
             else:
-                self.late[position] = step
+                self._play(position, step, "step")
         return self._columns()
 
-    def _answered(self, position: int, until_s: float) -> bool:
+    def _not_in_time(self, positions: list[int]) -> set[int]:
+        """Those whose games are not done after some patience.
+
+        It is for tables that were not late the last time: a slow one does not cost it every time.
+        """
+        if self._patience_s is None or self.replaying:
+            return set()
+        until_s, slow = time.monotonic() + self._patience_s, self._slow
+        late = {one for one in positions if one not in slow and not self._done(one, until_s)}
+        late |= {one for one in positions if one in slow and not self._done(one, 0.0)}
+        self._slow = slow - {*positions} | late
+        return late
+
+    def _done(self, position: int, until_s: float) -> bool:
         """Whether a game has done its step, after waiting until this moment at most."""
         game = cast("Answering", self._tables[position].game)
-        return game.answered(max(0.0, until_s - time.monotonic()))
+        try:
+            return game.answered(max(0.0, until_s - time.monotonic()))
+        except Exception:  # noqa: BLE001  its step tells what is wrong, where it is met
+            return True
 
     def resume(self, timeout_s: float) -> tuple[NDArray[np.int64], Turns]:
-        """As `GameGroup.resume`."""
+        """As `GameGroup.resume`. A game that was late for long is waited for, and watched so."""
         self._clear()
-        waiting, now_s = sorted(self.late), time.monotonic()
-        come = [position for position in waiting if self._answered(position, now_s)]
-        if not come and waiting and self._answered(waiting[0], now_s + timeout_s):
-            come = waiting[:1]
+        until_s, come = time.monotonic() + timeout_s, self._come(0.0)
+        while not come and self.late and time.monotonic() < until_s:
+            come = self._come(min(until_s, time.monotonic() + _LOOK_EVERY_S))
         for position in come:
-            self._play(position, self.late.pop(position), "step")
+            self._play(position, self.late.pop(position).step, "step")
         return np.array(come, np.int64), self._columns()
+
+    def _come(self, until_s: float) -> list[int]:
+        """The late tables that are to be stepped now. until_s: how long one is waited for."""
+        now_s, come = time.monotonic(), list[int]()
+        for position in sorted(self.late):
+            waited_s = now_s - self.late[position].since_s
+            if waited_s > _LATE_FOR_S or self._done(position, 0.0 if come else until_s):
+                come.append(position)
+        return come
 
     def _moves(self, decisions: Decisions) -> dict[int, dict[int, Action]]:
         """By position, the actions by seat."""
@@ -195,4 +233,5 @@ class LoopedGames:
     def renew(self, position: int) -> None:
         """As `GameGroup.renew`."""
         self.late.pop(position, None)
+        self._slow.discard(position)
         self._code.replace(self._tables[position])

@@ -69,7 +69,8 @@ class Sampler:
                 self._left[index] -= 1
                 requests += self._start(index)
                 started.append(index)
-        messages = self._play(0.0 if started or self.at_rest() else timeout_s, started)
+        patience_s = 0.0 if requests else timeout_s
+        messages = self._play(0.0 if started or self.at_rest() else timeout_s, started, patience_s)
         self.stalled = (
             not (
                 requests
@@ -94,7 +95,7 @@ class Sampler:
         messages: list[WorkerMessage] = []
         while not self.at_rest() and (left_s := deadline_s - time.monotonic()) > 0:
             self._since_s = time.monotonic()
-            messages += self._play(left_s, [])
+            messages += self._play(left_s, [], left_s)
         return messages
 
     def at_rest(self) -> bool:
@@ -136,11 +137,16 @@ class Sampler:
         self._lap("infer_s")
         return len(requests)
 
-    def _play(self, timeout_s: float, started: Sequence[int]) -> list[WorkerMessage]:
+    def _play(
+        self, timeout_s: float, started: Sequence[int], patience_s: float
+    ) -> list[WorkerMessage]:
         """Let one group take its answers and step its tables.
 
         The groups in `started` step theirs as well, since openings need no answers; and those with
         games that were late take what is done.
+
+        timeout_s   how long to wait for answers
+        patience_s  how long to wait for late games, where no answer has come
         """
         self._poll(0.0 if self._answers else min(timeout_s, _LONGEST_WAIT_S))
         answered = next(iter(self._answers), None)
@@ -150,7 +156,7 @@ class Sampler:
                 self.groups[answered].receive(ready)
             touched = list(dict.fromkeys([answered, *started]))
         late = [index for index, group in enumerate(self.groups) if group.group.late]
-        patience_s = 0.0 if touched else min(timeout_s, _LONGEST_WAIT_S)
+        patience_s = min(patience_s, _LONGEST_WAIT_S) if answered is None else 0.0
         messages: list[WorkerMessage] = []
         for index in dict.fromkeys([*touched, *late]):
             messages += self.groups[index].advance(patience_s)

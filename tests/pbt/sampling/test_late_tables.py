@@ -76,6 +76,28 @@ def test_every_row_arrives_whichever_tables_are_late(
     assert bench.trained > 1000
 
 
+@pytest.mark.parametrize("raises", [False, True])
+def test_one_that_never_says_that_it_is_done_is_stepped_all_the_same(
+    slow: type[Slow], raises: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There a hanging game is named, and the error of a broken one is told."""
+
+    def answered(self: Slow, timeout_s: float) -> bool:
+        if raises:
+            raise OSError("no such process")
+        return False
+
+    monkeypatch.setattr("pbt.sampling.looped_games._LATE_FOR_S", 0.05)
+    monkeypatch.setattr(slow, "answered", answered)
+    bench = Bench(3, (0,), 3, 4, 0.0)
+    (worker,) = bench.workers
+    began_s = time.monotonic()
+    while worker.state.moves.min() < 2:
+        bench.turn()
+        assert time.monotonic() - began_s < 5.0
+    assert bool(worker.group.late) != raises
+
+
 def test_there_is_no_checkpoint_while_a_table_is_late(slow: type[Slow]) -> None:
     bench = Bench(3, (0, 0), 5, 4, 0.0)
     (worker,) = bench.workers
@@ -178,6 +200,22 @@ def test_a_stopped_engine_does_not_keep_the_other_match(matches: Matches) -> Non
     while matches.moves()[0] < at + 5:
         matches.turn()
     assert matches.reasons == [], "its game goes on"
+
+
+def test_where_all_are_late_the_worker_waits_instead_of_asking_all_the_time(
+    matches: Matches,
+) -> None:
+    for _ in range(3):
+        matches.turn()
+    for table in range(2):
+        engine_of(matches, table).suspend()
+    while len(matches.worker.group.late) < 2:
+        matches.turn()
+    turns, began_s = 0, time.monotonic()
+    while time.monotonic() - began_s < 0.8:
+        matches.turn()
+        turns += 1
+    assert turns <= 12, "a turn waits 0.1 s"
 
 
 def test_one_that_stays_stopped_is_voided_at_its_deadline(matches: Matches) -> None:
