@@ -152,11 +152,7 @@ class Overlapping(Protocol):
 
 @runtime_checkable
 class Answering(Overlapping, Protocol):
-    """An overlapping game that says whether the step that was begun is done.
-
-    A table whose game takes long leaves the others alone then, and joins them again when it is
-    done.
-    """
+    """An overlapping game that says when its step is done, so that no other table waits for it."""
 
     def answered(self, timeout_s: float) -> bool:
         """Whether `step` returns at once, or raises, after waiting for at most so long.

@@ -3,6 +3,7 @@
 Tables are hosted by WorkerHost, policies by ServerHost, learners by `learner_host.py`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,6 +29,7 @@ from pbt.runtime.shared import AttachedMemory
 from pbt.sampling.game_code import NO_TABLE
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.sampler import Sampler
+from pbt.sampling.slots import Partition
 from pbt.saved import SavedPlanner, SavedWorker
 from pbt.transport.channel import Channel
 from pbt.transport.fifo import attach_fifo
@@ -92,28 +94,7 @@ class WorkerHost:
         self._planner = new_planner(blueprint, frozen, tables, place.memory.counts)
         self._planner.load(convert(orders["planner"], SavedPlanner))
         self._planner.close_with(orders["closing_games"])
-        make_game = game_maker(place.config, blueprint.spec)
-        snapshots = Path(orders["snapshots"])
-        observer = new_game_observer(place.config, blueprint.spec, snapshots)
-        reproductions = new_reproductions(place.config, snapshots)
-        self._groups = [
-            RolloutWorker(
-                make_game,
-                partition,
-                place.memory.slabs,
-                self._planner,
-                place.config.seed,
-                max_decisions=place.config.env.max_decisions,
-                on_error=lambda place, text: self._channel.send(control.GameError(place, text)),
-                on_game_code=self._on_game_code,
-                on_long=lambda text: self._channel.send(control.LongGame(text)),
-                observer=observer,
-                reproductions=reproductions,
-                levels=place.memory.levels,
-                patience_s=LATE_AFTER_S if place.config.runtime.sync == "async" else None,
-            )
-            for partition in partitions
-        ]
+        self._groups = self._new_groups(partitions)
         self._row.enter("starting")
         states = convert(orders["states"], list[SavedWorker])
         for worker, state in zip(self._groups, states, strict=True):
@@ -122,6 +103,31 @@ class WorkerHost:
         self._sampler.play(0)
         self._planner.on_generation = self._sampler.regenerate
         self._closing, self._paused, self._in_rollout = bool(orders["closing"]), False, False
+
+    def _new_groups(self, partitions: Sequence[Partition]) -> list[RolloutWorker]:
+        """A group of tables for each partition."""
+        place, config = self._place, self._place.config
+        spec, snapshots = place.blueprint.spec, Path(place.orders["snapshots"])
+        make_game, reproductions = game_maker(config, spec), new_reproductions(config, snapshots)
+        observer = new_game_observer(config, spec, snapshots)
+        return [
+            RolloutWorker(
+                make_game,
+                partition,
+                place.memory.slabs,
+                self._planner,
+                config.seed,
+                max_decisions=config.env.max_decisions,
+                on_error=lambda place, text: self._channel.send(control.GameError(place, text)),
+                on_game_code=self._on_game_code,
+                on_long=lambda text: self._channel.send(control.LongGame(text)),
+                observer=observer,
+                reproductions=reproductions,
+                levels=place.memory.levels,
+                patience_s=LATE_AFTER_S if config.runtime.sync == "async" else None,
+            )
+            for partition in partitions
+        ]
 
     def hear(self, message: Any) -> None:
         match message:

@@ -110,11 +110,10 @@ class RolloutWorker:
         writers = [filler.rows for filler in self.fillers]
         self._books = books_of(self.state, writers)
         self.group = group_of(self.tables, self._code, writers, self._observer, patience_s)
+        self._ready, self._outbox = list[Indices](), list[WorkerMessage]()
         self._role_seats = [np.flatnonzero(self.seats.role == role) for role in range(len(slabs))]
         self.asking = Asking(self.state, [slab.slots for slab in slabs])
-        self._ready: list[Indices] = []
         self.idle: list[int] = list(range(len(self.tables)))
-        self._outbox: list[WorkerMessage] = []
 
     # --- one turn ---------------------------------------------------------------------------------
 
