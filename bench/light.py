@@ -237,7 +237,8 @@ def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -
     return {**report, "rounds": {"connect_four": boards, "simple_push": pushes}}
 
 
-def main() -> None:
+def asked() -> argparse.Namespace:
+    """The options of this call."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -268,7 +269,11 @@ def main() -> None:
         help="override a value of our configs; may be given often",
     )
     parser.add_argument("--json", type=Path, default=None)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = asked()
     machine: dict[str, Any] = {"hardware": hardware()}
     if options.sample_factory is not None:
         # Not resolved: a virtual environment's python is a link.

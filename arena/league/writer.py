@@ -87,7 +87,7 @@ class LeagueWriter:
     def game(self, record: GameRecord) -> None:
         self._hand_over(record, 1)
 
-    def training_games(self, first: int, games: GamesOver) -> None:
+    def training_games(self, games: GamesOver, first: int) -> None:
         """Training games that ended well. first: number of the first one."""
         if not self._training:
             raise EngineError("training games in a match: only games of a match belong there")

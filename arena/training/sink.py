@@ -52,7 +52,7 @@ class TrainingSink:
         self.recent_events: deque[Event] = deque(maxlen=RECENT_EVENTS)
 
     def training_games(self, games: GamesOver, first: int) -> None:
-        self._writer.training_games(first, games)
+        self._writer.training_games(games, first)
 
     def game(self, record: GameRecord) -> None:
         self._writer.game(record)

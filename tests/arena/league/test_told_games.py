@@ -16,13 +16,14 @@ from pbt.transport.messages import UNKNOWN_VERSION, GamesOver, SeatPlan
 from tests.arena.league.test_blocks import KINDS, id_of
 
 
+def player(rng: random.Random) -> PlayerRef:
+    return PlayerRef(rng.choice(KINDS), rng.choice("abc"))  # type: ignore[arg-type]
+
+
 def told(rng: random.Random, seats: int, count: int, first: int) -> ToldGames:
     """A message about some games."""
     lineups = [
-        tuple(
-            SeatPlan(PlayerRef(rng.choice(KINDS), rng.choice("abc")), 0, 0, True)  # type: ignore[arg-type]
-            for _ in range(seats)
-        )
+        tuple(SeatPlan(player(rng), 0, 0, True) for _ in range(seats))
         for _ in range(rng.randint(1, 3))
     ]
     of_seats = range(seats * count)

@@ -108,15 +108,11 @@ class Bench:
             for role, slab in enumerate(self.slabs)
             for p in range(MEMBERS)
         }
+        rules: dict[str, Any] = {"equal_errors": 10**9, "patience_s": 0.0}
+        games = GamesFrom(self.plan)
         self.workers = [
             RolloutWorker(
-                lambda: MadeUpGame(seat_roles, raising),
-                part,
-                self.slabs,
-                GamesFrom(self.plan),
-                1,
-                equal_errors=10**9,
-                patience_s=0.0,
+                lambda: MadeUpGame(seat_roles, raising), part, self.slabs, games, 1, **rules
             )
             for part in parts
         ]
