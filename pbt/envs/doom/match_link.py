@@ -61,31 +61,7 @@ class MatchLink:
             self.memory = MatchMemory(
                 descriptor, options.players, len(options.button_names), len(measured), seen
             )
-            preload = doom_preload() if options.lock_step != "barrier" else None
-            plan = {
-                "parent": os.getpid(),
-                "socket": theirs.fileno(),
-                "memory": descriptor,
-                "folder": str(self._folder),
-                "preload": str(preload or ""),
-                "measured": list(measured),
-                "options": {**asdict(options), "terms": ()},
-            }
-            command = [sys.executable, "-P", *_PROGRAM, json.dumps(plan)]
-            # The watcher waits for the end of the match's process as well: engines may be starting.
-            passed = (theirs.fileno(), descriptor, watched(os.getpid()))
-            with open(os.devnull, "rb") as nothing, (self._folder / _PROCESS_LOG).open("wb") as log:
-                # In a session of its own, so that a terminal's signals do not reach it.
-                started = _starter().submit(
-                    ChildProcess,
-                    command,
-                    session=True,
-                    stdin=nothing,
-                    stdout=log,
-                    stderr=log,
-                    descriptors=passed,
-                )
-                self._process = started.result()
+            self._process = self._new_process(theirs.fileno(), descriptor, measured)
         except BaseException:
             self._socket.close()
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -95,6 +71,35 @@ class MatchLink:
             os.close(descriptor)
         self._starting = WatchedTime()
         self._answer_by(self._starting, options.start_limit_s, self._late_start)
+
+    def _new_process(self, channel: int, memory: int, measured: Sequence[str]) -> ChildProcess:
+        """The match's process. channel, memory: descriptors that it gets."""
+        options = self._options
+        preload = doom_preload() if options.lock_step != "barrier" else None
+        plan = {
+            "parent": os.getpid(),
+            "socket": channel,
+            "memory": memory,
+            "folder": str(self._folder),
+            "preload": str(preload or ""),
+            "measured": list(measured),
+            "options": {**asdict(options), "terms": ()},
+        }
+        command = [sys.executable, "-P", *_PROGRAM, json.dumps(plan)]
+        # The watcher waits for the end of the match's process as well: engines may be starting.
+        passed = (channel, memory, watched(os.getpid()))
+        with open(os.devnull, "rb") as nothing, (self._folder / _PROCESS_LOG).open("wb") as log:
+            # In a session of its own, so that a terminal's signals do not reach it.
+            started = _starter().submit(
+                ChildProcess,
+                command,
+                session=True,
+                stdin=nothing,
+                stdout=log,
+                stderr=log,
+                descriptors=passed,
+            )
+            return started.result()
 
     def start(self, seed: int) -> None:
         """Start the engines."""
