@@ -3,16 +3,20 @@
 import random
 from dataclasses import replace
 from math import nan
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from arena.league.block_bytes import pack, unpack
 from arena.league.blocks import BlockColumns, columns_of, joined
+from arena.league.matches import create_match
 from arena.league.told_games import ToldGames, columns_of_told
+from arena.league.writer import LeagueWriter
 from pbt.errors import EngineError
 from pbt.records import GameRecord, PlayerRef
 from pbt.transport.messages import UNKNOWN_VERSION, GamesOver, SeatPlan
+from tests.arena.league.samples import RANDOM, new_league
 from tests.arena.league.test_blocks import KINDS, id_of
 
 
@@ -98,3 +102,13 @@ def test_what_cannot_be_stored_is_named() -> None:
     odd = fine.games._replace(returns=[1.0, 1.0, nan, 1.0])
     with pytest.raises(EngineError, match="game 8: a seat returned nan; expected a number"):
         columns_of_told([ToldGames(7, odd)], id_of)
+
+
+def test_a_match_takes_no_games_of_a_training(tmp_path: Path) -> None:
+    league, _ = new_league(tmp_path)
+    match = create_match(league, "connect_four", {}, [RANDOM, RANDOM], 4, 7, {})
+    with LeagueWriter(league, match) as writer:
+        with pytest.raises(EngineError, match="only games of a match belong there"):
+            writer.training_games(told(random.Random(1), 2, 3, 0).games, 0)
+        assert writer.backlog == 0
+    league.close()
