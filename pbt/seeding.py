@@ -37,6 +37,15 @@ def uniform(seed: int, *key: Key) -> float:
     return integer(seed, *key, bits=53) / 2.0**53
 
 
+def hashed(keys: Sequence[tuple[Key, ...]]) -> NDArray[np.float64]:
+    """`uniform(*key)` of many keys, [N]; the first part of each is the seed."""
+    digests = b"".join(
+        [hashlib.blake2b(repr(key).encode(), digest_size=32).digest() for key in keys]
+    )
+    bits = np.frombuffer(digests, "<u8")[::4] & np.uint64(2**53 - 1)
+    return bits.astype(np.float64) / 2.0**53
+
+
 def stratified(seed: int, number: int, *key: Key) -> float:
     """The `number`-th of a sequence of uniform numbers in [0, 1) that keep apart.
 

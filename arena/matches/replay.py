@@ -15,7 +15,7 @@ from pbt.envs.actions import GamePacking
 from pbt.envs.contract import Action, Game, SeatTurn, env_error
 from pbt.envs.measuring import as_played
 from pbt.errors import EnvError, PlayerError
-from pbt.sampling.table import opening_action
+from pbt.sampling.openings import opening_action
 
 TRAJECTORY_BYTES = 8
 

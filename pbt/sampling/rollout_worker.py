@@ -31,12 +31,13 @@ from pbt.sampling.filling import SlotFiller, fill_slots
 from pbt.sampling.filming import GameObserver
 from pbt.sampling.game_code import GameCode
 from pbt.sampling.native_group import group_of
+from pbt.sampling.openings import draw_openings
 from pbt.sampling.reproductions import Reproductions
 from pbt.sampling.seats import Indices
 from pbt.sampling.slots import Partition
 from pbt.sampling.sources import GameSource
 from pbt.sampling.starting import start_games
-from pbt.sampling.table import new_tables, opening_action
+from pbt.sampling.table import new_tables
 from pbt.seeding import seat_keys
 from pbt.transport.messages import (
     ActionRequest,
@@ -129,7 +130,9 @@ class RolloutWorker:
         rows, seats = self.fillers[ready.role].rows, self.asking.answered(ready)
         changed = self._books.answered(seats, ready.version, ready.weights)
         self.seats.note_answers(changed, ready.version, ready.weights)
-        self._act(seats, rows.actions[ready.slots, ready.rows])
+        actions = rows.actions[ready.slots, ready.rows]
+        self.seats.action[seats, : actions.shape[1]] = actions
+        self._complete(seats)
 
     def advance(self, timeout_s: float = 0.0) -> list[WorkerMessage]:
         """Step every table whose actions are complete; returns the messages, in order.
@@ -250,8 +253,8 @@ class RolloutWorker:
         if wrong:
             taken = self._without(wrong, taken, positions)
         self.asking.wait(taken.waiting)
-        for seat in taken.opening.tolist():
-            self._open(seat)
+        if len(taken.opening):
+            self._open(taken.opening)
         # Both kinds of messages are sent in the order in which the tables were stepped.
         self._outbox += full
         if len(taken.ended):
@@ -268,20 +271,16 @@ class RolloutWorker:
         ended = positions[state.due[positions] == 0]
         return taken._replace(waiting=waiting, opening=opening, ended=ended)
 
-    def _open(self, seat: int) -> None:
-        """Take one action of a game's opening."""
-        table = self.tables[seat // self.seats.per_table]
-        rows, plan = self.fillers[self.seats.role[seat]].rows, table.plan
-        own = np.array([seat])
-        at = self.seats.slot[own], self.seats.row[own]
-        rows.fingerprint(*at, self.state.origins(own))
-        number = seat - table.seats.start
-        action = opening_action(plan.opening_seed, table.moves, number, rows.mask[at][0], rows.spec)
-        self._act(own, np.array([action], rows.actions.dtype))
+    def _open(self, seats: Indices) -> None:
+        """Act for seats whose games are in their openings."""
+        for role, filler in enumerate(self.fillers):
+            own = seats[self.seats.role[seats] == role]
+            if len(own):
+                draw_openings(self.tables, self.state, own, filler.rows)
+        self._complete(seats)
 
-    def _act(self, seats: Indices, actions: NDArray[np.generic]) -> None:
-        """Note what seats do; tables that have all of their actions are stepped next."""
-        self.seats.action[seats, : actions.shape[1]] = actions
+    def _complete(self, seats: Indices) -> None:
+        """Note that seats have chosen; tables that have all of their actions are stepped next."""
         complete = self._books.act(seats)
         if len(complete):
             self._ready.append(complete)

@@ -13,7 +13,6 @@ from pbt.envs.contract import Action, Curricular, Game, SeatTurn
 from pbt.errors import EnvError
 from pbt.sampling.history import History
 from pbt.sampling.seats import Indices, Seats
-from pbt.seeding import uniform
 from pbt.transport.messages import GamePlan
 
 NO_PLAN = GamePlan(-1, "training", 0, (), ())
@@ -175,14 +174,3 @@ def new_tables(
         Table(number, position, game, state, levels=levels)
         for position, (number, game) in enumerate(zip(numbers, games, strict=True))
     ]
-
-
-def opening_action(
-    seed: int, ply: int, seat: int, mask: NDArray[np.bool_] | None, spec: ActionSpec
-) -> Action:
-    """A random legal action, as the player "random" draws it.
-
-    It depends on the seed, the ply and the seat only, so both games of a pair open alike.
-    """
-    uniforms = [uniform(seed, "opening", ply, seat, part) for part in range(spec.width)]
-    return spec.drawn(mask, uniforms)

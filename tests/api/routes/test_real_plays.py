@@ -70,14 +70,21 @@ def test_real_games_are_stored_rated_and_replayed(tmp_path: Path) -> None:
         )
 
 
+def refusal(service: Service, name: str, env: str) -> str:
+    """Why no game begins. A process that starts slowly says so after the request was answered."""
+    said = {"opponent": "random", "name": name, "env": env}
+    headers = {"authorization": f"Bearer {service.token('admin')}"}
+    answer = service.client.post("/v1/plays", json=said, headers=headers)
+    if answer.status_code == 201:
+        return str(other_than(service, answer.json(), "starting")["message"])
+    assert answer.status_code == 422, answer.text
+    return str(answer.json()["detail"])
+
+
 def test_who_cannot_meet_at_a_board_is_told_why(tmp_path: Path) -> None:
     with serving(tmp_path, **REAL) as service:
-        body = {"opponent": "random", "name": "Ada", "env": "leduc_holdem"}
-        refused = service.call("POST", "/v1/plays", body, status=422)
-        assert "leduc_holdem has no board to play at" in refused["detail"]
-        body = {"opponent": "random", "name": "random", "env": "connect_four"}
-        refused = service.call("POST", "/v1/plays", body, status=422)
-        assert "scripted player of that name" in refused["detail"]
+        assert "leduc_holdem has no board to play at" in refusal(service, "Ada", "leduc_holdem")
+        assert "scripted player of that name" in refusal(service, "random", "connect_four")
         assert stored(service) == []
 
 
