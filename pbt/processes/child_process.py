@@ -7,12 +7,53 @@ run, helpers of a match, Doom matches, guests, and what the service starts. Need
 import os
 import signal
 import subprocess
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 KILL_TIMEOUT_S = 5.0
+_LOOK_EVERY_S = 0.005
+
+
+class Forked:
+    """A child of this process that another one has forked, with what is used of `Popen`.
+
+    returncode  None until its end was seen
+    """
+
+    stdin: IO[Any] | None = None
+    stdout: IO[Any] | None = None
+    stderr: IO[Any] | None = None
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._reaping = threading.Lock()
+
+    def poll(self) -> int | None:
+        """Its exit code once it has ended, negative for a signal; it is reaped then."""
+        with self._reaping:
+            if self.returncode is None:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        """Its exit code. Raises: TimeoutExpired."""
+        until_s = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() >= until_s:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            time.sleep(_LOOK_EVERY_S)
+        return code
+
+    def terminate(self) -> None:
+        """Send it SIGTERM, unless it was reaped."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
 
 
 class ChildProcess:
@@ -47,7 +88,7 @@ class ChildProcess:
         """
         before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
         try:
-            self._popen = subprocess.Popen(
+            popen = subprocess.Popen(
                 list(command),
                 bufsize=-1 if buffered else 0,
                 stdin=stdin,
@@ -61,9 +102,12 @@ class ChildProcess:
             )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self.pid = self._popen.pid
-        self.stdin, self.stdout = self._popen.stdin, self._popen.stdout
-        self.stderr = self._popen.stderr
+        self._adopt(popen)
+
+    def _adopt(self, process: "subprocess.Popen[bytes] | Forked") -> None:
+        """Be this process, which was started and leads its group."""
+        self._popen, self.pid = process, process.pid
+        self.stdin, self.stdout, self.stderr = process.stdin, process.stdout, process.stderr
 
     def exit_code(self) -> int | None:
         """None while it runs; negative: the signal that ended it."""

@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import sys
+from typing import NoReturn
 
 # Ctrl-C, a closed terminal and a service manager's stop reach all processes; only the main one
 # decides what they mean.
@@ -42,7 +43,7 @@ def _at_end(descriptor: int) -> bool:
     return any(event & select.POLLHUP for _, event in events.poll(0))
 
 
-def leave(status: int) -> None:
+def leave(status: int) -> NoReturn:
     """End this process at once.
 
     `sys.exit` would wait for the threads of games and libraries.

@@ -3,17 +3,19 @@
 What a child does is said by its program and its first message.
 """
 
+import atexit
 import os
 import selectors
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psutil
 
 from pbt.envs.voice import DESCRIPTOR, apart
 from pbt.processes.child_process import ChildProcess, ending
+from pbt.processes.fork_server import ForkServer
 from pbt.processes.messages import Failed, Stop
 from pbt.processes.tie_to_parent import LEFT_TO_MAIN
 from pbt.processes.watched_time import WatchedTime
@@ -25,6 +27,23 @@ END_TIMEOUT_S = 0.5
 STDERR = 2
 # Torch alone takes seconds to load on a busy machine.
 START_TIMEOUT_S = 180.0
+LOADS = ("pbt.runtime.process",)
+"""What every child needs, and takes long to load."""
+
+
+# By what it depends on, the server that forks the children of this process.
+_SERVERS: dict[str, ForkServer] = {}
+
+
+def _server(environment: Mapping[str, str]) -> ForkServer:
+    """Raises: OSError where processes cannot be forked by another one."""
+    if sys.platform != "linux":
+        raise OSError("only Linux gives the orphans of a process to another one than the first")
+    threads = environment["OMP_NUM_THREADS"]
+    if threads not in _SERVERS:
+        _SERVERS[threads] = ForkServer(LOADS, environment)
+        atexit.register(_SERVERS[threads].close)
+    return _SERVERS[threads]
 
 
 class Wires(NamedTuple):
@@ -65,17 +84,26 @@ class Child(ChildProcess):
         self.started_s = time.monotonic()
         self.ready = self.gone = False
         self.failure: Failed | None = None
-        super().__init__(
-            # -P: a user's folder that holds an `arena.py` must not be imported instead of ours.
-            [sys.executable, "-P", "-m", program, str(theirs.fileno())],
-            # What a game prints must not get between the lines of `--json`, or of a display.
-            stdout=DESCRIPTOR if apart() else STDERR,
-            stderr=DESCRIPTOR if apart() else None,
-            descriptors=(theirs.fileno(), *descriptors),
-            environment={**os.environ, "OMP_NUM_THREADS": str(threads)},
-            # A Ctrl-C must not reach it before it has its handlers; `settle` unblocks these.
-            blocked=LEFT_TO_MAIN,
-        )
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        # What a game prints must not get between the lines of `--json`, or of a display.
+        stream = DESCRIPTOR if apart() else STDERR
+        descriptors, argument = (theirs.fileno(), *descriptors), str(theirs.fileno())
+        try:
+            server = _server(environment)
+            self._adopt(
+                server.fork(program, [argument], environment, descriptors, (stream, stream))
+            )
+        except OSError:
+            super().__init__(
+                # -P: a user's folder that holds an `arena.py` must not be imported instead of ours.
+                [sys.executable, "-P", "-m", program, argument],
+                stdout=stream,
+                stderr=stream,
+                descriptors=descriptors,
+                environment=environment,
+                # A Ctrl-C must not reach it before it has its handlers; `settle` unblocks these.
+                blocked=LEFT_TO_MAIN,
+            )
         theirs.close()
         self.channel = Channel(
             ours, outgoing=Wire(wires.outgoing), incoming=Wire(wires.incoming), blocking_send=False
