@@ -37,7 +37,11 @@ class Forked:
         """Its exit code once it has ended, negative for a signal; it is reaped then."""
         with self._reaping:
             if self.returncode is None:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                try:
+                    pid, status = os.waitpid(self.pid, os.WNOHANG)
+                except ChildProcessError:
+                    # Other code of this process has reaped it; `Popen` says the same then.
+                    pid, status = self.pid, 0
                 self.returncode = os.waitstatus_to_exitcode(status) if pid else None
         return self.returncode
 
@@ -115,10 +119,12 @@ class ChildProcess:
 
     def has_ended(self) -> bool:
         """Look without reaping it: its pid stays its own until `wait` or `exit_code`."""
-        return (
-            self._popen.returncode is not None
-            or os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        )
+        if self._popen.returncode is not None:
+            return True
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return True  # other code of this process has reaped it
 
     def wait(self, timeout_s: float) -> int | None:
         """Its exit code once it has ended; None when it still runs after timeout_s."""

@@ -30,26 +30,36 @@ _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 # The kernel passes no more at once.
 _MOST_DESCRIPTORS = 253
 _LENGTH = struct.Struct("<q")
-ANSWER_TIMEOUT_S = 60.0
+# The first answer waits until all is loaded, which takes long on a busy machine.
+ANSWER_TIMEOUT_S = 120.0
 
 
 class ForkServer:
-    """The server of this process, for children with one environment at their start.
+    """The server of this process. Its own process is started with the first child.
 
-    Its own process is started with the first child, or by `prepare`.
+    pid  of that process, None before
     """
 
-    def __init__(self, loads: Sequence[str], environment: Mapping[str, str]) -> None:
-        """loads: modules. environment: of the server; each child gets its own."""
+    def __init__(
+        self,
+        loads: Sequence[str],
+        environment: Mapping[str, str],
+        timeout_s: float = ANSWER_TIMEOUT_S,
+    ) -> None:
+        """loads: modules.
+
+        environment  of the server; each child gets its own
+        timeout_s    how long an answer of the server is waited for
+        """
+        self._timeout_s = timeout_s
         self._loads, self._environment = tuple(loads), dict(environment)
         self._lock = threading.Lock()
         self._process: ChildProcess | None = None
         self._socket: socket.socket | None = None
 
-    def prepare(self) -> None:
-        """Start the server, which then loads its modules. Raises: OSError."""
-        with self._lock:
-            self._start()
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
 
     def fork(
         self,
@@ -97,7 +107,7 @@ class ForkServer:
                 environment=self._environment,
                 blocked=LEFT_TO_MAIN,
             )
-        ours.settimeout(ANSWER_TIMEOUT_S)
+        ours.settimeout(self._timeout_s)
         self._socket = ours
 
     def _asked(self, request: bytes, descriptors: Sequence[int]) -> int:
@@ -107,7 +117,8 @@ class ForkServer:
             socket.send_fds(self._socket, [_LENGTH.pack(len(request))], descriptors)
             self._socket.sendall(request)
             pid = _LENGTH.unpack(_exactly(self._socket, _LENGTH.size))[0]
-        except OSError:
+        except BaseException:
+            # The answer to this request must not be taken for that to the next one.
             self.close()
             raise
         if not pid:
