@@ -192,6 +192,7 @@ class Hanging(TrainingControl):
 
     def stop_requested(self) -> bool:
         if self.hangs.is_set():
+            self.hangs.clear()  # it hangs once: later signals would reach another test
             os.kill(os.getpid(), signal.SIGINT)
             assert self.asked.acquire(timeout=60)
             os.kill(os.getpid(), signal.SIGINT)
