@@ -112,7 +112,8 @@ class Certifier:
     def _compare_published(
         self, member: Member, attestation: Attestation, published: PublishedWeights
     ) -> None:
-        version, weights = published.version, self._forms.digest(published.read(), member.role)
+        version, state = published.version, published.read(MODEL_PREFIX)
+        weights = self._forms.digest(state, member.role)
         if max(version, published.version) > attestation.version:
             return  # the learner has published again meanwhile
         same = (version, weights) == (attestation.version, attestation.weights)

@@ -84,15 +84,27 @@ class Child(ChildProcess):
         self.started_s = time.monotonic()
         self.ready = self.gone = False
         self.failure: Failed | None = None
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        open_in_it = (theirs.fileno(), *descriptors)
+        self._start(program, open_in_it, {**os.environ, "OMP_NUM_THREADS": str(threads)})
+        theirs.close()
+        self.channel = Channel(
+            ours, outgoing=Wire(wires.outgoing), incoming=Wire(wires.incoming), blocking_send=False
+        )
+        self.send(first)
+
+    def _start(
+        self, program: str, descriptors: Sequence[int], environment: Mapping[str, str]
+    ) -> None:
+        """Have it forked, or start it where that cannot be done. descriptors: the channel's first.
+
+        Raises: OSError when it cannot be started.
+        """
+        argument = str(descriptors[0])
         # What a game prints must not get between the lines of `--json`, or of a display.
         stream = DESCRIPTOR if apart() else STDERR
-        descriptors, argument = (theirs.fileno(), *descriptors), str(theirs.fileno())
         try:
-            server = _server(environment)
-            self._adopt(
-                server.fork(program, [argument], environment, descriptors, (stream, stream))
-            )
+            server, streams = _server(environment), (stream, stream)
+            self._adopt(server.fork(program, [argument], environment, descriptors, streams))
         except OSError:
             super().__init__(
                 # -P: a user's folder that holds an `arena.py` must not be imported instead of ours.
@@ -104,11 +116,6 @@ class Child(ChildProcess):
                 # A Ctrl-C must not reach it before it has its handlers; `settle` unblocks these.
                 blocked=LEFT_TO_MAIN,
             )
-        theirs.close()
-        self.channel = Channel(
-            ours, outgoing=Wire(wires.outgoing), incoming=Wire(wires.incoming), blocking_send=False
-        )
-        self.send(first)
 
     def send(self, *messages: Any) -> None:
         """Never waits; to a process that is gone it says nothing."""

@@ -191,11 +191,16 @@ class PublishedWeights:
             tensor.copy_(self._places[name].view(arrived[device]))
         return reading
 
-    def read(self) -> dict[str, Tensor]:
-        """Copies of all tensors of one publication, on the CPU, in one new piece of memory."""
-        fresh = torch.empty_like(self._scratch)
-        self._read_places(((0, len(fresh)),), fresh)
-        return {name: place.view(fresh) for name, place in self._places.items()}
+    def read(self, prefix: str = "") -> dict[str, Tensor]:
+        """Copies of the tensors of one publication, on the CPU, in one new piece of memory.
+
+        prefix: of their names
+        """
+        places = {name: one for name, one in self._places.items() if name.startswith(prefix)}
+        spans = _merged(list(places.values()))
+        fresh = torch.empty(spans[-1][1] if spans else 0, dtype=torch.uint8)
+        self._read_places(spans, fresh)
+        return {name: place.view(fresh) for name, place in places.items()}
 
     def _read_places(self, spans: tuple[tuple[int, int], ...], into: Tensor) -> Reading:
         """Copy bytes [start, stop) of the readable copy to the same places of `into`."""

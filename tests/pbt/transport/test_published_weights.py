@@ -47,6 +47,11 @@ def test_publications_are_read_back(shared: bool) -> None:
         assert reader.version == 100 - publication
         assert number_in(reader.read()) == publication
     assert all(tensor.dtype == template[name].dtype for name, tensor in reader.read().items())
+    for prefix in {name[:2] for name in template}:
+        some = reader.read(prefix)
+        assert list(some) == [name for name in template if name.startswith(prefix)]
+        assert number_in(some) == 5
+    assert reader.read("none of them") == {}
 
 
 def test_only_the_tensors_that_are_asked_for_are_copied_wherever_they_stand() -> None:
