@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from pbt.envs.voice import DESCRIPTOR, apart
-from pbt.processes.child_process import ChildProcess, ending
+from pbt.processes.child_process import ChildProcess, Forked, ending
 from pbt.processes.fork_server import ForkServer
 from pbt.processes.messages import Failed, Stop
 from pbt.processes.tie_to_parent import LEFT_TO_MAIN
@@ -31,19 +31,30 @@ LOADS = ("pbt.runtime.process",)
 """What every child needs, and takes long to load."""
 
 
-# By what it depends on, the server that forks the children of this process.
+# By the threads of numerical libraries, the server that forks the children of this process.
 _SERVERS: dict[str, ForkServer] = {}
 
 
-def _server(environment: Mapping[str, str]) -> ForkServer:
-    """Raises: OSError where processes cannot be forked by another one."""
+def _forked(
+    program: str,
+    argument: str,
+    environment: Mapping[str, str],
+    descriptors: Sequence[int],
+    stream: int,
+) -> Forked | None:
+    """A child that was forked; None where it is to be started. stream: for what it prints."""
+    # Only Linux gives the orphans of a process to another one than the first.
     if sys.platform != "linux":
-        raise OSError("only Linux gives the orphans of a process to another one than the first")
+        return None
     threads = environment["OMP_NUM_THREADS"]
     if threads not in _SERVERS:
         _SERVERS[threads] = ForkServer(LOADS, environment)
         atexit.register(_SERVERS[threads].close)
-    return _SERVERS[threads]
+    server = _SERVERS[threads]
+    try:
+        return server.fork(program, [argument], environment, descriptors, (stream, stream))
+    except OSError:
+        return None
 
 
 class Wires(NamedTuple):
@@ -80,42 +91,31 @@ class Child(ChildProcess):
         threads      of its numerical libraries
         """
         ours, theirs = channel_pair()
-        self.name = name
-        self.started_s = time.monotonic()
+        self.name, self.started_s = name, time.monotonic()
         self.ready = self.gone = False
         self.failure: Failed | None = None
-        open_in_it = (theirs.fileno(), *descriptors)
-        self._start(program, open_in_it, {**os.environ, "OMP_NUM_THREADS": str(threads)})
-        theirs.close()
-        self.channel = Channel(
-            ours, outgoing=Wire(wires.outgoing), incoming=Wire(wires.incoming), blocking_send=False
-        )
-        self.send(first)
-
-    def _start(
-        self, program: str, descriptors: Sequence[int], environment: Mapping[str, str]
-    ) -> None:
-        """Have it forked, or start it where that cannot be done. descriptors: the channel's first.
-
-        Raises: OSError when it cannot be started.
-        """
-        argument = str(descriptors[0])
+        argument, inherited = str(theirs.fileno()), (theirs.fileno(), *descriptors)
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         # What a game prints must not get between the lines of `--json`, or of a display.
         stream = DESCRIPTOR if apart() else STDERR
-        try:
-            server, streams = _server(environment), (stream, stream)
-            self._adopt(server.fork(program, [argument], environment, descriptors, streams))
-        except OSError:
+        if forked := _forked(program, argument, environment, inherited, stream):
+            self._adopt(forked)
+        else:
             super().__init__(
                 # -P: a user's folder that holds an `arena.py` must not be imported instead of ours.
                 [sys.executable, "-P", "-m", program, argument],
                 stdout=stream,
                 stderr=stream,
-                descriptors=descriptors,
+                descriptors=inherited,
                 environment=environment,
                 # A Ctrl-C must not reach it before it has its handlers; `settle` unblocks these.
                 blocked=LEFT_TO_MAIN,
             )
+        theirs.close()
+        self.channel = Channel(
+            ours, outgoing=Wire(wires.outgoing), incoming=Wire(wires.incoming), blocking_send=False
+        )
+        self.send(first)
 
     def send(self, *messages: Any) -> None:
         """Never waits; to a process that is gone it says nothing."""
