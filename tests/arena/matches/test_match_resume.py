@@ -257,7 +257,7 @@ def helpers() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-            if "arena.matches.helper_process" in " ".join(child.cmdline()):
+            if child.name() == "helper_process":
                 found.append(child)
     return found
 

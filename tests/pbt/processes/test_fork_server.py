@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,6 +96,82 @@ def test_its_end_is_told(server: ForkServer, environment: dict[str, str]) -> Non
     assert missing.wait(20.0) == 1
 
 
+def test_it_can_be_killed_as_a_group_as_soon_as_it_is_known(
+    server: ForkServer, environment: dict[str, str]
+) -> None:
+    for _ in range(20):
+        child = server.fork("fork_sleep", [], environment, [], (1, 2))
+        kill_group(child.pid)
+        assert child.wait(20.0) == -signal.SIGKILL
+
+
+def test_a_server_that_dies_at_a_request_leaves_no_child_that_runs(
+    environment: dict[str, str],
+) -> None:
+    """The caller starts a process of its own then, and both would have the same channel."""
+    server = ForkServer([], os.environ, timeout_s=5.0)
+    failed, ours = 0, psutil.Process()
+    for number in range(24):
+        child, _ = told(server, environment)
+        assert child.wait(20.0) == 0 and server.pid is not None
+        killer = threading.Timer(0.0005 * (number % 8), os.kill, (server.pid, signal.SIGKILL))
+        killer.start()
+        try:
+            child = server.fork("fork_sleep", [], environment, [], (1, 2))
+            # It may have been let go or not, but it is known, and can be ended.
+            kill_group(child.pid)
+            assert child.wait(20.0) in (0, -signal.SIGKILL)
+        except OSError:
+            failed += 1
+        killer.join()
+        server.close()
+    assert failed > 3, "the test is to meet the server at a request"
+    until_s = time.monotonic() + 20.0
+    while any(one.name() == "fork_sleep" for one in ours.children(recursive=True)):
+        assert time.monotonic() < until_s
+        time.sleep(0.01)
+
+
+def test_two_servers_in_two_threads_give_this_process_its_own_children(
+    environment: dict[str, str],
+) -> None:
+    found = list[int]()
+
+    def work() -> None:
+        server = ForkServer([], os.environ)
+        for _ in range(20):
+            child, said = told(server, environment)
+            found.append(said["parent"])
+            assert child.wait(20.0) == 0
+        server.close()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [os.getpid()] * 40
+
+
+def test_a_server_that_cannot_load_is_given_up(environment: dict[str, str]) -> None:
+    server = ForkServer(["no_such_module"], os.environ)
+    for words in ("is gone", "is gone", "failed 2 times"):
+        with pytest.raises(OSError, match=words):
+            server.fork("fork_tell", ["1", "0"], environment, [], (1, 2))
+
+
+def test_more_descriptors_than_can_be_passed_are_refused_and_the_server_lives(
+    server: ForkServer, environment: dict[str, str]
+) -> None:
+    child, _ = told(server, environment)
+    before = server.pid
+    with pytest.raises(OSError, match="300 descriptors"):
+        server.fork("fork_tell", ["1", "0"], environment, [1] * 300, (1, 2))
+    assert child.wait(20.0) == 0 and server.pid == before
+    child, _ = told(server, environment)
+    assert child.wait(20.0) == 0 and server.pid == before
+
+
 def test_a_killed_server_is_started_again_and_its_children_live(
     server: ForkServer, environment: dict[str, str]
 ) -> None:
@@ -122,6 +199,31 @@ def test_a_server_that_does_not_answer_is_given_up_and_one_takes_its_place(
     child, _ = told(server, environment)
     assert child.wait(20.0) == 0
     server.close()
+
+
+def test_a_fork_of_this_process_has_a_server_of_its_own(
+    server: ForkServer, environment: dict[str, str]
+) -> None:
+    """As in a host program that uses `multiprocessing`."""
+    first, _ = told(server, environment)
+    assert first.wait(20.0) == 0
+    ours = server.pid
+    reader, writer = os.pipe()
+    fork = os.fork()
+    if fork == 0:
+        try:
+            child, said = told(server, environment)
+            fine = child.wait(20.0) == 0 and said["parent"] == os.getpid() and server.pid != ours
+            server.close()
+            os.write(writer, b"fine" if fine else b"wrong")
+        finally:
+            os._exit(0)
+    os.close(writer)
+    assert os.waitpid(fork, 0)[1] == 0
+    with os.fdopen(reader, "rb") as stream:
+        assert stream.read() == b"fine"
+    second, said = told(server, environment)
+    assert second.wait(20.0) == 0 and server.pid == ours and said["parent"] == os.getpid()
 
 
 def test_it_ends_with_its_process(environment: dict[str, str]) -> None:
