@@ -36,7 +36,7 @@ _READY, _TAKEN = 0, 1
 LOAD_TIMEOUT_S, ANSWER_TIMEOUT_S = 60.0, 10.0
 # A server that fails so often in a row is not started again.
 _MOST_FAILURES = 2
-# The orphans of all of this process's descendants become its children, whoever asks for it.
+# Orphans among all descendants of this process become its children, also those of other servers.
 _ADOPTION = threading.Lock()
 
 
@@ -148,7 +148,7 @@ class ForkServer:
 def _child(stream: socket.socket, request: bytes, descriptors: Sequence[int]) -> int:
     """The pid of the child that the server makes of a request. Raises: OSError.
 
-    It runs nothing before this process has it: else one might run of which nobody knows.
+    It runs nothing before this process has it: else one might run whose pid was lost.
     """
     with _ADOPTION, _adopting():
         socket.send_fds(stream, [_LENGTH.pack(len(request))], descriptors)
