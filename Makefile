@@ -14,7 +14,7 @@ demo: ## train a small population on connect four and show what it learned (a fe
 	@scripts/venv.sh run
 	@$(VENV)/bin/arena demo
 
-test: ## the tests (ten minutes on two fast cores, twenty on slow ones; no GPU, no screen)
+test: ## the tests (ten minutes on two fast cores, twenty-six on slow ones; no GPU, no screen)
 	@scripts/venv.sh test
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal
 

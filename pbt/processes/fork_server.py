@@ -80,8 +80,9 @@ class ForkServer:
         descriptors: Sequence[int],
         streams: tuple[int, int],
     ) -> Forked:
-        """Run a module as the program of a new child of this process. The first call waits until
-        the server has loaded its modules.
+        """Run a module as the program of a new child of this process.
+
+        The first call waits until the server has loaded its modules.
 
         descriptors  stay open in it, under the same numbers
         streams      its standard output and error

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -51,7 +52,10 @@ def server() -> Iterator[ForkServer]:
     one.close()
 
 
-def told(server: ForkServer, environment: dict[str, str], code: int = 0) -> tuple[Forked, dict]:  # type: ignore[type-arg]
+def told(
+    server: ForkServer, environment: dict[str, str], code: int = 0
+) -> tuple[Forked, dict[str, Any]]:
+    """A child that exits with the code, and what it said of itself."""
     reader, writer = os.pipe()
     child = server.fork("fork_tell", [str(writer), str(code)], environment, [writer], (1, 2))
     os.close(writer)
