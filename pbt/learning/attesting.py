@@ -16,8 +16,8 @@ from pbt.learning.statistics import UpdateStats
 from pbt.models.digests import Dtypes, acting_digest, acting_dtypes
 from pbt.models.policy_model import PolicyModel
 
-# Slots of a batch whose log-probabilities are computed again.
-SAMPLE_SLOTS = 8
+# Rows of a batch whose log-probabilities are computed again, in whole slots.
+SAMPLE_ROWS = 128
 # For so many updates the weights are kept for rows that they acted for. The lag is far below that.
 PATIENCE = 32
 
@@ -136,7 +136,7 @@ class Attestor:
         if self._kept is None:
             return None
         rows = rows_acted_by(batch, self._version, recurrent=bool(self._kept.state_size))
-        slots = rows.sum(0).argsort(descending=True, stable=True)[:SAMPLE_SLOTS]
+        slots = rows.sum(0).argsort(descending=True, stable=True)[: _sampled(batch)]
         part = batch.select(slots)
         stored = part.acted[self._learner.algorithm.evidence]
         return self._sample(part, stored, rows[:, slots])
@@ -148,7 +148,7 @@ class Attestor:
         cannot be found where these rows are not those of the batch.
         """
         self._learner.listener = None
-        batch, count = self._batch, min(SAMPLE_SLOTS, part.slots)
+        batch, count = self._batch, min(_sampled(part), part.slots)
         assert batch is not None, "`update` has begun"
         if self._learner.algorithm.replay is not None:
             self._listen_to_replay(part)
@@ -185,6 +185,11 @@ class Attestor:
         again = self._learner.algorithm.recomputed(model, part)
         largest = float(((again - log_prob).abs() / (1.0 + again.abs()))[rows].max())
         return LogProbSample(int(rows.sum()), largest, allowed_difference(model))
+
+
+def _sampled(batch: Batch) -> int:
+    """How many slots of a batch, at most, have their log-probabilities computed again."""
+    return max(1, SAMPLE_ROWS // len(batch.valid))
 
 
 def allowed_difference(model: PolicyModel) -> float:

@@ -1,15 +1,15 @@
 """Digests of weights as they act, by which processes find out whether they have equal ones.
 
-A digest is 63 bits of BLAKE2b (RFC 7693), never 0. It tells apart weights that were mixed up; it is
-no protection against a person who forges weights.
+A digest is 63 bits of XXH3, never 0. It tells apart weights that were mixed up; it is no protection
+against a person who forges weights. None is stored: they are compared within one start.
 """
 
 import copy
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
+import xxhash
 from torch import Tensor
 
 from pbt.models.policy_model import PolicyModel
@@ -21,21 +21,21 @@ Dtypes = Mapping[str, torch.dtype]
 
 def digest(tensors: Mapping[str, Tensor]) -> int:
     """The digest of names, dtypes, shapes and values, of tensors on any device."""
-    total = hashlib.blake2b(digest_size=8)
+    total = xxhash.xxh3_64()
     for name, tensor in sorted(tensors.items()):
         total.update(f"{name} {tensor.dtype} {list(tensor.shape)};".encode())
         plain = tensor.detach().cpu().contiguous().reshape(-1)
         total.update(plain.view(torch.uint8).numpy().data)
-    return _number(total.digest())
+    return _number(total.intdigest())
 
 
 def scripted_digest(name: str) -> int:
     """The digest that stands for a player without a network."""
-    return _number(hashlib.blake2b(f"scripted {name}".encode(), digest_size=8).digest())
+    return _number(xxhash.xxh3_64_intdigest(f"scripted {name}".encode()))
 
 
-def _number(digest: bytes) -> int:
-    return int.from_bytes(digest, "little") >> 1 or 1
+def _number(digest: int) -> int:
+    return digest >> 1 or 1
 
 
 def acting_dtypes(model: PolicyModel) -> Dtypes:
