@@ -192,6 +192,7 @@ class LearningConfig(Section):
     anneal_to             learning rate and entropy coefficient shrink linearly, from full at frame
                           0 to this fraction at stop_at_frames; PBT mutates the full values. 1:
                           constant
+    not_annealed          of learning_rate and entropy_coef, those that `anneal_to` leaves constant
     normalize_advantages  scale advantages to mean 0 and deviation 1
     normalize_returns     divide rewards by the size of the returns so far: value targets are then
                           around 1 whatever a game pays
@@ -239,6 +240,7 @@ class LearningConfig(Section):
     max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 0.5
     reward_scale: RewardScale = 1.0
     anneal_to: Probability = 1.0
+    not_annealed: tuple[Literal["learning_rate", "entropy_coef"], ...] = ()
     normalize_advantages: bool = True
     normalize_returns: bool = True
     max_lag: PositiveInt | None = None

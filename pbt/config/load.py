@@ -40,6 +40,7 @@ HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("runtime", "sync", "async"),
     ("learning", "value_clip", None),
     ("learning", "magnet_coef", 0.0),
+    ("learning", "not_annealed", []),
     ("learning", "magnet_decay", 0.999),
     ("model", "lstm_size", 128),
     ("model", "measurement_hidden", []),

@@ -26,7 +26,8 @@ class Mutable:
 
     bounds           between which the start or a mutation draws it by default
     within           type of these bounds, with the limits of what they may be
-    annealed         it shrinks with the frames to come (`learning.anneal_to`)
+    annealed         it shrinks with the frames to come (`learning.anneal_to`), unless
+                     `learning.not_annealed` has its name
     distance_to_one  mutations scale its distance to 1 instead of itself
     algorithm        whose members alone have it, None: all members
     """

@@ -41,6 +41,7 @@ _EDITABLE_LEARNING = (
     "max_grad_norm",
     "reward_scale",
     "anneal_to",
+    "not_annealed",
     "normalize_advantages",
     "max_lag",
     "timeout_s",

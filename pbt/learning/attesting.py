@@ -43,7 +43,7 @@ class Attestation(NamedTuple):
     values   what the last optimiser step was computed with, by the names of `Hyperparams.flat`,
              annealed, and shaping weights times the reward scale; empty where no step was taken
              since the learner was asked
-    factor   of the annealing in that step
+    factors  of the annealing in that step, by hyperparameter
     oldest   the lowest version of the rows of the last batch, None without one
     actor    log-probabilities as the actor stored them, against those computed again by weights of
              the version that stands with the rows; None: not compared
@@ -54,7 +54,7 @@ class Attestation(NamedTuple):
     version: int
     weights: int
     values: dict[str, float] = {}
-    factor: float = 1.0
+    factors: dict[str, float] = {}
     oldest: int | None = None
     actor: LogProbSample | None = None
     trained: LogProbSample | None = None
@@ -99,7 +99,7 @@ class Attestor:
             return self._learner.update(batch, reducer)
         learner, version = self._learner, self._learner.version
         oldest = int(torch.where(batch.valid, batch.version, version).min())
-        factor, actor = learner.annealed(1.0), self._compare_actor(batch)
+        factors, actor = learner.factors(), self._compare_actor(batch)
         self._batch, self._trained = batch, None
         if learner.algorithm.replay is not None and self._kept is not None:
             learner.listener = self._listen
@@ -113,7 +113,7 @@ class Attestor:
         if actor is not None or self._patience == 0 or skipped:
             self._kept = None
         if self._left or actor is not None:
-            said = learner.values_used(), factor, oldest, actor, self._trained
+            said = learner.values_used(), factors, oldest, actor, self._trained
             self._attestation = Attestation(learner.version, self._digest(), *said)
         return stats
 

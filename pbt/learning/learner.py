@@ -134,17 +134,17 @@ class Learner:
 
     def _annealed_values(self) -> dict[str, float]:
         """The hyperparameters that a gradient or a step is computed with now, by name."""
-        return {
-            name: self.annealed(value) if HYPERPARAMS[name].mark.annealed else value
-            for name, value in self.hyperparams.values.items()
-        }
+        factors, values = self.factors(), self.hyperparams.values
+        return {name: value * factors.get(name, 1.0) for name, value in values.items()}
 
-    def annealed(self, full: float) -> float:
-        """The present value of a hyperparameter that starts as `full` and is annealed."""
+    def factors(self) -> dict[str, float]:
+        """What is left now of each hyperparameter that is annealed."""
         if self._stop_at_frames is None:
-            return full
+            return {}
         done = min(1.0, self.frames / self._stop_at_frames)
-        return full * (1.0 + (self.config.anneal_to - 1.0) * done)
+        left = 1.0 + (self.config.anneal_to - 1.0) * done
+        marked = [name for name, row in HYPERPARAMS.items() if row.mark.annealed]
+        return {name: left for name in marked if name not in self.config.not_annealed}
 
     def update(self, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
         """Train on this shard's part of a batch.

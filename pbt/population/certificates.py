@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from pbt.config.mutable import SHAPING_PREFIX
-from pbt.hyperparams import spec_of
 from pbt.learning.attesting import LogProbSample
 from pbt.records import WiringCertificate, WiringCheck
 
@@ -37,16 +36,19 @@ learner_log_prob  log-probabilities that the learner trained with = those comput
 
 
 def values_problem(
-    used: Mapping[str, float], league: Mapping[str, float], factor: float, reward_scale: float
+    used: Mapping[str, float],
+    league: Mapping[str, float],
+    factors: Mapping[str, float],
+    reward_scale: float,
 ) -> str | None:
     """What differs between an optimiser's values and the league's, in words; None: nothing.
 
     used          see `pbt.learning.attesting.Attestation.values`
     league        the flat hyperparameters in force
-    factor        of the annealing of learning rate and entropy coefficient
+    factors       of the annealing, by hyperparameter
     reward_scale  by which the learner multiplies shaping weights
     """
-    expected = {name: _in_use(name, value, factor, reward_scale) for name, value in league.items()}
+    expected = {name: _in_use(name, value, factors, reward_scale) for name, value in league.items()}
     differing = [
         f"{name} is {used.get(name)!r} in the optimiser, {expected.get(name)!r} in the league"
         for name in sorted({*used, *expected})
@@ -55,11 +57,13 @@ def values_problem(
     return "; ".join(differing) or None
 
 
-def _in_use(name: str, value: float, factor: float, reward_scale: float) -> float:
+def _in_use(
+    name: str, value: float, factors: Mapping[str, float], reward_scale: float
+) -> float:
     """The value as the learner computes with it, by the same operations in the same order."""
     if name.startswith(SHAPING_PREFIX):
         return float(np.float32(value * reward_scale))
-    return value * factor if spec_of(name).mark.annealed else value
+    return value * factors.get(name, 1.0)
 
 
 def sample_problem(sample: LogProbSample, of: str) -> str | None:

@@ -102,7 +102,7 @@ class Certifier:
         self._compare_published(member, attestation, published)
         if attestation.values:
             problem = values_problem(
-                attestation.values, member.hyperparams, attestation.factor, self._reward_scale
+                attestation.values, member.hyperparams, attestation.factors, self._reward_scale
             )
             self._add(name, "values", problem, len(attestation.values))
         self._compare_rows(name, attestation, ledger.copied_at)

@@ -34,7 +34,7 @@ def test_what_it_says_of_an_update(minibatches: int) -> None:
         said.append(attestor.take())
     assert [one is not None for one in said] == [True, True, False, False]
     one = said[0]
-    assert one is not None and (one.version, one.oldest, one.factor) == (1, 0, 1.0)
+    assert one is not None and (one.version, one.oldest, one.factors) == (1, 0, {})
     shaping = {"shaping.ammo": 1.5, "shaping.kill": 0.5}
     assert one.values == {
         "learning_rate": 1e-2,

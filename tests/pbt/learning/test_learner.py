@@ -218,10 +218,11 @@ def test_explained_variance_and_value_statistics(make_bench: Make) -> None:
     )
 
 
-def test_annealing_shrinks_learning_rate_and_entropy_linearly_with_the_members_clock(
-    make_bench: Make,
+@pytest.mark.parametrize("kept", [(), ("entropy_coef",), ("learning_rate", "entropy_coef")])
+def test_annealing_shrinks_values_linearly_with_the_members_clock(
+    make_bench: Make, kept: tuple[str, ...]
 ) -> None:
-    bench = make_bench(config=one_pass(anneal_to=0.1))
+    bench = make_bench(config=one_pass(anneal_to=0.1, not_annealed=kept))
     learner = Learner(
         bench.model(0),
         bench.config,
@@ -232,7 +233,11 @@ def test_annealing_shrinks_learning_rate_and_entropy_linearly_with_the_members_c
     )
     for frames, share in {0: 1.0, 500: 0.55, 1000: 0.1, 5000: 0.1}.items():
         learner.frames = frames
-        assert learner.annealed(1e-3) == pytest.approx(1e-3 * share)
+        learner.update(bench.batch(learner.model))
+        used = learner.values_used()
+        for name in ("learning_rate", "entropy_coef"):
+            full = learner.hyperparams.values[name]
+            assert used[name] == pytest.approx(full * (1.0 if name in kept else share))
 
 
 def test_annealed_to_nothing_the_weights_stand_still(make_bench: Make, weights_of: Weights) -> None:

@@ -7,6 +7,7 @@ from pbt.population.certificates import CHECKS, OpenCertificate, sample_problem,
 from pbt.population.ledger import REMEMBERED, Known, Ledger, LiveAnswer, Stored, acting_problem
 
 LEAGUE = {"learning_rate": 1e-3, "entropy_coef": 0.01, "adam_beta1": 0.9, "shaping.kill": 0.3}
+HALF = {"learning_rate": 0.5, "entropy_coef": 0.5}
 # As a learner reports them, with annealing by 0.5 and a reward scale of 0.1.
 USED = {
     "learning_rate": 1e-3 * 0.5,
@@ -17,15 +18,15 @@ USED = {
 
 
 def test_values_are_those_of_the_league_annealed_and_scaled() -> None:
-    assert values_problem(USED, LEAGUE, 0.5, 0.1) is None
+    assert values_problem(USED, LEAGUE, HALF, 0.1) is None
 
 
 @pytest.mark.parametrize("name", list(USED))
 def test_a_value_that_differs_is_named(name: str) -> None:
-    problem = values_problem({**USED, name: USED[name] * 1.2}, LEAGUE, 0.5, 0.1)
+    problem = values_problem({**USED, name: USED[name] * 1.2}, LEAGUE, HALF, 0.1)
     assert problem is not None and problem.startswith(f"{name} is ") and ";" not in problem
     others = {other: value for other, value in USED.items() if other != name}
-    assert values_problem(others, LEAGUE, 0.5, 0.1) is not None
+    assert values_problem(others, LEAGUE, HALF, 0.1) is not None
 
 
 def test_samples() -> None:
