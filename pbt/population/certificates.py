@@ -57,9 +57,7 @@ def values_problem(
     return "; ".join(differing) or None
 
 
-def _in_use(
-    name: str, value: float, factors: Mapping[str, float], reward_scale: float
-) -> float:
+def _in_use(name: str, value: float, factors: Mapping[str, float], reward_scale: float) -> float:
     """The value as the learner computes with it, by the same operations in the same order."""
     if name.startswith(SHAPING_PREFIX):
         return float(np.float32(value * reward_scale))
