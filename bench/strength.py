@@ -117,6 +117,23 @@ def summary(runs: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
     return found
 
 
+def earlier(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Runs of a call that was cut off, or of other seeds, by seed.
+
+    Raises: SystemExit when the file has runs of other settings.
+    """
+    if not path.exists():
+        return {}
+    stored = json.loads(path.read_bytes())
+    if {**stored["settings"], "seeds": None} != {**settings, "seeds": None}:
+        raise SystemExit(
+            f"{path}: found runs of {stored['settings']}; expected {settings}; name another file "
+            "with --json, or remove this one"
+        )
+    runs: dict[str, Any] = stored["runs"]
+    return runs
+
+
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -136,9 +153,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = options_of(arguments)
     plan = {"measured_on": hardware(), "settings": settings_of(options)}
-    runs: dict[str, Any] = {}
-    if options.json.exists():
-        runs = json.loads(options.json.read_bytes())["runs"]
+    runs = earlier(options.json, plan["settings"])
     for seed in options.seeds:
         if str(seed) in runs:
             continue

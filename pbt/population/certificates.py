@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pbt.config.mutable import SHAPING_PREFIX
+from pbt.hyperparams import spec_of
 from pbt.learning.attesting import LogProbSample
 from pbt.records import WiringCertificate, WiringCheck
 
@@ -61,7 +62,7 @@ def _in_use(name: str, value: float, factors: Mapping[str, float], reward_scale:
     """The value as the learner computes with it, by the same operations in the same order."""
     if name.startswith(SHAPING_PREFIX):
         return float(np.float32(value * reward_scale))
-    return value * factors.get(name, 1.0)
+    return value * factors.get(name, 1.0) if spec_of(name).mark.annealed else value
 
 
 def sample_problem(sample: LogProbSample, of: str) -> str | None:

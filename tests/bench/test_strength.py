@@ -27,6 +27,15 @@ def test_a_long_search_plays_fewer_games() -> None:
     assert asked == {"oneply": 400, "mcts:100": 400, "mcts:1000": 200}
 
 
+def test_runs_of_other_settings_are_refused(tmp_path: Path) -> None:
+    report = tmp_path / "strength.json"
+    stored = {"settings": {"config": "demo", "seeds": [1]}, "runs": {"1": {}}}
+    report.write_text(json.dumps(stored))
+    assert strength.earlier(report, {"config": "demo", "seeds": [1, 2]}) == {"1": {}}
+    with pytest.raises(SystemExit, match="name another file"):
+        strength.earlier(report, {"config": "connect_four", "seeds": [1]})
+
+
 @pytest.mark.slow
 def test_a_seed_is_trained_and_plays_and_a_second_call_trains_nothing(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]

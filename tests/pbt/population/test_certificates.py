@@ -29,6 +29,12 @@ def test_a_value_that_differs_is_named(name: str) -> None:
     assert values_problem(others, LEAGUE, HALF, 0.1) is not None
 
 
+def test_what_never_anneals_may_not_be_annealed() -> None:
+    used = {**USED, "adam_beta1": 0.9 * 0.5}
+    problem = values_problem(used, LEAGUE, {**HALF, "adam_beta1": 0.5}, 0.1)
+    assert problem is not None and problem.startswith("adam_beta1 is ")
+
+
 def test_samples() -> None:
     assert sample_problem(LogProbSample(9, 1e-6, 1e-4), "actor") is None
     for largest in (2e-4, float("nan"), float("inf")):
