@@ -140,7 +140,13 @@ EXAMPLES: tuple[Any, ...] = (
     control.Attested(
         "m0",
         Attestation(
-            7, 2**63 - 1, {"learning_rate": 1e-4}, 0.5, 3, LogProbSample(9, 1e-6, 1e-4), None
+            7,
+            2**63 - 1,
+            {"learning_rate": 1e-4},
+            {"learning_rate": 0.5},
+            3,
+            LogProbSample(9, 1e-6, 1e-4),
+            None,
         ),
     ),
     SlotFull(0, 1, 2, 3),
