@@ -7,7 +7,8 @@ A pair trains both trees at once, as `arena train` does with league, metrics and
 only one of them runs at any moment: they take turns of `--turn` seconds, and the processes of the
 other one are stopped. So both meet the same machine, whose speed may change by a tenth within
 minutes. Both train the other checkout's config, since this tree reads what earlier versions wrote;
---this-set sets keys that only this tree knows. Pairs go on until the 95 % interval of the ratio is
+--this-set sets keys that only this tree knows. A pair's number is its seed: trees that draw games in
+other ways would else meet the same luck in every pair. Pairs go on until the 95 % interval of the ratio is
 narrow enough, or until `--most` pairs. The interval is Student's over the logarithms of the pairs'
 ratios. Every pair is written to the file at once, and the same call goes on from there. The other
 checkout needs its compiled libraries (`python hatch_build.py`). Run it from the repository's root
@@ -78,17 +79,18 @@ class Turns:
 class Training:
     """A training of one tree that is stopped but for its turns."""
 
-    def __init__(self, folder: Path, tree: Path, options: argparse.Namespace) -> None:
+    def __init__(self, folder: Path, tree: Path, seed: int, options: argparse.Namespace) -> None:
         config = (options.other / "configs" / f"{options.config}.toml").read_text(encoding="utf-8")
         self._run, self._turns = Run(folder, config, PYTHONPATH=str(tree)), Turns()
-        placement = f"runtime.placement={options.placement}"
+        self._pids: set[int] = set()
+        always = f"seed={seed}", f"runtime.placement={options.placement}"
         own = options.this_settings if tree == ROOT else []
-        self._run.start("stop_at_frames=1_000_000_000", placement, *options.settings, *own)
+        self._run.start("stop_at_frames=1_000_000_000", *always, *options.settings, *own)
 
     def wait_until_it_trains(self) -> None:
         """Until its frames grow; then it is stopped."""
         start_growing(self._run)
-        self._signal(signal.SIGSTOP)
+        self._stop_all()
 
     def turn(self, seconds: float) -> None:
         """Let it run for a time."""
@@ -97,6 +99,7 @@ class Training:
         time.sleep(seconds)
         self._signal(signal.SIGSTOP)
         self._turns.add(began_at, time.time())
+        self._stop_all()
 
     def frames_per_s(self, warmup_s: float) -> float:
         """Frames per second of turns, after the turns of the warm-up."""
@@ -108,23 +111,37 @@ class Training:
 
     def close(self) -> None:
         """End it, and remove what it wrote."""
+        self._stop_all()
         self._signal(signal.SIGCONT)
         self._run.close()
         self._run.remove()
 
+    def _stop_all(self) -> None:
+        """Stop the processes that began meanwhile, too.
+
+        To find them takes a tenth of a second, which belongs to no turn.
+        """
+        before: set[int] = set()
+        while before != (found := set(processes.of_run(self._run.mark, self._run.pid))):
+            before = self._pids = found
+            self._signal(signal.SIGSTOP)
+
     def _signal(self, number: signal.Signals) -> None:
-        for pid in processes.of_run(self._run.mark, self._run.pid):
+        for pid in self._pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
 
 def pair(number: int, trees: dict[str, Path], options: argparse.Namespace) -> dict[str, Any]:
-    """Frames a second of both trees and their ratio. number: from 1; odd ones begin with this."""
+    """Frames a second of both trees and their ratio.
+
+    number  from 1, and the seed; odd ones begin with this tree
+    """
     order = in_turn(TREES, number)
     with tempfile.TemporaryDirectory(prefix="against-") as folder, ExitStack() as trainings:
         by_name: dict[str, Training] = {}
         for name in order:
-            by_name[name] = Training(Path(folder) / name, trees[name], options)
+            by_name[name] = Training(Path(folder) / name, trees[name], number, options)
             trainings.callback(by_name[name].close)
             by_name[name].wait_until_it_trains()
         for _ in range(math.ceil((options.warmup + options.seconds) / options.turn)):
@@ -168,7 +185,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--placement", default="inline")
     parser.add_argument("--seconds", type=float, default=20.0, help="of turns, measured")
     parser.add_argument("--warmup", type=float, default=5.0)
-    parser.add_argument("--turn", type=float, default=0.5, help="seconds of one turn")
+    parser.add_argument("--turn", type=float, default=1.0, help="seconds of one turn")
     parser.add_argument("--half-width", type=float, default=0.02, help="of the interval, relative")
     parser.add_argument("--most", type=int, default=60, help="pairs, at most")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
