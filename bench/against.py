@@ -7,12 +7,12 @@ A pair trains both trees at once, as `arena train` does with league, metrics and
 only one of them runs at any moment: they take turns of `--turn` seconds, and the processes of the
 other one are stopped. So both meet the same machine, whose speed may change by a tenth within
 minutes. Both train the other checkout's config, since this tree reads what earlier versions wrote;
---this-set sets keys that only this tree knows. A pair's number is its seed: trees that draw games in
-other ways would else meet the same luck in every pair. Pairs go on until the 95 % interval of the ratio is
-narrow enough, or until `--most` pairs. The interval is Student's over the logarithms of the pairs'
-ratios. Every pair is written to the file at once, and the same call goes on from there. The other
-checkout needs its compiled libraries (`python hatch_build.py`). Run it from the repository's root
-on a machine with nothing else to do.
+--this-set sets keys that only this tree knows. The number of a pair is its seed: trees that draw
+games in other ways would otherwise meet the same luck in every pair. Pairs go on until the 95 %
+interval of the ratio is narrow enough, or until `--most` pairs. The interval is Student's over the
+logarithms of the pairs' ratios. Every pair is written to the file at once, and the same call goes
+on from there. The other checkout needs its compiled libraries (`python hatch_build.py`). Run it
+from the repository's root on a machine with nothing else to do.
 """
 
 import argparse
@@ -121,9 +121,8 @@ class Training:
 
         To find them takes a tenth of a second, which belongs to no turn.
         """
-        before: set[int] = set()
-        while before != (found := set(processes.of_run(self._run.mark, self._run.pid))):
-            before = self._pids = found
+        while self._pids != (found := set(processes.of_run(self._run.mark, self._run.pid))):
+            self._pids = found
             self._signal(signal.SIGSTOP)
 
     def _signal(self, number: signal.Signals) -> None:
