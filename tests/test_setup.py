@@ -38,6 +38,7 @@ NATIVE = (
     "pbt/native/bf16.h",
     "pbt/native/doom_preload.c",
     "pbt/native/elu.c",
+    "pbt/native/elu_float32.c",
     "pbt/native/pixels.c",
 )
 WEB = tuple(

@@ -25,6 +25,12 @@ def elu_bf16() -> Callable[[int, int], None] | None:
 
 
 @cache
+def elu_float32() -> Callable[[int, int], None] | None:
+    """The same over float32."""
+    return _function("elu_float32", "elu_float32", _POINTER, _COUNT)
+
+
+@cache
 def pixel_blocks_bf16() -> Callable[..., None] | None:
     """Bytes to normalised bfloat16 in blocks. Its parameters are explained in pixels.c."""
     return _function(

@@ -1,10 +1,11 @@
-"""Our ELU for bfloat16 against torch's in float32.
+"""Our ELU against torch's.
 
-Where there is no C compiler the same tests check torch's own.
+Where there is no C compiler the same tests check what is computed instead.
 """
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -30,20 +31,26 @@ def reference(values: Tensor) -> Tensor:
     return torch_elu(values.float()).bfloat16()
 
 
+KERNELS = {"elu_bf16": torch.bfloat16, "elu_float32": torch.float32}
+
+
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many values each call of the kernel got; torch does the work where it was not built."""
+    """How many values each call of the kernels got; there are none where they were not built."""
     counts: list[int] = []
 
-    def kernel(address: int, count: int) -> None:
-        counts.append(count)
-        if built is not None:
-            built(address, count)
+    def count(built: Callable[[int, int], None], address: int, values: int) -> None:
+        counts.append(values)
+        built(address, values)
 
-    built = native.elu_bf16()
-    if built is not None:
-        monkeypatch.setattr(activations, "elu_bf16", lambda: kernel)
+    for name in KERNELS:
+        if (built := getattr(native, name)()) is not None:
+            monkeypatch.setattr(activations, name, partial(partial, count, built))
     return counts
+
+
+def built_for(dtype: torch.dtype) -> bool:
+    return any(of == dtype and getattr(native, name)() is not None for name, of in KERNELS.items())
 
 
 def slowest_loop(values: Tensor) -> Tensor:
@@ -81,6 +88,16 @@ def test_nothing_beside_the_values_is_touched(count: int) -> None:
     assert torch.equal(values[1:-1], reference(torch.full((count,), -1.0, dtype=torch.bfloat16)))
 
 
+def expected_of(values: Tensor) -> Tensor:
+    if values.dtype == torch.float64:
+        return torch_elu(values)
+    if values.dtype == torch.bfloat16:
+        return reference(values)
+    twin = values.detach().clone()
+    activations._twin(twin)
+    return twin
+
+
 LAYOUTS: dict[str, tuple[Callable[[], Tensor], bool]] = {
     "contiguous": (lambda: numbers(5, 7, 3, 9), True),
     "channels last": (
@@ -90,7 +107,8 @@ LAYOUTS: dict[str, tuple[Callable[[], Tensor], bool]] = {
     "rows of a larger one": (lambda: numbers(9, 33)[2:6], True),
     "columns of a larger one": (lambda: numbers(9, 33)[:, 2:6], False),
     "every other row": (lambda: numbers(9, 33)[::2], False),
-    "float32": (lambda: numbers(9, 33).float(), False),
+    "float32": (lambda: numbers(9, 33).float(), True),
+    "columns of float32": (lambda: numbers(9, 33).float()[:, 2:6], False),
     "float64": (lambda: numbers(9, 33).double(), False),
 }
 
@@ -105,14 +123,14 @@ def test_all_layouts_in_place(
         values = make()
         whole = values._base
         before = None if whole is None else whole.clone()
-        expected = reference(values) if values.dtype == torch.bfloat16 else torch_elu(values)
+        expected = expected_of(values)
         found = elu(values)
         assert found is values and torch.equal(found, expected)
         if whole is not None and before is not None:  # what lies between is as it was
             values.zero_()
             before.as_strided(values.size(), values.stride(), values.storage_offset()).zero_()
             assert torch.equal(whole, before)
-    assert len(calls) == (is_dense and native.elu_bf16() is not None)
+    assert len(calls) == (is_dense and built_for(values.dtype))
 
 
 CUTS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -135,10 +153,10 @@ def test_the_gradient_is_torchs(cut: str, dtype: torch.dtype, calls: list[int]) 
         gradients.append(
             torch.autograd.grad(result.float().square().sum() + whole.float().sum(), weight)[0]
         )
-    assert torch.equal(*gradients)
-    assert len(calls) == (
-        dtype == torch.bfloat16 and cut in ("whole", "rows") and native.elu_bf16() is not None
-    )
+    if dtype == torch.bfloat16:
+        assert torch.equal(*gradients)
+    torch.testing.assert_close(*gradients, rtol=4e-6, atol=0.0)
+    assert len(calls) == (cut in ("whole", "rows") and built_for(dtype))
 
 
 def test_the_gradient_through_a_convolution_is_torchs(calls: list[int]) -> None:
@@ -167,6 +185,59 @@ def test_torch_does_it_where_nothing_was_built(monkeypatch: pytest.MonkeyPatch) 
     values = numbers(5, 70).requires_grad_()
     result = elu(values * 1.0)
     assert torch.equal(result, reference(values)) and "EluBackward" in str(result.grad_fn)
+
+
+# --- float32 --------------------------------------------------------------------------------------
+
+
+def one_in(step: int) -> Tensor:
+    """Every so many of all float32, with the ends."""
+    bits = torch.arange(-(2**31), 2**31, step, dtype=torch.int64).to(torch.int32)
+    ends = torch.tensor([-torch.inf, torch.inf, torch.nan, -0.0, 0.0, -32.0, -1e-45, -3e38])
+    return torch.cat([bits.view(torch.float32), ends])
+
+
+def as_built(function: str) -> Callable[[Tensor], Tensor]:
+    def compute(values: Tensor) -> Tensor:
+        if native.elu_float32() is None:
+            pytest.skip("no C compiler when this was installed")
+        code = ctypes.CDLL(native.__file__.replace("__init__.py", "elu_float32.so"))
+        address, count = ctypes.c_void_p(values.data_ptr()), ctypes.c_int64(values.numel())
+        getattr(code, function)(address, count)
+        return values
+
+    return compute
+
+
+@pytest.mark.parametrize("function", ["elu_float32", "elu_float32_plain"])
+def test_float32_has_the_bits_of_its_twin(function: str) -> None:
+    values = one_in(9973)
+    found, twin = as_built(function)(values.clone()), values.clone()
+    activations._twin(twin)
+    known = ~values.isnan()
+    assert torch.equal(found.view(torch.int32)[known], twin.view(torch.int32)[known])
+    assert bool(found[~known].isnan().all()) and bool(twin[~known].isnan().all())
+
+
+def test_float32_is_as_exact_as_torchs() -> None:
+    values = one_in(9973)
+    values = values[(values < 0) & values.isfinite()]
+    exact = torch.expm1(values.double())
+    of_own = ((elu(values.clone()).double() - exact) / exact).abs()
+    of_torch = ((torch_elu(values).double() - exact) / exact).abs()
+    assert float(of_own.max()) < 1e-7 and float(of_own.mean()) < 1.1 * float(of_torch.mean())
+    kept = torch.tensor([0.0, -0.0, 1e-45, 3.5, torch.inf])
+    assert torch.equal(elu(kept.clone()).view(torch.int32), kept.view(torch.int32))
+
+
+def test_float32_without_the_kernel_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = numbers(5, 70).float().requires_grad_()
+    results = []
+    for kernel in (native.elu_float32(), None):
+        monkeypatch.setattr(activations, "elu_float32", lambda kernel=kernel: kernel)
+        result = elu(values * 1.0)
+        results.append((result, torch.autograd.grad(result.square().sum(), values)[0]))
+    assert all(torch.equal(*both) for both in zip(*results, strict=True))
 
 
 def test_the_config_names_it() -> None:

@@ -13,6 +13,7 @@ from pbt import native
 Loader = Callable[[], object]
 LOADERS: tuple[tuple[Loader, Callable[[], None]], ...] = (
     (native.elu_bf16, native.elu_bf16.cache_clear),
+    (native.elu_float32, native.elu_float32.cache_clear),
     (native.pixel_blocks_bf16, native.pixel_blocks_bf16.cache_clear),
     (native.doom_preload, native.doom_preload.cache_clear),
     (native.bookkeeping, native.bookkeeping.cache_clear),
