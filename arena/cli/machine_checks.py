@@ -133,22 +133,18 @@ def check_precision(data: Path) -> Iterator[Finding]:
         return
 
     from pbt.models.precision import has_bfloat16
-    from pbt.native import elu_bf16, pixel_blocks_bf16
+    from pbt.native import elu_bf16, elu_float32, pixel_blocks_bf16
 
-    if not has_bfloat16(torch.device("cpu")):
-        yield Finding(
-            "precision",
-            "ok",
-            "this CPU has no bfloat16 instructions; networks over images compute in float32",
-        )
-    elif elu_bf16() is None or pixel_blocks_bf16() is None:
-        yield Finding(
-            "precision",
-            "note",
-            f"bfloat16 for images; our own kernels are not compiled, so it is slower; {COMPILE}",
-        )
+    if has_bfloat16(torch.device("cpu")):
+        form, kernels = "bfloat16 for images", [elu_bf16(), pixel_blocks_bf16()]
     else:
-        yield Finding("precision", "ok", "bfloat16 for images, with kernels of our own")
+        form = "this CPU has no bfloat16 instructions: float32 for images"
+        kernels = [elu_float32()]
+    if None in kernels:
+        slower = f"{form}; our own kernels are not compiled, so it is slower; {COMPILE}"
+        yield Finding("precision", "note", slower)
+    else:
+        yield Finding("precision", "ok", f"{form}, with kernels of our own")
 
 
 def check_doom(data: Path) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from pbt.envs.classic import connect_four
 from pbt.envs.doom.game import DoomGame, make
 from pbt.models import pixels
 from pbt.models.activations import elu
-from pbt.native import elu_bf16, pixel_blocks_bf16
+from pbt.native import elu_bf16, elu_float32, pixel_blocks_bf16
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine
 
@@ -80,10 +80,11 @@ def test_doom_is_learned_at_a_fair_part_of_the_speed_of_its_engine(engine: DoomG
         training.close()
 
 
-def test_the_native_kernel_is_faster_than_what_it_replaces() -> None:
-    if elu_bf16() is None:
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_the_native_kernel_is_faster_than_what_it_replaces(dtype: torch.dtype) -> None:
+    if elu_bf16() is None or elu_float32() is None:
         pytest.skip("no C compiler when this was installed")
-    values = torch.randn(1 << 20).to(torch.bfloat16)
+    values = torch.randn(1 << 20).to(dtype)
 
     def speed(act: Callable[[torch.Tensor], torch.Tensor]) -> float:
         best = min(_timed(act, values.clone()) for _ in range(5))
