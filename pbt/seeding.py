@@ -140,7 +140,9 @@ def seat_key(seed: int, *key: Key) -> int:
 
 def seat_keys(seed: int, games: Sequence[tuple[Key, ...]], seats: int) -> NDArray[np.uint64]:
     """`seat_key(seed, *game, seat)` for all seats of many games, [N * seats], game by game."""
-    ends = [f", {seat})" for seat in range(seats)]
-    keys = (repr((seed, *game))[:-1] + end for game in games for end in ends)
-    digests = (hashlib.blake2b(key.encode(), digest_size=32).digest() for key in keys)
+    ends = [f", {seat})".encode() for seat in range(seats)]
+    begun = (repr((seed, *game))[:-1].encode() for game in games)
+    digests = [
+        hashlib.blake2b(head + end, digest_size=32).digest() for head in begun for end in ends
+    ]
     return np.frombuffer(b"".join(digests), "<u8")[::4].astype(np.uint64)

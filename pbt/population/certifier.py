@@ -200,10 +200,14 @@ class Certifier:
     def games(self, games: GamesOver, first: int) -> None:
         """Compare as `game` does. first: number of the first game in its population."""
         lineups = [[seat.player for seat in lineup] for lineup in games.lineups]
-        for entry, *answer in games.answers:
+        # Games that end together were mostly answered for by the same weights.
+        alike = defaultdict[tuple[int, int, int, int, int], list[int]](list)
+        for entry, version, weights in games.answers:
             at, index = divmod(entry, games.seats)
-            players, generation = lineups[games.lineup[at]], games.generations[entry]
-            self._answered(first + at, players, index, generation, answer)
+            key = games.lineup[at], index, games.generations[entry], version, weights
+            alike[key].append(first + at)
+        for (lineup, index, generation, *answer), numbers in alike.items():
+            self._answered(numbers[0], lineups[lineup], index, generation, answer, len(numbers))
         seated = chain.from_iterable(lineups)
         self._compare_answers(one.name for one in seated if one.kind == "member")
 
@@ -214,10 +218,11 @@ class Certifier:
         index: int,
         generation: int,
         answer: Sequence[int],
+        games: int = 1,
     ) -> None:
         """Compare the weights that answered for a seat; those of a member wait for the comparison.
 
-        number      of the game
+        number      of the game, the first of `games` in which all of this is the same
         players     by seat; index: the seat
         generation  of the player when the game began
         answer      (version, digest)
@@ -225,13 +230,14 @@ class Certifier:
         player, (version, weights) = players[index], answer
         if player.kind == "member":
             ledger = self._ledgers[player.name]
-            ledger.answers.append(LiveAnswer(number, generation, version, weights, ledger.updates))
+            known = number, generation, version, weights, ledger.updates, games
+            ledger.answers.append(LiveAnswer(*known))
             return
         live = [one.name for one in players if one.kind == "member"]
         problem = self._frozen_problem(player, index, weights, number)
         # In games of frozen players alone, a problem shows in the certificates of all members.
         for name in dict.fromkeys(live or self._open):
-            self._add(name, "opponents", problem)
+            self._add(name, "opponents", problem, games)
 
     def _compare_answers(self, names: Iterable[str]) -> None:
         """Compare what waits of these members."""
@@ -239,7 +245,7 @@ class Certifier:
             ledger = self._ledgers[name]
             for answer in ledger.take_answers(LATE_UPDATES) if ledger.answers else ():
                 problem = acting_problem(answer, ledger.known.get(answer.version, ()))
-                self._add(name, "acting", problem)
+                self._add(name, "acting", problem, answer.seats)
 
     def _frozen_problem(
         self, player: PlayerRef, index: int, weights: int, number: int

@@ -17,11 +17,12 @@ class Known(NamedTuple):
 
 
 class LiveAnswer(NamedTuple):
-    """Weights that answered for a live member's seat.
+    """Weights that answered for seats of a live member.
 
-    game        number of the game
-    generation  of the member when the game began, as its row says
+    game        number of the first such game
+    generation  of the member when the games began, as their rows say
     updates     of the member's learner when this became known
+    seats       in which they answered
     """
 
     game: int
@@ -29,6 +30,7 @@ class LiveAnswer(NamedTuple):
     version: int
     weights: int
     updates: int
+    seats: int = 1
 
 
 class Stored(NamedTuple):

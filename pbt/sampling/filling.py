@@ -1,7 +1,7 @@
 """Filling the slots of one role: the states FREE, OPEN, PARKED and FROZEN of docs/slots.md."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -109,15 +109,13 @@ class SlotFiller:
         for slot, row in self.pool.discard_parked(policy):
             self.dropped["generation"] += self.rows.drop(slot, 0, row)
 
-    def standing(self, seats: Iterable[int]) -> int:
+    def standing(self, seats: Indices) -> int:
         """Number of valid rows in PARKED slots and in those of `seats`, which are of this role."""
         state = self._seats
-        places = self.pool.parked() + [
-            (int(state.slot[seat]), int(state.row[seat]))
-            for seat in seats
-            if state.learning[seat] and state.slot[seat] != NO_SLOT
-        ]
-        return sum(self.rows.count_valid(slot, 0, row) for slot, row in places)
+        own = seats[state.learning[seats] & (state.slot[seats] != NO_SLOT)]
+        parked = np.array(self.pool.parked(), np.int64).reshape(-1, 2)
+        slots = np.concatenate([parked[:, 0], state.slot[own]])
+        return self.rows.count_valid(slots, np.concatenate([parked[:, 1], state.row[own]]))
 
     def empty(self, seat: int, generation: int) -> None:
         """Drop the rows of a seat whose policy's generation ended during the game.

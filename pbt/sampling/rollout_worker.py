@@ -185,7 +185,7 @@ class RolloutWorker:
     def rows_standing(self) -> int:
         """Number of valid rows in OPEN and PARKED slots."""
         return sum(
-            filler.standing(seats.tolist())
+            filler.standing(seats)
             for filler, seats in zip(self.fillers, self._role_seats, strict=True)
         )
 

@@ -135,9 +135,11 @@ class RowWriter:
 
     def drop(self, slot: int, start: int, stop: int) -> int:
         """Make rows [start, stop) invalid; returns the number of them that were valid."""
-        dropped = self.count_valid(slot, start, stop)
+        dropped = int(self.valid[slot, start:stop].sum())
         self.valid[slot, start:stop] = False
         return dropped
 
-    def count_valid(self, slot: int, start: int, stop: int) -> int:
-        return int(self.valid[slot, start:stop].sum())
+    def count_valid(self, slots: Places, stops: Places) -> int:
+        """Number of valid rows in slots; of each those before its stop. slots, stops: [N]."""
+        before = np.arange(self.valid.shape[1]) < stops[:, None]
+        return int((self.valid[slots] & before).sum())

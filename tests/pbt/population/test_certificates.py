@@ -5,6 +5,10 @@ import pytest
 from pbt.learning.attesting import LogProbSample
 from pbt.population.certificates import CHECKS, OpenCertificate, sample_problem, values_problem
 from pbt.population.ledger import REMEMBERED, Known, Ledger, LiveAnswer, Stored, acting_problem
+from pbt.records import PlayerRef, SeatRecord
+from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
+from tests.pbt.population.controller_scene import Scene
+from tests.pbt.told_games import together
 
 LEAGUE = {"learning_rate": 1e-3, "entropy_coef": 0.01, "adam_beta1": 0.9, "shaping.kill": 0.3}
 HALF = {"learning_rate": 0.5, "entropy_coef": 0.5}
@@ -137,3 +141,36 @@ def test_weights_may_answer_for_the_generation_of_the_row_or_a_later_one() -> No
         problem = acting_problem(answer, known)
         assert problem is not None and "generation" in problem
     assert "none of that version" in (acting_problem(LiveAnswer(0, 0, 5, 11, 0), ()) or "")
+
+
+def test_every_seat_counts_also_where_equal_weights_answered_for_many() -> None:
+    """The first game whose weights are wrong is named, and the comparisons are those of seats."""
+    scene = Scene()
+    certifier, member = scene.controller.certifier, scene.controller.members["m0"]
+    certifier.begin(member, 0)
+    players = [PlayerRef("member", name) for name in ("m0", "m0")]
+    seats = tuple(SeatPlan(player, 0, 0, True) for player in players)
+    ends = [
+        GameEnd(
+            0,
+            GamePlan(count, "training", 0, seats, ()),
+            tuple(SeatRecord(player, 0, 0, 7, 0, 0.0) for player in players),
+            5,
+            5,
+            "win",
+            "",
+            None,
+        )
+        for count in range(4)
+    ]
+    # Both seats of four games; another weight answered once more in the third game.
+    answers = [(entry, 7, 70) for entry in range(8)] + [(5, 7, 71)]
+    certifier._ledgers["m0"].attested(7, Known(0, 70))
+    certifier.games(together(ends)._replace(answers=answers), 100)
+    for _ in range(4):
+        certifier.updated("m0")
+    certifier.finish()
+    (certificate,) = scene.sink.certificates
+    acting = {check.name: check for check in certificate.checks}["acting"]
+    assert acting.compared == 9
+    assert acting.problem is not None and "in game 102 as version 7" in acting.problem
