@@ -102,8 +102,9 @@ class Appo:
         """What the magnet would do; None without one. It comes before the model's own pass."""
         if not self._magnet:
             return None
-        known = int(inputs.memory[_STEPS]) >= 0
-        with torch.no_grad(), inputs.at(inputs.memory[_MAGNET] if known else None):
+        known = inputs.memory[_STEPS] >= 0
+        magnet = torch.where(known, inputs.memory[_MAGNET], inputs.parameters)
+        with torch.no_grad(), inputs.at(magnet):
             return _unrolled(model, inputs.batch)[0]
 
     def recomputed(self, model: PolicyModel, batch: Batch) -> Tensor:

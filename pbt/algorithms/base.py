@@ -36,18 +36,22 @@ class Reducer(Protocol):
 class LossInputs:
     """What a loss is computed from, besides the model.
 
-    batch      a part of a batch, or all of it
-    rewards    [T, B] float32, weighted, in the unit of the value head; 0 where not valid
-    discounts  [T, B] float32; 0 where nothing follows, and where not valid
-    values     hyperparameters by name, flat and annealed
-    reducer    adds over the shards what must be known of all of them
-    unit       gives (values that older versions predicted, [T, B]; these versions, [T, B]) in the
-               unit of the present value head; None: all are in that unit
-    memory     `Algorithm.memory` as it stands
-    at         at(vector): within it, the model computes with other parameters, [parameters];
-               None: with its own
+    A loss is a function of these and of nothing else, so `torch.vmap` computes that of several
+    members at once, with a leading axis of members in every tensor.
+
+    parameters  [parameters] float32, of the model now
+    batch       a part of a batch, or all of it
+    rewards     [T, B] float32, weighted, in the unit of the value head; 0 where not valid
+    discounts   [T, B] float32; 0 where nothing follows, and where not valid
+    values      hyperparameters by name, flat and annealed
+    reducer     adds over the shards what must be known of all of them
+    unit        gives (values that older versions predicted, [T, B]; these versions, [T, B]) in the
+                unit of the present value head; None: all are in that unit
+    memory      `Algorithm.memory` as it stands
+    at          at(vector): within it, the model computes with other parameters, [parameters]
     """
 
+    parameters: Tensor
     batch: Batch
     rewards: Tensor
     discounts: Tensor
@@ -55,7 +59,7 @@ class LossInputs:
     reducer: Reducer
     unit: Callable[[Tensor, Tensor], Tensor] | None = None
     memory: Mapping[str, Tensor] = field(default_factory=dict)
-    at: Callable[[Tensor | None], AbstractContextManager[None]] = lambda vector: nullcontext()
+    at: Callable[[Tensor], AbstractContextManager[None]] = lambda vector: nullcontext()
 
 
 class Loss(NamedTuple):

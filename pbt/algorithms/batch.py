@@ -121,7 +121,8 @@ def zeroed_observations(batch: Batch) -> dict[str, Tensor]:
     """
     absent = ~batch.valid[-1] | batch.terminated[-1]
     for leaf in batch.observations.values():
-        leaf.detach()[-1, absent] = 0
+        last = leaf.detach()[-1]
+        last.masked_fill_(absent.view(-1, *[1] * (last.dim() - 1)), 0)
     return batch.observations
 
 

@@ -139,7 +139,8 @@ class Dqn:
     def loss(self, model: PolicyModel, inputs: LossInputs) -> Loss:
         """See Algorithm. It is Huber's, of the distance of an action's value from its target."""
         batch, valid = inputs.batch, inputs.batch.valid
-        target = inputs.memory[_TARGET] if int(inputs.memory[_STEPS]) >= 0 else None
+        known = inputs.memory[_STEPS] >= 0
+        target = torch.where(known, inputs.memory[_TARGET], inputs.parameters)
         with torch.no_grad(), inputs.at(target):
             targets = _unrolled(model, batch)[1:]
         of_all = _unrolled(model, batch)

@@ -7,7 +7,7 @@ from pbt.algorithms.base import Algorithm
 from pbt.algorithms.dqn import Dqn
 from pbt.config.learning import AlgorithmName
 from pbt.config.schema import RunConfig
-from pbt.errors import SnapshotError
+from pbt.errors import EngineError, SnapshotError
 from pbt.models.acting import ActingRule
 from pbt.models.weights import RULE_PREFIX
 from pbt.transport.slab import Column
@@ -45,7 +45,15 @@ def columns_of(config: RunConfig) -> tuple[Column, ...]:
     """Return what acting writes for all algorithms that a config names, in the order of KINDS.
 
     It does not depend on which members there are, since members come and go.
+    Raises: EngineError where two algorithms mean different columns by one name.
     """
     named = (make(config) for name, make in KINDS.items() if name in config.algorithms)
     columns = (column for algorithm in named for column in algorithm.columns)
-    return tuple({column.name: column for column in columns}.values())
+    by_name: dict[str, Column] = {}
+    for column in columns:
+        if (other := by_name.setdefault(column.name, column)) != column:
+            raise EngineError(
+                f"two algorithms have columns of the name {column.name}, but of different kinds: "
+                f"{other} and {column}; expected another name for one of them"
+            )
+    return tuple(by_name.values())

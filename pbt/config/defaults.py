@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pbt.config.dump import toml_value
-from pbt.config.learning import AlgorithmName
+from pbt.config.learning import AlgorithmName, rows_of
 from pbt.config.schema import RunConfig
 
 _Keys = Mapping[str, tuple[str, ...]]
@@ -18,21 +18,18 @@ _OF_ALGORITHM: Mapping[AlgorithmName, _Keys] = {
             "batch_steps",
             "epochs",
             "minibatches",
-            "learning_rate",
-            "entropy_coef",
             "gamma",
             "gae_lambda",
             "normalize_returns",
         ),
     },
     "dqn": {
-        "learning": ("batch_steps", "learning_rate", "gamma"),
+        "learning": ("batch_steps", "gamma"),
         "dqn": (
             "replay_rows",
             "batch_rows",
             "training_intensity",
             "target_steps",
-            "epsilon_end",
             "epsilon_frames",
         ),
     },
@@ -46,11 +43,12 @@ def left_to_defaults(read: RunConfig, decided: RunConfig) -> dict[str, Any]:
     decided  the same with "auto" decided; the values are those of this one
     """
     parts = [_OF_ALL, *(_OF_ALGORITHM[name] for name in decided.algorithms)]
+    told = [(section, key) for part in parts for section, keys in part.items() for key in keys]
+    for name in decided.algorithms:
+        told += [(row.section, row.name) for row in rows_of(name) if row.mark.told]
     return {
         f"{section}.{key}": getattr(getattr(decided, section), key)
-        for part in parts
-        for section, keys in part.items()
-        for key in keys
+        for section, key in told
         if key not in getattr(read, section).model_fields_set
     }
 

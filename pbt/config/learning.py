@@ -8,9 +8,10 @@ Doom's (Petrenko et al. 2020, tables A.4 and A.5), stand in config files.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticKnownError
 
-from pbt.config.mutable import HyperparamSpec, Mutable, marked
+from pbt.config.mutable import HyperparamSpec, Mutable, marked, table
 from pbt.config.values import (
     LAYERS,
     Coefficient,
@@ -151,6 +152,24 @@ OF_ONE_CHOICE: tuple[AlgorithmName, ...] = ("dqn",)
 REPLAYING: tuple[AlgorithmName, ...] = ("dqn",)
 
 
+def _annealed() -> list[str]:
+    """The names of the hyperparameters that are annealed."""
+    return [row.name for row in HYPERPARAMS.values() if row.mark.annealed]
+
+
+def _annealed_name(name: str) -> str:
+    if name not in _annealed():
+        raise PydanticKnownError("enum", {"expected": ", ".join(_annealed())})
+    return name
+
+
+AnnealedName = Annotated[
+    str,
+    AfterValidator(_annealed_name),
+    Field(json_schema_extra=lambda schema: schema.update(enum=[*_annealed()])),
+]
+
+
 class LearningConfig(Section):
     """The update. What is said of policies, V-trace and PPO is of APPO alone (docs/algorithms.md).
 
@@ -192,7 +211,7 @@ class LearningConfig(Section):
     anneal_to             learning rate and entropy coefficient shrink linearly, from full at frame
                           0 to this fraction at stop_at_frames; PBT mutates the full values. 1:
                           constant
-    not_annealed          of learning_rate and entropy_coef, those that `anneal_to` leaves constant
+    not_annealed          names of those that `anneal_to` leaves constant all the same
     normalize_advantages  scale advantages to mean 0 and deviation 1
     normalize_returns     divide rewards by the size of the returns so far: value targets are then
                           around 1 whatever a game pays
@@ -221,7 +240,7 @@ class LearningConfig(Section):
     adam_beta1: Annotated[
         float,
         Field(ge=0.0, lt=1.0),
-        Mutable((1e-3, 0.5), within=OneOrLess, distance_to_one=True),
+        Mutable((1e-3, 0.5), within=OneOrLess, distance_to_one=True, optimizer="adam", told=False),
     ] = Field(default_factory=first_moment_decay)
     adam_beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999
     adam_eps: OneOrLess = 1e-6
@@ -240,7 +259,7 @@ class LearningConfig(Section):
     max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 0.5
     reward_scale: RewardScale = 1.0
     anneal_to: Probability = 1.0
-    not_annealed: tuple[Literal["learning_rate", "entropy_coef"], ...] = ()
+    not_annealed: tuple[AnnealedName, ...] = ()
     normalize_advantages: bool = True
     normalize_returns: bool = True
     max_lag: PositiveInt | None = None
@@ -284,9 +303,9 @@ class DqnConfig(Section):
     epsilon_spread: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
 
 
-HYPERPARAMS: dict[str, HyperparamSpec] = {
-    row.name: row for row in (*marked("learning", LearningConfig), *marked("dqn", DqnConfig))
-}
+HYPERPARAMS: dict[str, HyperparamSpec] = table(
+    marked("learning", LearningConfig), marked("dqn", DqnConfig)
+)
 """The table of hyperparameters by name, but for the weights of reward terms (`mutable.SHAPING`)."""
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import cleandoc
+from itertools import chain
 from types import GenericAlias
 from typing import Annotated, Any, Optional, TypeVar, cast
 
@@ -30,6 +31,8 @@ class Mutable:
                      `learning.not_annealed` has its name
     distance_to_one  mutations scale its distance to 1 instead of itself
     algorithm        whose members alone have it, None: all members
+    optimizer        which alone reads it, None: all do. Others ask for 0
+    told             a training that leaves it to the default says which value that is
     """
 
     bounds: tuple[float, float]
@@ -37,6 +40,8 @@ class Mutable:
     annealed: bool = False
     distance_to_one: bool = False
     algorithm: str | None = None
+    optimizer: str | None = None
+    told: bool = True
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,18 @@ def marked(section: str, keys: type[Section]) -> tuple[HyperparamSpec, ...]:
                 kind = Annotated[(field.annotation, *limits)] if limits else field.annotation
                 rows.append(HyperparamSpec(section, name, kind, mark))
     return tuple(rows)
+
+
+def table(*sections: tuple[HyperparamSpec, ...]) -> dict[str, HyperparamSpec]:
+    """The table of hyperparameters by name. Raises: ValueError for two rows of one name."""
+    rows: dict[str, HyperparamSpec] = {}
+    for row in chain.from_iterable(sections):
+        if (other := rows.setdefault(row.name, row)) is not row:
+            raise ValueError(
+                f"{row.key} and {other.key} are hyperparameters of one name; expected another name "
+                "for one of them, since members, bounds and lineages have them by name"
+            )
+    return rows
 
 
 def _width(names: Iterable[str]) -> int:

@@ -31,8 +31,6 @@ from pbt.config.running import (
 )
 from pbt.config.values import PositiveInt, Section
 
-_FIRST_MOMENT = "adam_beta1"
-
 
 class RunConfig(Section):
     """One training run, as a config file describes it.
@@ -143,16 +141,18 @@ class RunConfig(Section):
         ]
 
     def _optimizer_problems(self) -> list[str]:
-        """Values of a first moment where the optimiser has none, one line each."""
-        if self.learning.optimizer == "adam":
-            return []
+        """Values that the optimiser does not read, one line each."""
+        optimizer = self.learning.optimizer
         sections: dict[str, Section] = {"learning": self.learning}
         for name in self.members:
             sections |= self._own_sections(name)
         return [
-            f"{place}.{_FIRST_MOMENT} = {value:g}: RMSProp has no first moment; remove it"
+            f'{place}.{row.name} = {value:g}: the optimiser "{optimizer}" has no such value '
+            f'("{row.mark.optimizer}" has); remove it'
+            for row in HYPERPARAMS.values()
+            if row.mark.optimizer not in (None, optimizer)
             for place, section in sections.items()
-            if (value := getattr(section, _FIRST_MOMENT))
+            if (value := getattr(section, row.name))
         ]
 
     def _own_sections(self, name: str) -> Mapping[str, MemberOverride | ScheduleStep]:

@@ -168,7 +168,9 @@ class Attestor:
         """
         rows = part.valid & (part.version == self._version)
         stored = part.acted[self._learner.algorithm.evidence]
-        self._trained = self._sample(part, stored, rows)
+        # A copy: a pass writes into what it reads, and the gradient of the part is yet to come.
+        own = part.select(torch.arange(part.slots, device=part.valid.device))
+        self._trained = self._sample(own, stored, rows)
         if self._trained is None:
             self._learner.listener = self._listen
 

@@ -229,8 +229,8 @@ class Learner:
         values, scale = self._annealed_values(), self._returns
         unit = None if scale is None else scale.in_present_unit
         steps = self._rewards(batch), self._discounts(batch)
-        memory, at = self._memory, self.parameters.at
-        return LossInputs(batch, *steps, values, reducer, unit, memory, at)
+        present, at = self.parameters.present, self.parameters.at
+        return LossInputs(present, batch, *steps, values, reducer, unit, self._memory, at)
 
     def _rewards(self, batch: Batch) -> Tensor:
         """The weighted rewards in the unit of the value head, [T, B]; 0 where not valid."""

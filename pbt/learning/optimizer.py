@@ -20,37 +20,58 @@ from pbt.config.learning import LearningConfig
 class FlatParameters:
     """A model's parameters as one vector. They are views of it, so they change with it.
 
-    vector  [parameters] float32
+    vector   [parameters] float32
+    present  the vector that the model computes with: `vector`, but within `at`
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._parameters = list(model.parameters())
-        parts = [parameter.detach().reshape(-1) for parameter in self._parameters]
-        self.vector = torch.cat(parts)
-        self._show(self.vector)
+        parameters = list(model.parameters())
+        # A module finds its parameters by name in a dict of its own.
+        owned = (
+            (module._parameters, name) for module in model.modules() for name in module._parameters
+        )
+        self._places = [(own, name) for own, name in owned if own[name] is not None]
+        self._shapes = [parameter.shape for parameter in parameters]
+        self.vector = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
+        for parameter, part in zip(parameters, self._parts(self.vector), strict=True):
+            parameter.data = part
+        self.present, self._parameters = self.vector, list[Tensor](parameters)
 
-    def _show(self, vector: Tensor) -> None:
-        """Make the model's parameters views of a vector."""
-        self._shown = vector
-        sizes = [parameter.numel() for parameter in self._parameters]
-        for parameter, part in zip(self._parameters, torch.split(vector, sizes), strict=True):
-            parameter.data = part.view_as(parameter)
+    def _parts(self, vector: Tensor) -> list[Tensor]:
+        """Views of a vector in the shapes of the parameters."""
+        sizes = [shape.numel() for shape in self._shapes]
+        parts = torch.split(vector, sizes)
+        return [part.view(shape) for part, shape in zip(parts, self._shapes, strict=True)]
 
     @contextmanager
     def at(self, vector: Tensor | None) -> Iterator[None]:
-        """Within it, the model computes with another vector. None: with its own."""
+        """Within it, the model computes with another vector, perhaps one of `torch.func`.
+
+        None: with its own.
+        """
         if vector is None:
             yield
             return
-        before = self._shown
-        self._show(vector)
+        before = self.present, self._parameters
+        parts = [
+            part if part.requires_grad else part.requires_grad_() for part in self._parts(vector)
+        ]
+        self._put(vector, parts)
         try:
             yield
         finally:
-            self._show(before)
+            self._put(*before)
+
+    def _put(self, vector: Tensor, parameters: list[Tensor]) -> None:
+        self.present, self._parameters = vector, parameters
+        for (owner, name), parameter in zip(self._places, parameters, strict=True):
+            owner[name] = parameter  # type: ignore[assignment]
 
     def gradient_of(self, loss: Tensor, weight: Tensor) -> Tensor:
-        """The gradient of a scalar followed by `weight`, [parameters + 1], a new tensor."""
+        """The gradient of a scalar followed by `weight`, [parameters + 1], a new tensor.
+
+        It is that by the parameters which the model computes with.
+        """
         gradients = torch.autograd.grad(loss, self._parameters)
         flat = (gradient.reshape(-1) for gradient in gradients)
         return torch.cat([*flat, weight.to(self.vector.dtype).reshape(1)])

@@ -124,6 +124,10 @@ def batch_of(rng: np.random.Generator) -> Batch:
     )
 
 
+# Parameters of the two networks.
+OWN, OTHER = 1.0, 2.0
+
+
 class TwoNetworks:
     """A model that computes with `own`, and within `at(vector)` with `other`."""
 
@@ -138,8 +142,8 @@ class TwoNetworks:
         return self.present.unroll(*rest)
 
     @contextmanager
-    def at(self, vector: Tensor | None) -> Iterator[None]:
-        self.present = self.own if vector is None else self.other
+    def at(self, vector: Tensor) -> Iterator[None]:
+        self.present = self.own if float(vector) == OWN else self.other
         yield
         self.present = self.own
 
@@ -152,8 +156,8 @@ def test_the_loss_is_that_of_single_steps(double: bool, begun: bool) -> None:
     own, other = model.own, model.other if begun else model.own
     rewards = torch.where(batch.valid, torch.randn(ROWS, SLOTS), 0.0)
     discounts = torch.where(batch.valid & ~batch.terminated, 0.9, 0.0)
-    memory = {"target": torch.zeros(1), "steps": torch.tensor([0 if begun else -1])}
-    given = batch, rewards, discounts, dict[str, float]()
+    memory = {"target": torch.tensor([OTHER]), "steps": torch.tensor([0 if begun else -1])}
+    given = torch.tensor([OWN]), batch, rewards, discounts, dict[str, float]()
     inputs = LossInputs(*given, SingleReducer(), None, memory, model.at)
     network: Any = model
     loss = Dqn(DqnConfig(double=double)).loss(network, inputs)

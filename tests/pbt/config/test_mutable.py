@@ -10,8 +10,8 @@ import pytest
 from pydantic import Field, ValidationError
 
 from pbt.algorithms.registry import KINDS
-from pbt.config.learning import HYPERPARAMS, rows_of
-from pbt.config.mutable import HyperparamSpec, Mutable, marked, with_bounds, with_values
+from pbt.config.learning import HYPERPARAMS, LearningConfig, rows_of
+from pbt.config.mutable import HyperparamSpec, Mutable, marked, table, with_bounds, with_values
 from pbt.config.population import MemberOverride, PbtConfig, ScheduleStep
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import start_problems
@@ -22,13 +22,11 @@ from pbt.population.mutation import mutate
 from pbt.population.pbt_rules import PbtRules
 
 ROOT = Path(__file__).parents[3]
-# Where a hyperparameter acts, is declared, or is advice in an error.
+# Where a hyperparameter acts, or is declared.
 ALLOWED = {
     "pbt/algorithms/appo.py",
     "pbt/algorithms/dqn.py",
-    "pbt/config/defaults.py",
     "pbt/config/learning.py",
-    "pbt/config/schema.py",
     "pbt/learning/optimizer.py",
 }
 
@@ -197,3 +195,18 @@ def test_a_round_from_before_a_hyperparameter_has_the_bounds_of_its_row() -> Non
     assert PbtRules.from_mapping(before).bounds[row.scaled_name] == row.mark.bounds
     with pytest.raises(EngineError, match=f"missing .*{name}_high"):
         PbtRules.from_mapping({**before, f"{name}_low": 0.1})
+
+
+def test_two_hyperparameters_of_one_name_are_refused() -> None:
+    rows = marked("learning", Learning)
+    with pytest.raises(ValueError, match=r"learning\.\w+ and learning\.\w+ are .* of one name"):
+        table(rows, marked("learning", Learning))
+    assert list(table(rows)) == [row.name for row in rows]
+
+
+def test_only_what_is_annealed_can_be_left_out_of_it() -> None:
+    annealed = [row.name for row in HYPERPARAMS.values() if row.mark.annealed]
+    assert LearningConfig(not_annealed=tuple(annealed)).not_annealed == tuple(annealed)
+    (other, *_) = (row.name for row in HYPERPARAMS.values() if not row.mark.annealed)
+    with pytest.raises(ValidationError, match=f"should be {', '.join(annealed)}"):
+        LearningConfig(not_annealed=(other,))

@@ -6,8 +6,11 @@ import pytest
 import torch
 
 from pbt.algorithms.batch import Batch
-from pbt.config.learning import ModelConfig
+from pbt.algorithms.dqn import Dqn
+from pbt.config.learning import DqnConfig, ModelConfig
 from pbt.learning.attesting import PATIENCE, Attestor, rows_acted_by
+from pbt.learning.experience import OnPolicy
+from pbt.learning.learner import Learner
 from tests.pbt.learning.conftest import Bench
 from tests.pbt.learning.one_pass import one_pass
 
@@ -77,6 +80,25 @@ def test_rows_of_an_earlier_version_are_compared_with_the_weights_of_that_versio
     assert said is not None and said.actor is not None and said.actor.largest < 1e-5
     attestor.update(late[1])
     assert attestor.take() is None, "one sample is enough"
+
+
+def test_replayed_steps_are_compared_and_their_gradient_still_comes() -> None:
+    """Observations that are floats are read by the backward pass after the comparison."""
+    config = one_pass(learning_rate=1e-2)
+    bench = Bench(config=config, model_config=FLAT, heads=(3,))
+    dqn, model, given = Dqn(DqnConfig()), bench.model(), bench.hyperparams()
+    model.rule = dqn.rule(explores=True)
+    hyperparams = replace(given, values={**given.values, "epsilon_end": 0.1})
+    learner = Learner(model, config, hyperparams, bench.terms, key=(1, "m0"), algorithm=dqn)
+    # The steps of a batch are trained on as if they had been drawn.
+    learner.experience = OnPolicy("m0", 1, 1)
+    attestor, batch, other = Attestor(learner), *(bench.batch(bench.model()) for _ in range(2))
+    batch = replace(batch, acted={"action_value": dqn.recomputed(model, other).detach()})
+    attestor.begin(1)
+    attestor.update(batch)
+    said = attestor.take()
+    assert said is not None and said.trained is not None and learner.version == 1
+    assert said.trained.rows > 20 and said.trained.largest < 1e-5
 
 
 def test_it_does_not_keep_weights_for_ever() -> None:
