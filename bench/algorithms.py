@@ -241,10 +241,10 @@ class RawFile:
 
     def add(self, seed: int, found: Mapping[str, Any]) -> None:
         """Store a seed's numbers. Other programs may have written since."""
-        part = self.part()
-        seeds = {**part["seeds"], str(seed): found}
+        part, machine = self.part(), hardware()
+        seeds = {**part["seeds"], str(seed): {**found, "commit": machine["commit"]}}
         part["seeds"] = {number: seeds[number] for number in sorted(seeds, key=int)}
-        part["hardware"] = hardware()
+        part["hardware"] = machine
         part["summary"] = summary(self._trial, part["seeds"])
         self._store(part)
 

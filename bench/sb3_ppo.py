@@ -15,7 +15,7 @@ import argparse
 import json
 import sys
 import time
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -71,7 +71,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True, help="raw file; it is continued")
     options = parser.parse_args()
     raw: dict[str, Any] = json.loads(options.json.read_text()) if options.json.exists() else {}
-    raw["versions"] = {name: version(name) for name in ("stable_baselines3", "torch", "gymnasium")}
+    packages = "stable_baselines3", "torch", "gymnasium", "mujoco"
+    installed = {one.metadata["Name"].lower().replace("-", "_") for one in distributions()}
+    raw["versions"] = {name: version(name) for name in packages if name in installed}
     game = raw.setdefault(options.game, {"frames": options.frames, "seeds": {}})
     for seed in range(1, options.seeds + 1):
         if str(seed) not in game["seeds"]:

@@ -198,7 +198,9 @@ def hardware() -> dict[str, object]:
         cwd=ROOT,
     ).stdout.strip()
     cores = len(os.sched_getaffinity(0))
-    versions = {name: _version(name) for name in ("torch", "numpy", "vizdoom")}
+    versions = {
+        name: _version(name) for name in ("torch", "numpy", "gymnasium", "mujoco", "vizdoom")
+    }
     return {
         "cpu": model,
         "cores": cores,
