@@ -62,8 +62,8 @@ class Lineup(NamedTuple):
     players: tuple[PlayerRef, ...]
 
 
-class TrainingGame(NamedTuple):
-    """One game, as it follows from the roster, its table and its count.
+class NextGame(NamedTuple):
+    """One game, of training or of evaluation, as it follows from roster, table and count.
 
     number   the running number of the game at its table
     seed     of the game's own chance
@@ -96,7 +96,7 @@ class NextGames:
             frozen = any(entry.role in seats for entry in roster.snapshots)
             self._share = roster.evaluation_share if frozen else 0.0
 
-    def plan(self, tables: Integers, counts: Integers) -> list[TrainingGame]:
+    def plan(self, tables: Integers, counts: Integers) -> list[NextGame]:
         """The games of N tables, each with a count of its own. tables, counts: [N]."""
         config, seats = self._config, len(self._facts.seat_roles)
         block = config.sampling.seat_block
@@ -114,14 +114,14 @@ class NextGames:
             [()] * len(tables),
             strict=True,
         )
-        games = list(map(TrainingGame._make, columns))
+        games = list(map(NextGame._make, columns))
         for game in np.flatnonzero(evaluation).tolist():
             draws = drawn[game, 1:].tolist()
             games[game] = games[game]._replace(lineup=None, draws=draws)
         return games
 
     def evaluation_players(
-        self, game: TrainingGame, evaluated: Mapping[str, int]
+        self, game: NextGame, evaluated: Mapping[str, int]
     ) -> tuple[PlayerRef, ...] | None:
         """The players of an evaluation game; None while there are no snapshots.
 

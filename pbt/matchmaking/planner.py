@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.inference.frozen import FrozenPool, Seated
-from pbt.matchmaking.next_games import GameFacts, Lineup, NextGames, TrainingGame
+from pbt.matchmaking.next_games import GameFacts, Lineup, NextGame, NextGames
 from pbt.matchmaking.roster import Roster
 from pbt.records import PlayerRef
 from pbt.saved import SavedPlanner
@@ -85,7 +85,7 @@ class TrainingPlanner:
         self._live_seats: dict[int, tuple[SeatPlan, ...]] = {}
         # Made for the first games of this roster.
         self._next: NextGames | None = None
-        self._ahead: dict[int, deque[TrainingGame]] = {}
+        self._ahead: dict[int, deque[NextGame]] = {}
         self._games_ahead = 1
 
     def close_with(self, games: int) -> None:
@@ -130,7 +130,7 @@ class TrainingPlanner:
         for table in short.tolist():
             self._ahead.setdefault(table, deque()).extend(islice(planned, games))
 
-    def _begin(self, table: int, ahead: deque[TrainingGame]) -> GamePlan | None:
+    def _begin(self, table: int, ahead: deque[NextGame]) -> GamePlan | None:
         """Find places for the frozen players of a table's next game, and count it as begun."""
         game = ahead[0]
         seats = self._evaluation(game) if game.lineup is None else self._training(game.lineup)
@@ -159,7 +159,7 @@ class TrainingPlanner:
             self._live_seats[lineup.number] = seats
         return seats
 
-    def _evaluation(self, game: TrainingGame) -> tuple[SeatPlan, ...] | None:
+    def _evaluation(self, game: NextGame) -> tuple[SeatPlan, ...] | None:
         """The seats of an evaluation game; None where none can be played now."""
         assert self._next is not None, "it has planned the game"
         if not self._roster.learning and not self.closing_games:

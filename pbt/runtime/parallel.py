@@ -33,9 +33,6 @@ from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, GamesOver, SlotFull
 
 POLL_S = 0.05
-# A turn hears all that was said since the last one. Workers of quick games say something all the
-# time, and a main process that woke for each message would take their cores from them.
-TURN_EVERY_S = 0.005
 
 
 class ParallelEngine(Engine):
@@ -71,8 +68,6 @@ class ParallelEngine(Engine):
         self.began = False
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
-        # Where everybody waits for the next order, a pause would be lost time.
-        self._turn_every_s = TURN_EVERY_S if config.runtime.sync == "async" else 0.0
         self._began_s = 0.0
         self.games: Counter[GameKind] = Counter()
 
@@ -117,7 +112,8 @@ class ParallelEngine(Engine):
 
     def _one_turn(self) -> None:
         self._domains.start_due()
-        time.sleep(max(0.0, self._began_s + self._turn_every_s - time.monotonic()))
+        turn_every_s = self.scheduler.pacing.turn_every_s
+        time.sleep(max(0.0, self._began_s + turn_every_s - time.monotonic()))
         self._began_s = time.monotonic()
         for name, message in self._processes.hear(POLL_S):
             self._route(name, message)

@@ -44,6 +44,11 @@ class RosterSender:
 
     @roster.setter
     def roster(self, roster: Roster) -> None:
+        """Follow it from now on, and send it at once where members or shares changed.
+
+        Win rates and snapshots that wait for `send_due` are sent along with that, in a synchronous
+        run also within a rollout.
+        """
         before, self._roster, self._unsent = self._roster, roster, True
         if roster.learning and not before.learning:
             self.closing_played = 0
