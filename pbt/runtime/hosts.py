@@ -211,9 +211,7 @@ def _local_inference(place: Workplace) -> Inference:
     server = PolicyServer(place.memory.slabs, blueprint.policy_slots, device)
     for member in blueprint.members:
         server.attach(member.policy, _live_policy(place, member))
-    return LocalInference(
-        server, policy_loader(blueprint.spec, blueprint.layouts, place.config, place.store)
-    )
+    return LocalInference(server, policy_loader(blueprint, place.store))
 
 
 def _remote_inference(place: Workplace) -> Inference:
@@ -243,7 +241,7 @@ class ServerHost:
         for member in blueprint.members:
             if server_of_member(member.policy, place.orders["servers"]) == place.plan.serves:
                 server.attach(member.policy, _live_policy(place, member))
-        load = policy_loader(blueprint.spec, blueprint.layouts, config, place.store)
+        load = policy_loader(blueprint, place.store)
         (requests,) = memory["requests"]
         self._service = PolicyService(
             server,
