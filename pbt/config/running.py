@@ -161,8 +161,9 @@ class CheckpointConfig(Section):
 class RuntimeConfig(Section):
     """Which process does what, on which device, and what is done about a process that dies.
 
-    Nothing here changes what is learned from which game. A sampling plane is the processes that
-    play and act together: workers and policy servers.
+    Two values change what is learned: `sync` says how old the weights may be that acted in the
+    rows, and `precision` how numbers are rounded. No other value changes what is learned from which
+    game. A sampling plane is the processes that play and act together: workers and policy servers.
 
     placement          "serial": one process, reproducible bit for bit. "inline": workers that act
                        and learn themselves. "central": workers, policy servers and learners apart.

@@ -204,6 +204,9 @@ class Learner:
 
         at: the parameters, [parameters], at which the gradient is computed; None: the present ones,
         to which `apply` applies it in any case
+
+        `update` does not call it. It is for callers that take the gradient apart from the step, as
+        those do that need it at other parameters than it is applied to.
         """
         reducer = SingleReducer() if reducer is None else reducer
         with self.parameters.at(at):

@@ -6,7 +6,7 @@ is for, table, count) alone, so nothing depends on the order in which games end.
 draw the same players, but other seeds and openings.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,12 +18,7 @@ from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.matchmaking.past import UNKNOWN, WEIGHTS, past_probabilities
 from pbt.matchmaking.roster import Roster
-from pbt.matchmaking.seats import (
-    SELF_PLAY_SHARE,
-    evaluation_draws,
-    past_candidates,
-    seat_evaluation_game,
-)
+from pbt.matchmaking.seats import evaluation_draws, past_candidates
 from pbt.records import PlayerRef
 from pbt.seeding import counted, game_seeds, integer, uniforms
 
@@ -62,14 +57,14 @@ class Lineup(NamedTuple):
     players: tuple[PlayerRef, ...]
 
 
-class TrainingGame(NamedTuple):
-    """One game, as it follows from the roster, its table and its count.
+class NextGame(NamedTuple):
+    """One game, of training or of evaluation, as it follows from roster, table and count.
 
     number   the running number of the game at its table
     seed     of the game's own chance
     opening  how many random decisions the game begins with
     lineup   of a training game; None in an evaluation game
-    draws    from which the players of an evaluation game follow, when it begins
+    draws    of an evaluation game, which `seat_evaluation_game` seats when it begins
     """
 
     number: int
@@ -84,7 +79,7 @@ class NextGames:
 
     def __init__(self, config: RunConfig, facts: GameFacts, roster: Roster, tables: int) -> None:
         """tables: of the whole run."""
-        self._config, self._facts, self._roster = config, facts, roster
+        self._config, self._facts = config, facts
         self._players = integer(config.seed, "players", bits=64)
         self._openings = integer(config.seed, "openings", bits=64)
         seats = facts.seat_roles
@@ -96,7 +91,7 @@ class NextGames:
             frozen = any(entry.role in seats for entry in roster.snapshots)
             self._share = roster.evaluation_share if frozen else 0.0
 
-    def plan(self, tables: Integers, counts: Integers) -> list[TrainingGame]:
+    def plan(self, tables: Integers, counts: Integers) -> list[NextGame]:
         """The games of N tables, each with a count of its own. tables, counts: [N]."""
         config, seats = self._config, len(self._facts.seat_roles)
         block = config.sampling.seat_block
@@ -114,28 +109,11 @@ class NextGames:
             [()] * len(tables),
             strict=True,
         )
-        games = list(map(TrainingGame._make, columns))
+        games = list(map(NextGame._make, columns))
         for game in np.flatnonzero(evaluation).tolist():
             draws = drawn[game, 1:].tolist()
             games[game] = games[game]._replace(lineup=None, draws=draws)
         return games
-
-    def evaluation_players(
-        self, game: TrainingGame, evaluated: Mapping[str, int]
-    ) -> tuple[PlayerRef, ...] | None:
-        """The players of an evaluation game; None while there are no snapshots.
-
-        evaluated: evaluation games so far, by snapshot.
-        """
-        facts = self._facts
-        return seat_evaluation_game(
-            iter(game.draws),
-            facts.seat_roles,
-            self._roster.snapshots,
-            facts.scripted,
-            evaluated,
-            SELF_PLAY_SHARE if facts.self_play else 0.0,
-        )
 
     def _opening_plies(
         self, tables: Integers, counts: Integers, evaluation: NDArray[np.bool_]

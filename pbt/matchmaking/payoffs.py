@@ -120,8 +120,8 @@ class RecentWinRates(PayoffSource):
 
     def __init__(self, window: int) -> None:
         super().__init__(window)
-        # snapshot -> member -> [points, games]
-        self._cells: dict[str, dict[str, list[float]]] = {}
+        # snapshot -> member -> (points, games)
+        self._cells: dict[str, dict[str, tuple[float, float]]] = {}
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         super().add_snapshot(entry)
@@ -132,8 +132,9 @@ class RecentWinRates(PayoffSource):
         candidates, counted = self.known(), False
         for member, opponent, points in self.meetings(record):
             if opponent.kind == "snapshot" and opponent.name in candidates:
-                cell = self._cells.setdefault(opponent.name, {}).setdefault(member, [0.0, 0.0])
-                cell[:] = [cell[0] * FORGET + points, cell[1] * FORGET + 1.0]
+                cells = self._cells.setdefault(opponent.name, {})
+                before, games = cells.get(member, (0.0, 0.0))
+                cells[member] = (before * FORGET + points, games * FORGET + 1.0)
                 counted = True
         return counted
 
@@ -142,7 +143,7 @@ class RecentWinRates(PayoffSource):
         for cells in self._cells.values():
             cells.pop(member, None)
             if donor in cells:
-                cells[member] = list(cells[donor])
+                cells[member] = cells[donor]
 
     def win_rates(self) -> WinRates:
         return {
@@ -154,10 +155,7 @@ class RecentWinRates(PayoffSource):
         }
 
     def state(self) -> SavedCounts:
-        cells = {
-            snapshot_id: {member: (points, games) for member, (points, games) in own.items()}
-            for snapshot_id, own in self._cells.items()
-        }
+        cells = {snapshot_id: dict(own) for snapshot_id, own in self._cells.items()}
         return SavedCounts(*self._followed(), cells)
 
     def load(self, state: SavedCounts | SavedRatings) -> bool:
@@ -165,10 +163,7 @@ class RecentWinRates(PayoffSource):
         if not isinstance(state, SavedCounts):
             return False
         self._follow(state)
-        self._cells = {
-            snapshot_id: {member: list(cell) for member, cell in own.items()}
-            for snapshot_id, own in state.cells.items()
-        }
+        self._cells = {snapshot_id: dict(own) for snapshot_id, own in state.cells.items()}
         return True
 
 
@@ -193,10 +188,11 @@ class EloRatings(PayoffSource):
     def add(self, record: GameRecord) -> bool:
         # All steps come from the ratings before the game. Two members meet twice, once from each
         # side, so only a snapshot's rating is moved together with its opponent's.
+        rated = {"member": self._members, "snapshot": self._snapshots}
         steps = [
             (member, opponent, ELO_STEP * (points - self._expected(member, rating)))
             for member, opponent, points in self.meetings(record)
-            if (rating := self._table(opponent).get(opponent.name)) is not None
+            if (rating := rated.get(opponent.kind, {}).get(opponent.name)) is not None
         ]
         for member, opponent, step in steps:
             self._members[member] = self._members.get(member, 0.0) + step
@@ -213,9 +209,6 @@ class EloRatings(PayoffSource):
             name: {member: self._expected(member, rating) for member in self._members}
             for name, rating in self._snapshots.items()
         }
-
-    def _table(self, player: PlayerRef) -> dict[str, float]:
-        return {"member": self._members, "snapshot": self._snapshots}.get(player.kind, {})
 
     def _expected(self, member: str, rating: float) -> float:
         return float(1.0 / (1.0 + 10.0 ** ((rating - self._members.get(member, 0.0)) / 400.0)))

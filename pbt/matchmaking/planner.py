@@ -4,7 +4,7 @@ A plan depends on (run seed, table, count), the roster and stored counts only. S
 share a run. Each plans for its own tables, and all follow the same roster.
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice
 
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.inference.frozen import FrozenPool, Seated
-from pbt.matchmaking.next_games import GameFacts, Lineup, NextGames, TrainingGame
-from pbt.matchmaking.roster import Roster
+from pbt.matchmaking.next_games import GameFacts, Lineup, NextGame, NextGames
+from pbt.matchmaking.roster import EvaluationCounts, Roster
+from pbt.matchmaking.seats import seat_evaluation_game
 from pbt.records import PlayerRef
 from pbt.saved import SavedPlanner
 from pbt.transport.messages import GamePlan, SeatPlan
@@ -55,8 +56,7 @@ class TrainingPlanner:
         self._config, self._facts, self._frozen = config, facts, frozen
         self._tables, self._counts = tuple(tables), counts
         self._most_ahead = max(1, min(MOST_AHEAD, ENOUGH // max(1, len(tables))))
-        self._evaluated: Counter[str] = Counter()
-        self._closing_played = 0
+        self._evaluated = EvaluationCounts()
         self._closing_total = closing_games
         self.on_generation: Callable[[int, int], None] = lambda policy, generation: None
         self._follow(roster)
@@ -71,8 +71,7 @@ class TrainingPlanner:
     def roster(self, roster: Roster) -> None:
         """Plan by it from now on, and call `on_generation` for members with new weights."""
         before = self._members
-        if roster.learning and not self._roster.learning:
-            self._closing_played = 0
+        self._evaluated.follow(self._roster, roster)
         self._follow(roster)
         for name, member in self._members.items():
             if name in before and member.generation != before[name].generation:
@@ -85,12 +84,12 @@ class TrainingPlanner:
         self._live_seats: dict[int, tuple[SeatPlan, ...]] = {}
         # Made for the first games of this roster.
         self._next: NextGames | None = None
-        self._ahead: dict[int, deque[TrainingGame]] = {}
+        self._ahead: dict[int, deque[NextGame]] = {}
         self._games_ahead = 1
 
     def close_with(self, games: int) -> None:
         """Hand out `games` more evaluation games once no member learns."""
-        self._closing_total = self._closing_played + games
+        self._closing_total = self._evaluated.closing + games
 
     def needed(self) -> set[str]:
         """Ids of the snapshots that a next game may seat, or that are seated now.
@@ -102,7 +101,7 @@ class TrainingPlanner:
     @property
     def closing_games(self) -> int:
         """Evaluation games that are still to be handed out once no member learns."""
-        return max(0, self._closing_total - self._closing_played)
+        return max(0, self._closing_total - self._evaluated.closing)
 
     # --- what the worker asks ---------------------------------------------------------------------
 
@@ -130,7 +129,7 @@ class TrainingPlanner:
         for table in short.tolist():
             self._ahead.setdefault(table, deque()).extend(islice(planned, games))
 
-    def _begin(self, table: int, ahead: deque[TrainingGame]) -> GamePlan | None:
+    def _begin(self, table: int, ahead: deque[NextGame]) -> GamePlan | None:
         """Find places for the frozen players of a table's next game, and count it as begun."""
         game = ahead[0]
         seats = self._evaluation(game) if game.lineup is None else self._training(game.lineup)
@@ -142,9 +141,7 @@ class TrainingPlanner:
         noise = ("action", table, number)
         if game.lineup is not None:
             return GamePlan(number, "training", seed, seats, noise, opening, seed)
-        self._closing_played += not self._roster.learning
-        frozen = [one.player.name for one in seats if one.player.kind == "snapshot"]
-        self._evaluated.update(frozen)
+        self._evaluated.add((seat.player for seat in seats), self._roster)
         return GamePlan(
             number, "evaluation", seed, seats, noise, opening, seed, record_actions=True
         )
@@ -159,12 +156,19 @@ class TrainingPlanner:
             self._live_seats[lineup.number] = seats
         return seats
 
-    def _evaluation(self, game: TrainingGame) -> tuple[SeatPlan, ...] | None:
+    def _evaluation(self, game: NextGame) -> tuple[SeatPlan, ...] | None:
         """The seats of an evaluation game; None where none can be played now."""
-        assert self._next is not None, "it has planned the game"
         if not self._roster.learning and not self.closing_games:
             return None
-        players = self._next.evaluation_players(game, self._evaluated)
+        facts, roster = self._facts, self._roster
+        players = seat_evaluation_game(
+            iter(game.draws),
+            facts.seat_roles,
+            roster.snapshots,
+            facts.scripted,
+            self._evaluated.by_snapshot,
+            self_play=facts.self_play,
+        )
         return None if players is None else self._seat(players)
 
     def game_over(self, plan: GamePlan) -> None:
@@ -200,8 +204,7 @@ class TrainingPlanner:
     # --- resume -----------------------------------------------------------------------------------
 
     def state(self) -> SavedPlanner:
-        counts, evaluated = self._counts.tolist(), dict(self._evaluated)
-        return SavedPlanner(counts, evaluated, self._closing_played, self._roster.state())
+        return self._evaluated.saved(self._counts, self._roster)
 
     def load(self, state: SavedPlanner) -> None:
         if len(state.counts) != len(self._counts):
@@ -211,8 +214,7 @@ class TrainingPlanner:
             )
         for table in self._tables:
             self._counts[table] = state.counts[table]
-        self._evaluated = Counter(state.evaluated)
-        self._closing_played = state.closing_played
+        self._evaluated = EvaluationCounts.load(state)
         self._follow(self._roster.resumed(state.roster))
 
     def gone(self, plan: GamePlan) -> str:

@@ -5,12 +5,13 @@ is sent when it has changed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 from pbt.matchmaking.past import WinRates
-from pbt.saved import SavedEntrant, SavedOpponent, SavedRoster
+from pbt.records import PlayerRef
+from pbt.saved import SavedEntrant, SavedOpponent, SavedPlanner, SavedRoster
 
 # A member's newest snapshots, which meet in evaluation games.
 _OF_A_MEMBER = 2
@@ -137,3 +138,42 @@ class Roster:
             snapshots=self._seatable(entries),
             win_rates=state.win_rates,
         )
+
+
+@dataclass
+class EvaluationCounts:
+    """Evaluation games so far.
+
+    by_snapshot  seats that each snapshot had in them
+    closing      games of the final evaluation, which is played when no member learns any more
+    """
+
+    by_snapshot: Counter[str] = field(default_factory=Counter)
+    closing: int = 0
+
+    def add(self, players: Iterable[PlayerRef], roster: Roster) -> None:
+        """Count a game between these players that was planned by this roster."""
+        self.by_snapshot.update(one.name for one in players if one.kind == "snapshot")
+        self.closing += not roster.learning
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.by_snapshot + other.by_snapshot, self.closing + other.closing)
+
+    def __sub__(self, other: Self) -> Self:
+        """What is left, never below 0."""
+        closing = max(0, self.closing - other.closing)
+        return type(self)(self.by_snapshot - other.by_snapshot, closing)
+
+    def follow(self, before: Roster, after: Roster) -> None:
+        """Follow another roster: where members learn again, there will be another end."""
+        if after.learning and not before.learning:
+            self.closing = 0
+
+    def saved(self, counts: Iterable[int], roster: Roster) -> SavedPlanner:
+        """Return the state of matchmaking. counts: games so far, of every table."""
+        began = [int(count) for count in counts]
+        return SavedPlanner(began, dict(self.by_snapshot), self.closing, roster.state())
+
+    @classmethod
+    def load(cls, state: SavedPlanner) -> Self:
+        return cls(Counter(state.evaluated), state.closing_played)

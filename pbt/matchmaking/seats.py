@@ -51,14 +51,14 @@ def seat_evaluation_game(
     snapshots: Sequence[SnapshotEntry],
     scripted: Sequence[str],
     games_played: Mapping[str, int],
-    self_play: float = 0.0,
+    self_play: bool = False,
 ) -> tuple[PlayerRef, ...] | None:
     """Draw one frozen player per seat; None while no snapshot of these roles exists.
 
     snapshots     newest last
     scripted      the game's scripted players; "random", which every game has, may be left out
     games_played  evaluation games so far by snapshot id, 0 where not named
-    self_play     probability that one player takes all seats
+    self_play     whether one player takes all seats in a part of the games, SELF_PLAY_SHARE
 
     One member's newest snapshot, drawn with odds 1 / (1 + games), sits at a random seat of its
     role. Each other seat gets one of these, drawn by the odds at the top of this file: "random",
@@ -69,7 +69,7 @@ def seat_evaluation_game(
     if not newest:
         return None
     focus = _draw_least_played(draws, newest, games_played)
-    if self_play and next(draws) < self_play:
+    if self_play and next(draws) < SELF_PLAY_SHARE:
         return (PlayerRef("snapshot", focus.snapshot_id),) * len(seat_roles)
     focus_seat = _draw(draws, [seat for seat, role in enumerate(seat_roles) if role == focus.role])
     names = [name for name in scripted if name != RANDOM.name]

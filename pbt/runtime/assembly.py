@@ -58,22 +58,17 @@ from pbt.transport.weights import PublishedWeights
 # --- policies -------------------------------------------------------------------------------------
 
 
-def policy_loader(
-    spec: EnvSpec, layouts: Sequence[RoleLayout], config: RunConfig, store: SnapshotStore
-) -> LoadPolicy:
+def policy_loader(blueprint: Blueprint, store: SnapshotStore) -> LoadPolicy:
     """Return the function that loads frozen players: the game's scripted ones, and snapshots."""
 
     def load(player: PlayerRef, role: int) -> HostedPolicy:
+        layout, name = blueprint.layouts[role], player.name
         if player.kind == "scripted":
-            act = (
-                layouts[role].actions.random_act
-                if player.name == "random"
-                else spec.scripted[player.name]
-            )
-            return ScriptedPolicy(act, scripted_digest(player.name))
-        return NetworkPolicy(
-            frozen_model(layouts[role], config, store, player.name), f"snapshot {player.name[:12]}"
-        )
+            random = name == "random"
+            act = layout.actions.random_act if random else blueprint.spec.scripted[name]
+            return ScriptedPolicy(act, scripted_digest(name))
+        model = frozen_model(layout, blueprint.config, store, name)
+        return NetworkPolicy(model, f"snapshot {name[:12]}")
 
     return load
 
@@ -244,7 +239,7 @@ def assemble(
     tables, slabs = blueprint.tables, _slabs(blueprint)
     device = choose_device(config.runtime, "inference_device")
     server = PolicyServer(slabs, blueprint.policy_slots, device)
-    host = LocalPolicyHost(server, policy_loader(spec, blueprint.layouts, blueprint.config, store))
+    host = LocalPolicyHost(server, policy_loader(blueprint, store))
     frozen = FrozenPool(host, blueprint.live_slots, blueprint.frozen_slots)
     learners = _learners(blueprint, slabs, server, store, lambda answer: scheduler.hear(answer))
     counts, closing = np.zeros(tables, np.int64), config.evaluation.final_games * len(learners)

@@ -1,19 +1,23 @@
 """The interface of a running population, which every placement fills."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from pbt.checkpoint.files import Checkpoint
-from pbt.checkpoint.state import digest_of
+from pbt.checkpoint.state import cut_tensors, digest_of, learner_part, replay_part
+from pbt.checkpoint.workers import load_replay, save_replay
 from pbt.config.schema import RunConfig
 from pbt.models.weights import model_tensors
 from pbt.population.controller import Controller
 from pbt.records import GameKind
 from pbt.runtime.control import SetHyperparams
 from pbt.runtime.learner_scheduler import LearnerScheduler
+from pbt.saved import SavedEngine, SavedPlanner, SavedQueue, SavedRun, SavedWorker
+from pbt.transport.messages import GameEnd, GamesOver, SlotFull, WorkerMessage
+from pbt.transport.slab import Slab
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ class Engine(Protocol):
 
         Call it only at rest, and only while a member learns.
         """
+        self.config = config
+        self.controller.edit(config)
 
     def run(
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
@@ -120,6 +126,51 @@ class Engine(Protocol):
 
     def take_cut(self, number: int) -> Checkpoint:
         """Return the state of the whole population; take and write it within one rest."""
+
+    def _cut(
+        self, number: int, slabs: Sequence[Slab], planner: SavedPlanner, worker: SavedWorker
+    ) -> Checkpoint:
+        """Return the state of the run at rest. planner, worker: of the whole run, merged."""
+        scheduler, lines = self.scheduler, self.scheduler.pipelines.items()
+        state = SavedRun(
+            self.config.model_dump(mode="json"),
+            SavedEngine(dict(self.games), scheduler.rows_trained),
+            self.controller.state(),
+            planner,
+            worker,
+            {name: line.batcher.state() for name, line in lines},
+        )
+        learners = {name: line.handle.state() for name, line in lines}
+        tensors = cut_tensors(learners, slabs, worker)
+        for name, line in lines:
+            if line.handle.replay is not None:
+                tensors[replay_part(name)] = save_replay(line.handle.replay)
+        return Checkpoint(number, state, tensors)
+
+    def _take_over(self, checkpoint: Checkpoint, queues: Mapping[str, SavedQueue]) -> None:
+        """Go on with a cut's learners, controller and counts. queues: full slots, by member."""
+        state, tensors = checkpoint.state, checkpoint.tensors
+        self.games = Counter(state.engine.games)
+        self.scheduler.rows_trained = state.engine.rows_trained
+        for name, line in self.scheduler.pipelines.items():
+            line.batcher.load(queues[name])
+            line.handle.load(tensors[learner_part(name)])
+            # A member that joined begins with an empty one.
+            if line.handle.replay is not None and replay_part(name) in tensors:
+                load_replay(line.handle.replay, tensors[replay_part(name)])
+        self.controller.load(state.controller)
+
+    def _tell(self, message: WorkerMessage) -> None:
+        """Have the scheduler or the controller hear what a worker says, and count games."""
+        match message:
+            case SlotFull():
+                self.scheduler.slot_full(message)
+            case GamesOver():
+                self.games["training"] += len(message.tables)
+                self.controller.on_games(message)
+            case GameEnd():
+                self.games[message.plan.kind] += 1
+                self.controller.on_game(message)
 
     def needed(self) -> set[str]:
         """Return the ids of snapshots that sit now or that a next game may seat; only at rest."""

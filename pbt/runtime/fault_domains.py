@@ -52,7 +52,7 @@ class FaultDomains:
             del self._due[domain]
             if plane:
                 state.shared.renew_plane()
-                state.final_games.restart()
+                state.final_games.quiet.clear()
             members = state.scheduler.controller.members
             self._processes.start(state.assignments.orders(domain, members))
 
@@ -90,7 +90,7 @@ class FaultDomains:
             self._state.slots_died()
         # A learner's process has made progress only if its own members trained.
         delay_s = self._restarts[domain].died(
-            scheduler.updates + self._state.roster.closing_played
+            scheduler.updates + self._state.roster.evaluated.closing
             if plane
             else sum(learner.frames for learner in learners)
         )

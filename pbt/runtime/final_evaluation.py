@@ -6,13 +6,14 @@ from collections.abc import Sequence
 class FinalEvaluation:
     """Divides the games of the final evaluation among the workers.
 
+    games  to be played by all workers together
     begun  whether the workers were told to play them
+    quiet  workers that have played all of theirs; when they die, each is given games anew
     """
 
     def __init__(self, games: int, workers: Sequence[str]) -> None:
-        """games: to be played by all workers together."""
-        self._games, self._workers = games, tuple(workers)
-        self._quiet: set[str] = set()
+        self.games, self._workers = games, tuple(workers)
+        self.quiet: set[str] = set()
         self.begun = False
 
     def shares(self, played: int) -> dict[str, int]:
@@ -20,27 +21,12 @@ class FinalEvaluation:
 
         played: games that are over.
         """
-        left = max(0, self._games - played) if self.begun else 0
+        left = max(0, self.games - played) if self.begun else 0
         return {
             name: left // len(self._workers) + (index < left % len(self._workers))
             for index, name in enumerate(self._workers)
         }
 
-    def over_of(self, played: int) -> tuple[int, int]:
-        """Return (games over, games planned). played: games that are over.
-
-        A training-time game that ends only now counts too, so `played` may exceed the plan.
-        """
-        return min(played, self._games), self._games
-
-    def quiet(self, worker: str) -> None:
-        """Note that a worker has played all of its games."""
-        self._quiet.add(worker)
-
-    def restart(self) -> None:
-        """Note that all workers died: each will be given games anew."""
-        self._quiet.clear()
-
     @property
     def over(self) -> bool:
-        return self.begun and self._quiet >= set(self._workers)
+        return self.begun and self.quiet >= set(self._workers)

@@ -24,6 +24,7 @@ from pbt.runtime.assembly import acting_model, new_planner, policy_loader
 from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, game_maker
 from pbt.runtime.devices import choose_device
 from pbt.runtime.game_observer import new_game_observer, new_reproductions
+from pbt.runtime.pacing import new_pacing
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.shared import AttachedMemory
 from pbt.sampling.game_code import NO_TABLE
@@ -38,8 +39,6 @@ from pbt.transport.messages import JsonState
 # How long a host may wait for other processes at a time; it hears no message meanwhile.
 PATIENCE_S = 0.05
 DRAIN_TIMEOUT_S = 30.0
-# A game in processes of its own that takes longer for a step does not keep the other tables.
-LATE_AFTER_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ class WorkerHost:
                 observer=observer,
                 reproductions=reproductions,
                 levels=place.memory.levels,
-                patience_s=LATE_AFTER_S if config.runtime.sync == "async" else None,
+                patience_s=new_pacing(config).late_after_s,
             )
             for partition in partitions
         ]
@@ -212,9 +211,7 @@ def _local_inference(place: Workplace) -> Inference:
     server = PolicyServer(place.memory.slabs, blueprint.policy_slots, device)
     for member in blueprint.members:
         server.attach(member.policy, _live_policy(place, member))
-    return LocalInference(
-        server, policy_loader(blueprint.spec, blueprint.layouts, place.config, place.store)
-    )
+    return LocalInference(server, policy_loader(blueprint, place.store))
 
 
 def _remote_inference(place: Workplace) -> Inference:
@@ -244,7 +241,7 @@ class ServerHost:
         for member in blueprint.members:
             if server_of_member(member.policy, place.orders["servers"]) == place.plan.serves:
                 server.attach(member.policy, _live_policy(place, member))
-        load = policy_loader(blueprint.spec, blueprint.layouts, config, place.store)
+        load = policy_loader(blueprint, place.store)
         (requests,) = memory["requests"]
         self._service = PolicyService(
             server,

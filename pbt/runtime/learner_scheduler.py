@@ -6,22 +6,18 @@ in another. While a decision about its member is due, a learner is told to train
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from pbt.checkpoint.files import Checkpoint
-from pbt.checkpoint.state import cut_tensors, learner_part, replay_part
-from pbt.checkpoint.workers import load_replay, save_replay
 from pbt.config.schema import RunConfig
 from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller
 from pbt.processes.restarts import RestartPolicy
-from pbt.records import Directive, GameKind
+from pbt.records import Directive
 from pbt.runtime import control
 from pbt.runtime.learner_handle import LearnerHandle
 from pbt.runtime.pacing import new_pacing
 from pbt.runtime.pipeline import Dispatched, Pipeline
-from pbt.saved import SavedEngine, SavedPlanner, SavedQueue, SavedRun, SavedWorker
 from pbt.transport.messages import RolloutPermit, SlotFull
 from pbt.transport.slab import Slab
 
@@ -51,7 +47,7 @@ class LearnerScheduler:
         slabs           by role
         permit(permit)  releases a slot to its worker
         """
-        self._config, self.controller, self._slabs = config, controller, slabs
+        self._config, self.controller = config, controller
         self.pacing = new_pacing(config)
         self._batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
         self.dropped: Counter[str] = Counter()
@@ -245,46 +241,3 @@ class LearnerScheduler:
     def rows_dropped(self) -> Counter[str]:
         """Rows that were dropped in queues or on their way through learners, by reason."""
         return sum((line.batcher.dropped for line in self.pipelines.values()), self.dropped)
-
-    # --- resume -----------------------------------------------------------------------------------
-
-    def checkpoint(
-        self,
-        number: int,
-        config: RunConfig,
-        games: Mapping[GameKind, int],
-        planner: SavedPlanner,
-        worker: SavedWorker,
-    ) -> Checkpoint:
-        """Return the state of a whole run at rest.
-
-        config           in force
-        games            over so far, by kind
-        planner, worker  of the whole run, merged
-        """
-        lines = self.pipelines.items()
-        state = SavedRun(
-            config.model_dump(mode="json"),
-            SavedEngine(dict(games), self.rows_trained),
-            self.controller.state(),
-            planner,
-            worker,
-            {name: line.batcher.state() for name, line in lines},
-        )
-        learners = {name: line.handle.state() for name, line in lines}
-        tensors = cut_tensors(learners, self._slabs, worker)
-        for name, line in lines:
-            if line.handle.replay is not None:
-                tensors[replay_part(name)] = save_replay(line.handle.replay)
-        return Checkpoint(number, state, tensors)
-
-    def load(self, checkpoint: Checkpoint, queues: Mapping[str, SavedQueue]) -> None:
-        """Take over a checkpoint's learners and controller. queues: its full slots, by member."""
-        self.rows_trained = checkpoint.state.engine.rows_trained
-        for name, line in self.pipelines.items():
-            line.batcher.load(queues[name])
-            line.handle.load(checkpoint.tensors[learner_part(name)])
-            # A member that joined begins with an empty one.
-            if line.handle.replay is not None and replay_part(name) in checkpoint.tensors:
-                load_replay(line.handle.replay, checkpoint.tensors[replay_part(name)])
-        self.controller.load(checkpoint.state.controller)

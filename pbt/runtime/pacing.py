@@ -2,13 +2,14 @@
 
 One object says when tables play, when learners are given batches, and in which order full slots are
 trained. The engine asks it for what workers are told, the scheduler of learners for the rest.
-`runtime.sync` names its kind.
+`runtime.sync` names its kind; no other file asks which kind it is.
 """
 
 from collections.abc import Collection
 from typing import Protocol
 
 from pbt.config.schema import RunConfig
+from pbt.errors import EngineError
 from pbt.runtime.control import PlayTurns
 
 
@@ -19,21 +20,31 @@ class Pacing(Protocol):
 
     between_rollouts  no table is in a rollout; always so where there are none. Then learners are
                       given batches, so rounds of PBT are decided, workers hear of new win rates and
-                      snapshots, and a rest may begin
+                      snapshots, and a rest may begin. Of a member that fails in the middle of a
+                      rollout, because its learner's process died too often, they hear at once
     by_version        full slots are trained in the order of the weights that acted in their first
                       rows, and of their numbers, else in the order in which they came
+    words             for people; "" where nothing need be said
+    late_after_s      a game in processes of its own that takes longer for a step does not keep the
+                      other tables of its worker; None: all tables wait for it
+    turn_every_s      a turn of the main process begins at most this often
     """
 
     by_version: bool
+    words: str
+    late_after_s: float | None
+    turn_every_s: float
 
     @property
     def between_rollouts(self) -> bool: ...
 
     def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
-        """Return what all workers should hear now; None: nothing new. Ask between rollouts.
+        """Return what all workers should hear now; None: nothing new.
 
         hold  the league or a learner is behind
         busy  a learner has something to do, or the run comes to rest
+
+        Raises: EngineError within a rollout.
         """
 
     def played(self, worker: str) -> None:
@@ -48,6 +59,11 @@ class Asynchronous:
 
     by_version = False
     between_rollouts = True
+    words = ""
+    late_after_s: float | None = 0.25
+    # A turn hears all that was said since the last one. Workers of quick games say something all
+    # the time, and a main process that woke for each message would take their cores from them.
+    turn_every_s = 0.005
 
     def __init__(self) -> None:
         # Whether the workers hold, as they were told last; None: they were told nothing.
@@ -74,6 +90,10 @@ class Synchronous:
     """
 
     by_version = True
+    words = "synchronous"
+    late_after_s: float | None = None
+    # Everything waits for the next order, so a pause would be lost time.
+    turn_every_s = 0.0
 
     def __init__(self, rollout_steps: int) -> None:
         """rollout_steps: turns of a rollout."""
@@ -85,6 +105,9 @@ class Synchronous:
         return not self._playing
 
     def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
+        if self._playing:
+            playing = ", ".join(sorted(self._playing))
+            raise EngineError(f"a rollout was to begin in the middle of one: {playing} still play")
         if hold or busy:
             return None
         self._playing.update(workers)
@@ -99,6 +122,8 @@ class Synchronous:
 
 def new_pacing(config: RunConfig) -> Pacing:
     """Return the pacing that `runtime.sync` names."""
-    if config.runtime.sync == "async":
-        return Asynchronous()
-    return Synchronous(config.sampling.rollout_steps)
+    match config.runtime.sync:
+        case "async":
+            return Asynchronous()
+        case "sync":
+            return Synchronous(config.sampling.rollout_steps)

@@ -33,9 +33,6 @@ from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, GamesOver, SlotFull
 
 POLL_S = 0.05
-# A turn hears all that was said since the last one. Workers of quick games say something all the
-# time, and a main process that woke for each message would take their cores from them.
-TURN_EVERY_S = 0.005
 
 
 class ParallelEngine(Engine):
@@ -71,8 +68,6 @@ class ParallelEngine(Engine):
         self.began = False
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
-        # Where everybody waits for the next order, a pause would be lost time.
-        self._turn_every_s = TURN_EVERY_S if config.runtime.sync == "async" else 0.0
         self._began_s = 0.0
         self.games: Counter[GameKind] = Counter()
 
@@ -81,7 +76,9 @@ class ParallelEngine(Engine):
         return self._state.final_games.over
 
     def closing(self) -> tuple[int, int]:
-        return self._state.final_games.over_of(self._state.roster.closing_played)
+        # A training-time game that ends only now counts too, so more than the plan may be over.
+        planned = self._state.final_games.games
+        return min(self._state.roster.evaluated.closing, planned), planned
 
     # --- the loop ---------------------------------------------------------------------------------
 
@@ -117,7 +114,8 @@ class ParallelEngine(Engine):
 
     def _one_turn(self) -> None:
         self._domains.start_due()
-        time.sleep(max(0.0, self._began_s + self._turn_every_s - time.monotonic()))
+        turn_every_s = self.scheduler.pacing.turn_every_s
+        time.sleep(max(0.0, self._began_s + turn_every_s - time.monotonic()))
         self._began_s = time.monotonic()
         for name, message in self._processes.hear(POLL_S):
             self._route(name, message)
@@ -128,22 +126,20 @@ class ParallelEngine(Engine):
         self.scheduler.dispatch()
         if self.scheduler.pacing.between_rollouts:
             self._state.roster.send_due(at_once=self.scheduler.resting)
-        self._state.releases.send()
+        self._state.send_released()
         self._have_tables_play()
         self._close_if_finished()
 
     def _route(self, name: str, message: object) -> None:
         match message:
             case SlotFull():
-                self.scheduler.slot_full(message)
+                self._tell(message)
             case GamesOver():
-                self.games["training"] += len(message.tables)
                 self._state.roster.games_over(message)
-                self.controller.on_games(message)
+                self._tell(message)
             case GameEnd():
-                self.games[message.plan.kind] += 1
                 self._state.roster.game_over(message)
-                self.controller.on_game(message)
+                self._tell(message)
             case _ if isinstance(message, control.LearnerAnswer):
                 self._state.learners[message.member].hear(name, message)
             case control.GameError():
@@ -157,7 +153,7 @@ class ParallelEngine(Engine):
             case control.TurnsPlayed():
                 self.scheduler.pacing.played(name)
             case control.Quiet():
-                self._state.final_games.quiet(name)
+                self._state.final_games.quiet.add(name)
             case control.Ready() if self._processes.reachable(name):
                 self.began |= self._domains.ready(name)
 
@@ -195,18 +191,18 @@ class ParallelEngine(Engine):
         return self._rest.held()
 
     def take_cut(self, number: int) -> Checkpoint:
-        return self._state.checkpoint(number, self.games, self._rest.answers)
+        worker, planner = self._state.merged(self._rest.answers)
+        return self._cut(number, self._state.shared.slabs, planner, worker)
 
     def restore(self, checkpoint: Checkpoint) -> int:
         """See `Engine.restore`. Games that cannot be replayed are voided when workers start."""
-        self._state.restore(checkpoint)
-        self.games = Counter(checkpoint.state.engine.games)
+        self._take_over(checkpoint, self._state.restore(checkpoint))
         return 0
 
     def edit(self, config: RunConfig) -> None:
         """See `Engine.edit`. Processes that start later start with the new configuration."""
-        self.config = self._state.assignments.config = config
-        self.controller.edit(config)
+        super().edit(config)
+        self._state.assignments.config = config
 
     def needed(self) -> set[str]:
         """See `Engine.needed`; before the workers run, every snapshot of the roster."""

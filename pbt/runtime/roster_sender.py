@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from pbt.matchmaking.roster import Roster
+from pbt.matchmaking.roster import EvaluationCounts, Roster
 from pbt.runtime import control
 from pbt.saved import SavedPlanner, SavedWorker
 from pbt.transport.messages import GameEnd, GamesOver
@@ -19,7 +19,7 @@ SEND_EVERY_S = 0.25
 class RosterSender:
     """The Matchmaker of the parallel placements.
 
-    closing_played  games of the final evaluation that have ended
+    evaluated  evaluation games that have ended
     """
 
     def __init__(
@@ -31,12 +31,11 @@ class RosterSender:
         """tell(message): to all workers that run. Those that start have it in their assignment."""
         self._roster, self._tell, self._clock = roster, tell, clock
         self._unsent, self._sent_s = False, clock()
-        self._evaluated: Counter[str] = Counter()
+        self.evaluated = EvaluationCounts()
         # By table, the count of its newest game that is over.
         self._over: dict[int, int] = {}
         # Tables whose evaluation game goes on from a checkpoint.
         self._resumed: set[int] = set()
-        self.closing_played = 0
 
     @property
     def roster(self) -> Roster:
@@ -44,9 +43,13 @@ class RosterSender:
 
     @roster.setter
     def roster(self, roster: Roster) -> None:
+        """Follow it from now on, and send it at once where members or shares changed.
+
+        Win rates and snapshots that wait for `send_due` are sent along with that, in a synchronous
+        run also within a rollout.
+        """
         before, self._roster, self._unsent = self._roster, roster, True
-        if roster.learning and not before.learning:
-            self.closing_played = 0
+        self.evaluated.follow(before, roster)
         if (roster.members, roster.evaluation_share) != (before.members, before.evaluation_share):
             self.send()
 
@@ -66,7 +69,7 @@ class RosterSender:
     @property
     def closing_begun(self) -> int:
         """Games of the final evaluation that have ended, or go on from a checkpoint."""
-        return self.closing_played + (0 if self.roster.learning else len(self._resumed))
+        return self.evaluated.closing + (0 if self.roster.learning else len(self._resumed))
 
     def games_over(self, games: GamesOver) -> None:
         """Count training games that each table ended."""
@@ -79,10 +82,7 @@ class RosterSender:
         self._over[end.table] = end.plan.game_count
         self._resumed.discard(end.table)
         if end.plan.kind == "evaluation":
-            self._evaluated.update(
-                seat.player.name for seat in end.plan.seats if seat.player.kind == "snapshot"
-            )
-            self.closing_played += not self.roster.learning
+            self.evaluated.add((seat.player for seat in end.plan.seats), self.roster)
 
     def void_open_games(self, counts: Sequence[int]) -> int:
         """Note that all open games ended with their workers. Returns how many they were.
@@ -101,11 +101,8 @@ class RosterSender:
 
         counts: games so far, of every table; workers: those of all tables that play.
         """
-        playing = [table for worker in workers for table in _evaluating(worker)]
-        evaluated = sum((_evaluated(worker) for worker in workers), +self._evaluated)
-        closing = self.closing_played + (0 if self.roster.learning else len(playing))
-        began = [int(count) for count in counts]
-        return SavedPlanner(began, dict(evaluated), closing, self.roster.state())
+        begun = sum((self._played_by(worker) for worker in workers), self.evaluated)
+        return begun.saved(counts, self.roster)
 
     def load(self, state: SavedPlanner, worker: SavedWorker) -> None:
         """Take over a planner's state before the workers start, so none is told.
@@ -114,24 +111,22 @@ class RosterSender:
         """
         self._roster = self._roster.resumed(state.roster)
         self._resumed = _evaluating(worker)
-        self._evaluated = Counter(state.evaluated)
-        self._evaluated -= _evaluated(worker)
-        open_closing = 0 if self.roster.learning else len(self._resumed)
-        self.closing_played = max(0, state.closing_played - open_closing)
+        self.evaluated = EvaluationCounts.load(state) - self._played_by(worker)
         playing = set(worker.games.table)
         self._over = {
             number: begun - 1 - (number in playing) for number, begun in enumerate(state.counts)
         }
+
+    def _played_by(self, worker: SavedWorker) -> EvaluationCounts:
+        """The evaluation games that its tables play."""
+        tables = _evaluating(worker)
+        seats = worker.seats.at(tables)
+        players = zip(seats.kind, seats.name, strict=True)
+        by_snapshot = Counter(name for kind, name in players if kind == "snapshot")
+        return EvaluationCounts(by_snapshot, 0 if self.roster.learning else len(tables))
 
 
 def _evaluating(worker: SavedWorker) -> set[int]:
     """The tables that play an evaluation game."""
     games = zip(worker.games.table, worker.games.kind, strict=True)
     return {table for table, kind in games if kind == "evaluation"}
-
-
-def _evaluated(worker: SavedWorker) -> Counter[str]:
-    """The snapshots that sit in evaluation games, as often as they do."""
-    seats = worker.seats.at(_evaluating(worker))
-    players = zip(seats.kind, seats.name, strict=True)
-    return Counter(name for kind, name in players if kind == "snapshot")

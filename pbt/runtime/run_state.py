@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.state import split_cut
 from pbt.population.interfaces import RunSink
-from pbt.records import GameKind
 from pbt.runtime.assembly import new_controller, new_roster
 from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint
-from pbt.runtime.control import Paused
+from pbt.runtime.control import Paused, Permits
 from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.learner_handle import RemoteLearner
 from pbt.runtime.learner_scheduler import LearnerScheduler
@@ -23,9 +22,9 @@ from pbt.runtime.process_counters import ProcessCounters
 from pbt.runtime.process_group import ProcessGroup
 from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.shared import SharedMemory
-from pbt.runtime.slot_releases import SlotReleases
-from pbt.saved import SavedFiller
+from pbt.saved import SavedFiller, SavedPlanner, SavedQueue, SavedWorker
 from pbt.snapshots import FileSnapshotStore
+from pbt.transport.messages import RolloutPermit
 
 
 class RunState:
@@ -37,7 +36,6 @@ class RunState:
     final_games  the final evaluation, dealt out to the workers
     learners     the members' learners in other processes
     scheduler    the batches of all learners
-    releases     slots on their way back to the workers
     counters     what the processes counted, those that died included
 
     Every row that was produced is trained, dropped for a reason, or still stands in a slot.
@@ -54,7 +52,9 @@ class RunState:
         """Begin at frame 0."""
         config, plans = blueprint.config, list(processes.plans.values())
         self.shared, self.counters = shared, ProcessCounters(processes)
-        self.releases = SlotReleases(shared, processes)
+        self._processes = processes
+        # Slots that are on their way back, by worker.
+        self._released: dict[str, list[RolloutPermit]] = {}
         self.roster = RosterSender(new_roster(blueprint), processes.tell_workers)
         final_games = config.evaluation.final_games * len(blueprint.members)
         self.final_games = FinalEvaluation(final_games, processes.workers())
@@ -78,7 +78,7 @@ class RunState:
         }
         controller = new_controller(blueprint, self.learners, self.roster, sink, store)
         self.scheduler = LearnerScheduler(
-            config, self.learners.values(), shared.slabs, controller, self.releases.add
+            config, self.learners.values(), shared.slabs, controller, self._release
         )
 
     def learners_at(self, processes: Collection[str]) -> list[RemoteLearner]:
@@ -86,31 +86,43 @@ class RunState:
         learners = self.learners.values()
         return [learner for learner in learners if not set(learner.hosts).isdisjoint(processes)]
 
-    def checkpoint(
-        self, number: int, games: Mapping[GameKind, int], answers: Mapping[str, Paused]
-    ) -> Checkpoint:
-        """Return the state of the whole run, at rest.
+    def merged(self, answers: Mapping[str, Paused]) -> tuple[SavedWorker, SavedPlanner]:
+        """Return the states of all workers as one, with all row counts, and of matchmaking.
 
-        games: over so far, by kind; answers: of the workers that rest, empty before they start.
+        answers: of the workers that rest, empty before they start.
         """
         worker, planner = self.assignments.merged(answers)
         # Counts are stored as one sum: at a resume, other processes host the roles.
         dropped = dict(self.counters.dropped() + self.scheduler.dropped)
         first = SavedFiller(worker.fillers[0].pool, self.counters.produced(), dropped)
-        worker = replace(worker, fillers=[first, *worker.fillers[1:]])
-        config = self.assignments.config
-        return self.scheduler.checkpoint(number, config, games, planner, worker)
+        return replace(worker, fillers=[first, *worker.fillers[1:]]), planner
 
-    def restore(self, checkpoint: Checkpoint) -> None:
-        """Take over a checkpoint before anything runs; workers replay open games as they start."""
+    def restore(self, checkpoint: Checkpoint) -> Mapping[str, SavedQueue]:
+        """Take over a checkpoint before anything runs; workers replay open games as they start.
+
+        Returns its full slots, by member.
+        """
         state, counters = checkpoint.state, self.counters
         split = split_cut(checkpoint, self.shared.slabs, self.shared.shares)
         counters.produced_before, counters.dropped_before = self.assignments.resume(split.workers)
         self.roster.load(state.planner, state.worker)
         self.shared.counts[:] = state.planner.counts
-        self.scheduler.load(checkpoint, split.queues)
+        return split.queues
 
-    # --- rows -------------------------------------------------------------------------------------
+    # --- slots and rows ---------------------------------------------------------------------------
+
+    def _release(self, permit: RolloutPermit) -> None:
+        owner = self.shared.owner(permit.role, permit.slot)
+        self._released.setdefault(owner, []).append(permit)
+
+    def send_released(self) -> None:
+        """Send every worker the slots that came back since the last call.
+
+        Those of workers that have died are forgotten: their successors have all slots free.
+        """
+        for name, permits in self._released.items():
+            self._processes.send(name, Permits(tuple(permits)))
+        self._released.clear()
 
     def dropped(self) -> Counter[str]:
         """Rows that were produced and will never be trained, by reason."""

@@ -14,18 +14,15 @@ from pbt.checkpoint.files import Checkpoint
 from pbt.checkpoint.resharding import merge_workers
 from pbt.checkpoint.state import split_cut
 from pbt.checkpoint.workers import load_worker, save_worker
-from pbt.config.schema import RunConfig
 from pbt.population.interfaces import ControlSource, RunSink
 from pbt.records import GameKind
 from pbt.runtime.assembly import Population
 from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.engine import Engine, ProcessStatus
-from pbt.transport.messages import GameEnd, GamesOver, SlotFull, WorkerMessage
+from pbt.runtime.process_counters import RATE_OVER_S
 
 # Of the only process.
 NAME = "main"
-# A rate is measured over at least this time.
-RATE_OVER_S = 1.0
 
 
 class SerialEngine(Engine):
@@ -89,7 +86,7 @@ class SerialEngine(Engine):
         messages = population.worker.advance()
         stepped = time.perf_counter()
         for message in messages:
-            self._route(message)
+            self._tell(message)
         self._turns -= 1
         if self._turns < inf and not (self._turns and population.worker.can_turn):
             self._turns = 0.0
@@ -99,17 +96,6 @@ class SerialEngine(Engine):
         self._stage_s["simulate"] += stepped - acted
         self._stage_s["learn"] += time.perf_counter() - stepped
 
-    def _route(self, message: WorkerMessage) -> None:
-        match message:
-            case SlotFull():
-                self.scheduler.slot_full(message)
-            case GamesOver():
-                self.games["training"] += len(message.tables)
-                self.controller.on_games(message)
-            case GameEnd():
-                self.games[message.plan.kind] += 1
-                self.controller.on_game(message)
-
     # --- resume -----------------------------------------------------------------------------------
 
     def at_rest(self) -> AbstractContextManager[None]:
@@ -117,28 +103,23 @@ class SerialEngine(Engine):
         return nullcontext()
 
     def take_cut(self, number: int) -> Checkpoint:
-        worker = merge_workers([save_worker(self.population.worker)])
-        planner = self.population.planner.state()
-        return self.scheduler.checkpoint(number, self.config, self.games, planner, worker)
+        population = self.population
+        worker = merge_workers([save_worker(population.worker)])
+        return self._cut(number, population.slabs, population.planner.state(), worker)
 
     def restore(self, checkpoint: Checkpoint) -> int:
-        population, state = self.population, checkpoint.state
+        population = self.population
         split = split_cut(checkpoint, population.slabs, [population.worker.share])
         worker, planner = population.worker, population.planner
-        planner.load(state.planner)
+        planner.load(checkpoint.state.planner)
         replayable = population.blueprint.spec.replayable
         voided = load_worker(worker, split.workers[0], planner, replayable=replayable)
-        self.scheduler.load(checkpoint, split.queues)
+        self._take_over(checkpoint, split.queues)
         self.take_over_hyperparams()
-        self.games = Counter(state.engine.games)
         # Games that were voided by the resume are recorded before the next checkpoint.
         for message in worker.advance():
-            self._route(message)
+            self._tell(message)
         return voided
-
-    def edit(self, config: RunConfig) -> None:
-        self.config = config
-        self.controller.edit(config)
 
     def needed(self) -> set[str]:
         return self.population.planner.needed()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pbt.learning.shared_reducer import reducer_bytes
-from pbt.runtime.assembly import new_learner, new_replay, replay_slots
+from pbt.runtime.assembly import new_learner, replay_slots
 from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, usual_slots
 from pbt.runtime.placements import ProcessPlan
 from pbt.saved import (
@@ -77,11 +77,11 @@ class SharedMemory:
         }
         # The rings of members that replay, which outlive the learner's process too.
         self.replays = {member.name: self._replay(member) for member in blueprint.members}
-        for ring in self.replays.values():
-            if ring is not None:
-                ring.populate(range(ring.slots))
         self._forms = {name: _form(state) for name, state in states.items()}
-        self._parameters = {name: _parameters(state) for name, state in states.items()}
+        self._parameters = {
+            name: sum(tensor.numel() for key, tensor in state.items() if key.startswith("model."))
+            for name, state in states.items()
+        }
         self._requests: list[Fifo] = []
         self._replies: dict[str, Fifo] = {}
         self._reducers: dict[str, Region] = {}
@@ -94,8 +94,11 @@ class SharedMemory:
         slots = replay_slots(self._blueprint, member)
         if not slots:
             return None
-        size = slab_bytes(self._blueprint.layouts[member.role], slots)
-        return new_replay(self._blueprint, member, self._region(f"replay-{member.name}", size))
+        layout = self._blueprint.layouts[member.role]
+        region = self._region(f"replay-{member.name}", slab_bytes(layout, slots))
+        ring = Slab(layout, slots, region)
+        ring.populate(range(slots))
+        return ring
 
     def _populate_slabs(self) -> None:
         """Take the memory of the slots that the run will use.
@@ -225,7 +228,3 @@ class AttachedMemory:
 def _form(state: Mapping[str, Tensor]) -> list[list[Any]]:
     """Return names, shapes and dtypes of a learner's state, as a message carries them."""
     return [[key, list(tensor.shape), str(tensor.dtype)] for key, tensor in state.items()]
-
-
-def _parameters(state: Mapping[str, Tensor]) -> int:
-    return sum(tensor.numel() for name, tensor in state.items() if name.startswith("model."))

@@ -4,6 +4,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Game, Remarking
 from pbt.objective import OBJECTIVE_WORDS
 from pbt.runtime.blueprint import game_layouts, game_maker, game_objective, network_dtype
+from pbt.runtime.pacing import new_pacing
 
 
 def start_line(config: RunConfig, spec: EnvSpec) -> str:
@@ -17,7 +18,8 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
     if runtime.placement == "central":
         processes |= {"policy servers": runtime.servers, "learners": runtime.learners}
     parts = [
-        f"placement {runtime.placement}" + ", synchronous" * (runtime.sync == "sync"),
+        f"placement {runtime.placement}",
+        new_pacing(config).words,
         *(f"{count} {_singular(name, count)}" for name, count in processes.items() if count),
         f"{config.sampling.environments} environments",
     ]
@@ -26,7 +28,7 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
     remark = game.remark() if isinstance(game, Remarking) else ""
     ranked = f"ranked by the {OBJECTIVE_WORDS[game_objective(config, spec, game)].number}"
     game.close()
-    clauses = [", ".join(parts), f"networks compute in {formats}", ranked, remark]
+    clauses = [", ".join(filter(None, parts)), f"networks compute in {formats}", ranked, remark]
     return "; ".join(filter(None, clauses))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pbt.config.schema import RunConfig
+from pbt.errors import EngineError
 from pbt.runtime.control import PlayTurns
 from pbt.runtime.pacing import Asynchronous, Pacing, Synchronous
 from tests.pbt.runtime.placing import Running, placed
@@ -107,6 +108,8 @@ def test_nothing_is_played_while_a_synchronous_learner_trains() -> None:
     assert pacing.next(WORKERS, hold=False, busy=False) == PlayTurns(STEPS)
     for worker in WORKERS:
         assert not pacing.between_rollouts
+        with pytest.raises(EngineError, match=f"{WORKERS[-1]} still play"):
+            pacing.next(WORKERS, hold=False, busy=False)
         pacing.played(worker)
     assert pacing.between_rollouts
     assert pacing.next(WORKERS, hold=False, busy=True) is None

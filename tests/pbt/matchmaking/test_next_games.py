@@ -13,6 +13,7 @@ from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.matchmaking.next_games import GameFacts, NextGames, TrainingSeats
 from pbt.matchmaking.roster import MemberEntry, Roster, SnapshotEntry
+from pbt.matchmaking.seats import seat_evaluation_game
 from pbt.records import PlayerRef
 from pbt.seeding import STREAMS, counted, game_seed, game_seeds, integer, uniforms
 
@@ -53,7 +54,13 @@ def planned(
     made = []
     for game in games.plan(tables, numbers):
         lineup = game.lineup
-        players = lineup.players if lineup else games.evaluation_players(game, {})
+        players = (
+            lineup.players
+            if lineup
+            else seat_evaluation_game(
+                iter(game.draws), facts.seat_roles, roster.snapshots, facts.scripted, {}
+            )
+        )
         assert players is not None
         made.append(Game(lineup is None, players, game.seed, game.opening))
     return made

@@ -22,12 +22,12 @@ def test_every_game_has_one_worker() -> None:
 def test_it_is_over_when_every_worker_is_through() -> None:
     closing = FinalEvaluation(10, WORKERS)
     for worker in WORKERS:
-        closing.quiet(worker)
+        closing.quiet.add(worker)
     assert not closing.over, "no worker was told to begin"
     closing.begun = True
     assert closing.over
-    closing.restart()
-    closing.quiet("a")
+    closing.quiet.clear()
+    closing.quiet.add("a")
     assert not closing.over
 
 

@@ -162,13 +162,13 @@ def test_evaluation_games_are_counted_when_they_are_over(blueprint: Blueprint) -
     sender.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
     sender.game_over(evaluation(("snapshot", "a"), ("scripted", "random")))
     sender.game_over(evaluation(("member", "m0"), ("snapshot", "b"), kind="training"))
-    assert sender.state([], ()).evaluated == {"a": 2, "b": 1} and sender.closing_played == 0
+    assert sender.state([], ()).evaluated == {"a": 2, "b": 1} and sender.evaluated.closing == 0
     for name in MEMBERS:
         sender.roster = sender.roster.with_learning(name, False)
     sender.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
-    assert sender.closing_played == 1 and not sender.roster.learning
+    assert sender.evaluated.closing == 1 and not sender.roster.learning
     sender.roster = sender.roster.with_learning("m1", True)
-    assert sender.closing_played == 0 and sender.roster.learning, "there will be another end"
+    assert sender.evaluated.closing == 0 and sender.roster.learning, "there will be another end"
 
 
 def test_open_evaluation_games_are_counted_once(blueprint: Blueprint) -> None:
@@ -186,10 +186,10 @@ def test_open_evaluation_games_are_counted_once(blueprint: Blueprint) -> None:
     assert state.evaluated == {"a": 2, "b": 1} and state.closing_played == 2
     resumed = RosterSender(new_roster(blueprint), lambda message: None)
     resumed.load(state, worker)
-    assert (resumed.closing_played, resumed.closing_begun) == (1, 2)
+    assert (resumed.evaluated.closing, resumed.closing_begun) == (1, 2)
     assert resumed.state([2, 0, 1], [worker]) == state
     resumed.game_over(evaluation(("snapshot", "a"), ("scripted", "random")))
-    assert (resumed.closing_played, resumed.closing_begun) == (2, 2)
+    assert (resumed.evaluated.closing, resumed.closing_begun) == (2, 2)
     assert resumed.state([2, 0, 1], [empty_worker(3)]) == state
     lost = RosterSender(new_roster(blueprint), lambda message: None)
     lost.load(state, worker)
