@@ -17,7 +17,7 @@ from fractions import Fraction
 from pbt.errors import EngineError
 from pbt.population.comparison import standings
 from pbt.population.copy_gate import Candidate, candidates, drawn_candidate, round_level
-from pbt.population.mutation import in_order, mutate
+from pbt.population.mutation import changes, in_order, mutate
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.scores import score_problem
 from pbt.population.verdicts import lead_words, standing_words
@@ -57,6 +57,13 @@ class Decision:
             member, round, self.copy_from, copy_snapshot, self.hyperparams, self.mutated
         )
 
+    def words(self, round: int) -> str:
+        """Return the round in a few words."""
+        if self.copy_from:
+            return f"round {round}: copied {self.copy_from}, {self.ahead:.2g} ahead"
+        what = f"mutated {', '.join(self.mutated)}" if self.mutated else "kept"
+        return f"round {round}: {what}"
+
 
 def next_due(frames: int, period_frames: int, warmup_frames: int = 0) -> int:
     """Return the frame count at which the next round is due.
@@ -74,10 +81,10 @@ def top_count(ranked: int, top_share: float) -> int:
     return min(math.ceil(Fraction(repr(top_share)) * ranked), ranked // 2)
 
 
-def rank(scores: Sequence[MemberScore], rules: PbtRules) -> list[MemberScore]:
-    """Return the scores of the members with enough games, best first; equals by name.
+def rank(scores: Sequence[MemberScore], rules: PbtRules) -> dict[str, float]:
+    """Return what members with enough games are ranked by, by name, best first; equals by name.
 
-    They are ordered by objective, or by their mean gap to the others over common opponents.
+    That is the objective, or the mean gap to the others over common opponents.
     """
     enough = [score for score in scores if score.games >= rules.min_games]
     worth = (
@@ -85,7 +92,7 @@ def rank(scores: Sequence[MemberScore], rules: PbtRules) -> list[MemberScore]:
         if rules.opponents == "common"
         else {score.member: score.objective for score in enough}
     )
-    return sorted(enough, key=lambda score: (-worth[score.member], score.member))
+    return dict(sorted(worth.items(), key=lambda item: (-item[1], item[0])))
 
 
 def decide(
@@ -108,13 +115,16 @@ def decide(
     a random member of the top k if it is far enough ahead. With fewer than 3 ranked members none
     copies. Raises: EngineError when the inputs contradict each other.
     """
-    own = _checked(member, scores, hyperparams, rules)
+    by_name = _checked(member, scores, hyperparams, rules)
+    own = by_name[member]
     if own.games < rules.min_games:
         verdict = f"not ranked: {own.games} games < {rules.min_games} at {frames} frames"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
-    ranked = rank(scores, rules)
+    ranking = rank(scores, rules)
+    ranked = [by_name[name] for name in ranking]
     place, top = ranked.index(own), top_count(len(ranked), rules.top_share)
-    standing = _standing(ranked, place, frames, rules)
+    words = standing_words(own, ranking[member] if rules.opponents == "common" else None, rules)
+    standing = f"rank {place + 1} of {len(ranked)} at {frames} frames, {words}"
     if place < top:
         verdict = f"{standing}: among the top {top}, kept as it is"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
@@ -124,19 +134,9 @@ def decide(
     before = _plain(hyperparams[donor or member])
     after = mutate(before, rules, rng)
     mutated = tuple(name for name in in_order(before) if after[name] != before[name])
-    changes = ", ".join(f"{name} {before[name]:.6g} -> {after[name]:.6g}" for name in mutated)
-    mutation = f"mutates {changes}" if mutated else "nothing mutates"
+    mutation = f"mutates {changes(before, after, mutated)}" if mutated else "nothing mutates"
     verdict, ahead = f"{standing}: {reason}; {mutation}", copied.gap.ahead if copied else None
     return Decision(donor, after, mutated, verdict, ahead)
-
-
-def _standing(ranked: Sequence[MemberScore], place: int, frames: int, rules: PbtRules) -> str:
-    """Return a ranked member's place and objective in words."""
-    own = ranked[place]
-    common = rules.opponents == "common"
-    on_common = standings(ranked, rules.objective)[own.member] if common else None
-    text = standing_words(own, on_common, rules)
-    return f"rank {place + 1} of {len(ranked)} at {frames} frames, {text}"
 
 
 def _level(rules: PbtRules, members: int, round: int) -> float:
@@ -223,8 +223,8 @@ def _checked(
     scores: Sequence[MemberScore],
     hyperparams: Mapping[str, Mapping[str, float]],
     rules: PbtRules,
-) -> MemberScore:
-    """Return the member's own score, after checking that every score is usable."""
+) -> dict[str, MemberScore]:
+    """Return the scores by member, after checking that every one is usable."""
     by_name = {score.member: score for score in scores}
     if len(by_name) != len(scores) or member not in by_name:
         raise EngineError(
@@ -238,7 +238,7 @@ def _checked(
             raise EngineError(
                 f"hyperparams of {score.member} are missing; found those of {sorted(hyperparams)}"
             )
-    return by_name[member]
+    return by_name
 
 
 def _plain(values: Mapping[str, float]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pbt.errors import EngineError, EnvError
-from pbt.objective import ObjectiveKind
+from pbt.objective import ObjectiveKind, sums_to_zero
 from pbt.records import Against, GameRecord, MemberScore, PlayerRef, is_voided
 from pbt.saved import SavedWindow
 from pbt.transport.messages import GamesOver
@@ -175,6 +175,22 @@ def score_problem(score: MemberScore, objective: ObjectiveKind) -> str | None:
     for squares in (score.squares, *(part.squares for part in score.against)):
         if squares is not None and not 0.0 <= squares < math.inf:
             return f"has squares {squares}: expected a finite number of at least 0"
+    return None
+
+
+def margin_problem(games: GamesOver, first: int) -> str | None:
+    """Return which game is the first whose returns do not sum to 0, None where all do.
+
+    first: number of the first game
+    """
+    for number, (*_, returns) in enumerate(games.by_game(), first):
+        if not sums_to_zero(returns):
+            shown = ", ".join(f"{value:.6g}" for value in returns)
+            return (
+                f"game {number}: its returns ({shown}) sum to {math.fsum(returns):.6g}; "
+                'env.objective = "margin" expects 0, because what some gain the others lose; '
+                'env.objective = "return" counts the returns themselves'
+            )
     return None
 
 
