@@ -326,9 +326,8 @@ class Controller:
             # does not have, but that earlier versions stored, go.
             own = self.members[name].hyperparams
             member.hyperparams = {key: member.hyperparams.get(key, own[key]) for key in own}
-        self.members = stored
-        for member in self.members.values():
             self._resume(member)
+        self.members = stored
 
     def _resume(self, member: Member) -> None:
         frames = self._learners[member.name].frames

@@ -129,7 +129,10 @@ def decide(
         verdict = f"{standing}: among the top {top}, kept as it is"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
     rng = generator(seed, "pbt", member, round)
-    copied, reason = _copied(ranked, place, rules, _level(rules, len(scores), round), rng.random())
+    level = rules.copy_significance
+    if rules.copy_significance_per == "run":
+        level = round_level(level, len(scores), round, rules.copy_rounds)
+    copied, reason = _copied(ranked, place, top, rules, level, rng.random())
     donor = None if copied is None else copied.score.member
     before = _plain(hyperparams[donor or member])
     after = mutate(before, rules, rng)
@@ -139,21 +142,10 @@ def decide(
     return Decision(donor, after, mutated, verdict, ahead)
 
 
-def _level(rules: PbtRules, members: int, round: int) -> float:
-    """Return the probability of a mistaken copy that this round of a member may take.
-
-    Raises: EngineError for a round that no run has.
-    """
-    if rules.copy_significance_per == "run":
-        if round < 1:
-            raise EngineError(f"round = {round}: rounds of a run are counted from 1")
-        return round_level(rules.copy_significance, members, round, rules.copy_rounds)
-    return rules.copy_significance
-
-
 def _copied(
     ranked: Sequence[MemberScore],
     place: int,
+    top: int,
     rules: PbtRules,
     level: float,
     draw: float,
@@ -167,18 +159,15 @@ def _copied(
     """
     if len(ranked) < 3:
         return None, "too few ranked to copy"
-    top = top_count(len(ranked), rules.top_share)
     if place < len(ranked) - top:
         return None, f"outside the top {top} and the bottom {top}"
     if rules.copy_significance_per == "comparison":
-        chosen = drawn_candidate(ranked[int(draw * top)], ranked[place], rules)
+        chosen = drawn_candidate(ranked[int(draw * top)], ranked[place], rules, level)
     else:
         found = candidates(ranked, place, top, rules, level)
         copied = [candidate for candidate in found if candidate.copied]
-        if copied:
-            chosen = copied[int(draw * len(copied))]
-        else:
-            chosen = max(found, key=lambda candidate: candidate.gap.ahead)
+        furthest = max(found, key=lambda candidate: candidate.gap.ahead)
+        chosen = copied[int(draw * len(copied))] if copied else furthest
     return chosen if chosen.copied else None, lead_words(chosen, rules)
 
 
