@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from pbt.errors import EngineError
 from pbt.population.comparison import standings
-from pbt.population.copy_gate import Candidate, candidates, drawn_candidate, round_level
+from pbt.population.copy_gate import candidates, drawn_candidate, round_level
 from pbt.population.mutation import changes, in_order, mutate
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.scores import score_problem
@@ -129,17 +129,12 @@ def decide(
         verdict = f"{standing}: among the top {top}, kept as it is"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
     rng = generator(seed, "pbt", member, round)
-    level = rules.copy_significance
-    if rules.copy_significance_per == "run":
-        level = round_level(level, len(scores), round, rules.copy_rounds)
-    copied, reason = _copied(ranked, place, top, rules, level, rng.random())
-    donor = None if copied is None else copied.score.member
+    donor, ahead, reason = _copied(ranked, place, top, rules, len(scores), round, rng.random())
     before = _plain(hyperparams[donor or member])
     after = mutate(before, rules, rng)
     mutated = tuple(name for name in in_order(before) if after[name] != before[name])
     mutation = f"mutates {changes(before, after, mutated)}" if mutated else "nothing mutates"
-    verdict, ahead = f"{standing}: {reason}; {mutation}", copied.gap.ahead if copied else None
-    return Decision(donor, after, mutated, verdict, ahead)
+    return Decision(donor, after, mutated, f"{standing}: {reason}; {mutation}", ahead)
 
 
 def _copied(
@@ -147,20 +142,25 @@ def _copied(
     place: int,
     top: int,
     rules: PbtRules,
-    level: float,
+    members: int,
+    round: int,
     draw: float,
-) -> tuple[Candidate | None, str]:
-    """Return the candidate that the member at `place` copies, None for none, and the reason.
+) -> tuple[str | None, float | None, str]:
+    """Return what the member at `place` copies, how far that is ahead, and the reason.
 
-    With a probability per run, it is drawn among those that may be copied; where there are none the
-    reason is that of the one furthest ahead. Else one of the top is drawn, and then judged.
+    The first two are None where it copies none. With a probability per run, the candidate is drawn
+    among those that may be copied; where there are none the reason is that of the one furthest
+    ahead. Else one of the top is drawn, and then judged.
 
-    level: of the round; draw: uniform in [0, 1).
+    members: of the role, ranked or not; draw: uniform in [0, 1).
     """
+    level = rules.copy_significance
+    if rules.copy_significance_per == "run":
+        level = round_level(level, members, round, rules.copy_rounds)
     if len(ranked) < 3:
-        return None, "too few ranked to copy"
+        return None, None, "too few ranked to copy"
     if place < len(ranked) - top:
-        return None, f"outside the top {top} and the bottom {top}"
+        return None, None, f"outside the top {top} and the bottom {top}"
     if rules.copy_significance_per == "comparison":
         chosen = drawn_candidate(ranked[int(draw * top)], ranked[place], rules, level)
     else:
@@ -168,7 +168,10 @@ def _copied(
         copied = [candidate for candidate in found if candidate.copied]
         furthest = max(found, key=lambda candidate: candidate.gap.ahead)
         chosen = copied[int(draw * len(copied))] if copied else furthest
-    return chosen if chosen.copied else None, lead_words(chosen, rules)
+    told = lead_words(chosen, rules)
+    if not chosen.copied:
+        return None, None, told
+    return chosen.score.member, chosen.gap.ahead, told
 
 
 def replay(round: RoundRecord) -> list[str]:
