@@ -39,7 +39,7 @@ from arena.league.stored_history import list_rounds
 from arena.league.summaries import list_populations
 from bench.throughput import hardware, settings_of
 from pbt.population.comparison import Gap, compare
-from pbt.population.scores import ScoreWindow
+from pbt.population.scores import counted_games, score_points
 from pbt.records import GameRecord, MemberScore, RoundRecord
 
 BOOTSTRAPS, SEED = 2000, 1
@@ -92,15 +92,19 @@ def _of_games(
     parts = []
     for begin, end in pairwise(edges):
         begins, ends = (bisect_left(games, edge, key=_number) for edge in (begin, end))
-        window = ScoreWindow("win", len(games), "against")
-        for game in games[begins:ends]:
-            window.add(game)
-        mine, theirs = (window.score(own.member) for own in (a, b))
+        mine, theirs = (_score(own.member, games[begins:ends]) for own in (a, b))
         if mine.games and theirs.games:
             parts.append(compare(mine, theirs, "win").ahead)
     if len(parts) < 2:
         return None
     return float(np.var(parts, ddof=1)) / len(parts) / gap.error**2
+
+
+def _score(member: str, games: Sequence[GameRecord]) -> MemberScore:
+    """The score over those of the games that the member began before any copy."""
+    counted = [one for game in games for one in counted_games(game, "win")]
+    own = [game for name, generation, game in counted if (name, generation) == (member, 0)]
+    return score_points(member, own, "against")
 
 
 def _number(game: GameRecord) -> int:

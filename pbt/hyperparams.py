@@ -1,6 +1,6 @@
 """Hyperparameters: the values that PBT may change of a member while the member trains.
 
-`pbt.population.mutation` moves them at PBT's rounds, `pbt.population.schedules` as frames go by.
+`pbt.population.mutation` moves them at PBT's rounds, `Member.scheduled` as frames go by.
 """
 
 from collections.abc import Iterable, Mapping

@@ -115,7 +115,7 @@ class SnapshotRecord:
 class Against:
     """Games of one member against one opponent.
 
-    opponent  as `pbt.population.scores.opponent_of` names it
+    opponent  as `pbt.population.scores.Seated.opponent` names it
     points    the sum of the games' points
     squares   sum of squared distances of the points from their mean; None where no rule asks for it
     """
@@ -131,7 +131,7 @@ class MemberScore:
     """What a PBT round knew of one member.
 
     games       number of training games counted
-    objective   mean of their points, as `pbt.population.scores.game_points` counts them
+    objective   mean of their points, as `pbt.population.scores.Seated.points` counts them
     first_game  number of the first game counted
     last_game   number of the last game counted
     squares     sum of squared distances from the mean; None where no rule asks for it

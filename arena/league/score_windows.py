@@ -21,14 +21,7 @@ from arena.league.stored_history import list_events
 from pbt.config.resume import OBJECTIVE
 from pbt.config.schema import RunConfig
 from pbt.objective import ObjectiveKind
-from pbt.population.scores import (
-    Counted,
-    Detail,
-    game_points,
-    generation_of,
-    opponent_of,
-    score_points,
-)
+from pbt.population.scores import Counted, Detail, counted_games, score_points
 from pbt.records import GameRecord, MemberScore
 
 SIZE_KEY = "pbt.score_games"
@@ -109,17 +102,13 @@ class GameWindows:
         self.added = 0
 
     def add(self, record: GameRecord) -> None:
-        """Adds the next training game. Raises: EnvError as `game_points`."""
+        """Adds the next training game. Raises: EnvError as `counted_games`."""
         while self._restarts and record.number >= self._restarts[0]:
             self._restart(self._restarts.pop(0))
         self.added += 1
-        for member in {seat.player.name for seat in record.seats if seat.player.kind == "member"}:
-            generation = generation_of(record, member)
-            for objective in self._objectives:
-                points = game_points(record, member, objective)
-                if points is not None:
-                    game = Counted(record.number, points, opponent_of(record, member))
-                    self._games[member, generation, objective].append(game)
+        for objective in self._objectives:
+            for member, generation, game in counted_games(record, objective):
+                self._games[member, generation, objective].append(game)
 
     def _restart(self, number: int) -> None:
         """Notes where the windows begin at an edit before game `number`."""

@@ -14,6 +14,7 @@ from pbt.config.population import Joined, MemberOverride
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError
+from pbt.hyperparams import Hyperparams
 from pbt.population.controller import Controller
 from pbt.population.interfaces import SnapshotStore
 from pbt.records import Event, SnapshotRecord
@@ -103,7 +104,7 @@ def settled(before: RunConfig, after: RunConfig, checkpoint: Checkpoint) -> RunC
             donor = members_of(checkpoint)[_donor(entry, name, checkpoint)]
             own = before.members.get(donor.name)
             algorithm = None if own is None else own.algorithm
-            values = donor.typed_hyperparams.in_section()
+            values = Hyperparams.from_flat(donor.hyperparams).in_section()
             members[name] = MemberOverride(algorithm=algorithm, **values)
     return after.model_copy(update={"members": members})
 

@@ -85,10 +85,7 @@ class OpenCertificate:
 
     def __init__(self, member: str, round: int, frames: int, generation: int) -> None:
         self.member, self.round, self.frames, self.generation = member, round, frames, generation
-        self._compared = dict.fromkeys(CHECKS, 0)
-        self._largest: dict[str, float] = {}
-        # Name of a check -> the first problem that it found.
-        self._problems: dict[str, str] = {}
+        self._checks = {name: WiringCheck(name, 0, None, None) for name in CHECKS}
 
     def add(
         self, name: str, problem: str | None, compared: int, largest: float | None = None
@@ -97,17 +94,14 @@ class OpenCertificate:
 
         largest: the largest difference, where the check allows one
         """
-        self._compared[name] += compared
+        before = self._checks[name]
+        known = before.largest
         if largest is not None and math.isfinite(largest):
-            self._largest[name] = max(largest, self._largest.get(name, 0.0))
-        if problem is None or name in self._problems:
-            return False
-        self._problems[name] = problem
-        return True
+            known = max(largest, known or 0.0)
+        count, first = before.compared + compared, before.problem or problem
+        self._checks[name] = WiringCheck(name, count, known, first)
+        return before.problem is None and problem is not None
 
     def finished(self) -> WiringCertificate:
-        checks = (
-            WiringCheck(name, count, self._largest.get(name), self._problems.get(name))
-            for name, count in self._compared.items()
-        )
-        return WiringCertificate(self.member, self.round, self.frames, tuple(checks))
+        checks = tuple(self._checks.values())
+        return WiringCertificate(self.member, self.round, self.frames, checks)

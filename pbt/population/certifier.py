@@ -20,7 +20,7 @@ from pbt.models.digests import ActingForms, digest, scripted_digest
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.certificates import OpenCertificate, sample_problem, values_problem
 from pbt.population.interfaces import RunSink, SnapshotStore
-from pbt.population.ledger import Known, Ledger, LiveAnswer, Stored, acting_problem
+from pbt.population.ledger import Known, Ledger, LiveAnswer, Stored
 from pbt.population.members import Member
 from pbt.records import Event, PlayerRef, SnapshotRecord
 from pbt.transport.messages import GameEnd, GamesOver
@@ -28,8 +28,6 @@ from pbt.transport.weights import PublishedWeights
 
 # So many publications after a round are attested.
 PUBLICATIONS = 4
-# A learner attests a publication before it reports its update, so one update later all is known.
-LATE_UPDATES = 2
 
 
 class Certifier:
@@ -163,7 +161,10 @@ class Certifier:
         if RETURNS in state:
             parts["scale of returns"] = (RETURNS,)
         for what, prefixes in parts.items():
-            mine, theirs = (digest(_part(tensors, prefixes)) for tensors in (state, donor))
+            mine, theirs = (
+                digest({key: one for key, one in tensors.items() if key.startswith(prefixes)})
+                for tensors in (state, donor)
+            )
             problem = f"its {what} after the copy are not those of snapshot {snapshot_id[:12]}"
             self._add(name, "copy", problem if mine != theirs else None)
 
@@ -242,9 +243,7 @@ class Certifier:
     def _compare_answers(self, names: Iterable[str]) -> None:
         """Compare what waits of these members."""
         for name in dict.fromkeys(names):
-            ledger = self._ledgers[name]
-            for answer in ledger.take_answers(LATE_UPDATES) if ledger.answers else ():
-                problem = acting_problem(answer, ledger.known.get(answer.version, ()))
+            for answer, problem in self._ledgers[name].take_answers():
                 self._add(name, "acting", problem, answer.seats)
 
     def _frozen_problem(
@@ -298,7 +297,3 @@ class Certifier:
             text = f"wiring of {name}, round {certificate.round}: {problem}"
             self.faults.append(text)
             self._sink.event(Event("warning", name, certificate.frames, text))
-
-
-def _part(state: Mapping[str, Tensor], prefixes: tuple[str, ...]) -> dict[str, Tensor]:
-    return {name: tensor for name, tensor in state.items() if name.startswith(prefixes)}

@@ -12,17 +12,15 @@ from pbt.errors import EngineError
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.roster import SnapshotEntry
 from pbt.models.weights import policy_tensors
-from pbt.population.announcing import round_text, start_text
 from pbt.population.certifier import Certifier
 from pbt.population.curves import TrainingCurves, ranked_curve
 from pbt.population.interfaces import Matchmaker, MemberLearner, RunSink, SnapshotStore
-from pbt.population.margin_watch import MarginWatch
 from pbt.population.members import Member
+from pbt.population.mutation import changes
 from pbt.population.payoff_reports import PayoffReports
 from pbt.population.pbt_decision import decide, next_due
 from pbt.population.pbt_rules import PbtRules
-from pbt.population.schedules import schedule_text, scheduled_directive
-from pbt.population.scores import ScoreWindow
+from pbt.population.scores import ScoreWindow, margin_problem
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord, is_voided
 from pbt.saved import SavedController
 from pbt.transport.messages import GameEnd, GamesOver
@@ -59,7 +57,8 @@ class Controller:
         self.window = ScoreWindow(rules.objective, config.pbt.score_games, rules.detail)
         self._payoffs = PayoffReports(config.matchmaking, matchmaker)
         self._curves = TrainingCurves()
-        self._margins = MarginWatch(rules.objective)
+        # Only the first game without a margin is told of.
+        self._watches_margins = rules.objective == "margin"
         self.games = 0
         self._set_due()
 
@@ -78,7 +77,8 @@ class Controller:
         self._payoffs.add_games(games, first)
         self.certifier.games(games, first)
         self._curves.add(games)
-        if problem := self._margins.problem(games, first):
+        if self._watches_margins and (problem := margin_problem(games, first)):
+            self._watches_margins = False
             self.warn(problem)
         self._sink.training_games(games, first)
 
@@ -135,20 +135,15 @@ class Controller:
         if not member.finished and frames >= self._config.stop_at_frames:
             self._finish(member)
             return None
-        if directive := self._scheduled(member, frames):
+        if directive := member.scheduled(self._config, frames):
+            steps = changes(member.hyperparams, directive.hyperparams, directive.mutated)
+            member.last_event = f"schedule: {steps}"
+            self._member_event("schedule", member, member.last_event)
             return directive
         if self._config.pbt.enabled and frames >= self._next_round[member.name]:
             self._next_round[member.name] = self._round_due(frames)
             return self._round(member)
         return None
-
-    def _scheduled(self, member: Member, frames: int) -> Directive | None:
-        """Return what the member's schedule asks for now, after recording it as an event."""
-        directive = scheduled_directive(self._config, member, frames)
-        if directive is not None:
-            member.last_event = schedule_text(member, directive)
-            self._member_event("schedule", member, member.last_event)
-        return directive
 
     def _round_due(self, frames: int) -> int:
         return next_due(frames, self._config.pbt.period_frames, self._config.pbt.warmup_frames)
@@ -244,15 +239,20 @@ class Controller:
         frames, rules = self._learners[name].frames, self._rules.to_mapping()
         decision = decide(name, number, frames, scores, hyperparams, self._rules, seed)
         donor = decision.copy_from
-        donor_snapshot = None if donor is None else self._donor_snapshot(self.members[donor])
+        donor_snapshot = None
+        if donor is not None:
+            # It is never seated: opponents are snapshots of weights alone, with other ids.
+            stored = self._store_snapshot(self.members[donor], "round", whole=True)
+            self._sink.snapshot(stored)
+            donor_snapshot = stored.snapshot_id
         directive = decision.directive(name, number, donor_snapshot)
         member.round = number
         known = scores, hyperparams, rules, seed
         self._sink.round(RoundRecord(name, number, frames, *known, decision.verdict, directive))
-        member.last_event = round_text(number, decision)
-        if not decision.copy_from and not decision.mutated:
+        member.last_event = decision.words(number)
+        if donor is None and not decision.mutated:
             return None
-        self._member_event("copy" if decision.copy_from else "mutate", member, decision.verdict)
+        self._member_event("mutate" if donor is None else "copy", member, decision.verdict)
         return directive
 
     def _ranked_with(self, member: Member, peer: Member) -> bool:
@@ -264,7 +264,8 @@ class Controller:
         """Take a member's first snapshot, and record values of its own that it was given."""
         self._snapshot(member, "initial")
         if self._config.pbt.spread_start > 1.0:
-            self._member_event("start", member, start_text(member))
+            values = ", ".join(f"{name} {value:.6g}" for name, value in member.hyperparams.items())
+            self._member_event("start", member, f"starts with {values}")
 
     def _snapshot(self, member: Member, reason: str) -> None:
         """Freeze a member's policy as an opponent; unchanged weights are recorded only once."""
@@ -279,15 +280,6 @@ class Controller:
         entry = SnapshotEntry(record.snapshot_id, record.member, record.role)
         self._matchmaker.roster = self._matchmaker.roster.with_snapshot(entry)
         self._payoffs.add_snapshot(entry)
-
-    def _donor_snapshot(self, donor: Member) -> str:
-        """Freeze a donor with its optimiser moments, for another member to copy.
-
-        This snapshot is never seated: opponents are snapshots of weights alone, with other ids.
-        """
-        record = self._store_snapshot(donor, "round", whole=True)
-        self._sink.snapshot(record)
-        return record.snapshot_id
 
     def _store_snapshot(self, member: Member, reason: str, *, whole: bool) -> SnapshotRecord:
         """Store a member's weights. whole: with the optimiser's moments."""
@@ -334,9 +326,8 @@ class Controller:
             # does not have, but that earlier versions stored, go.
             own = self.members[name].hyperparams
             member.hyperparams = {key: member.hyperparams.get(key, own[key]) for key in own}
-        self.members = stored
-        for member in self.members.values():
             self._resume(member)
+        self.members = stored
 
     def _resume(self, member: Member) -> None:
         frames = self._learners[member.name].frames

@@ -19,6 +19,7 @@ holds for all these comparisons together (Holm 1979).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pbt.errors import EngineError
 from pbt.population.comparison import Gap, compare
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import MemberScore
@@ -54,8 +55,11 @@ class Candidate:
 def round_level(probability: float, members: int, round: int, copy_rounds: int = 0) -> float:
     """Return the part of a run's probability that a member's round gets.
 
-    round: from 1 on; copy_rounds: 0 where the shares become ever less
+    round: from 1 on; copy_rounds: 0 where the shares become ever less. Raises: EngineError for a
+    round that no run has.
     """
+    if round < 1:
+        raise EngineError(f"round = {round}: rounds of a run are counted from 1")
     if not copy_rounds:
         share = 1 / (round * (round + 1))
     elif round <= copy_rounds:
@@ -101,10 +105,12 @@ def candidates(
     ][:top]
 
 
-def drawn_candidate(donor: MemberScore, own: MemberScore, rules: PbtRules) -> Candidate:
+def drawn_candidate(
+    donor: MemberScore, own: MemberScore, rules: PbtRules, level: float
+) -> Candidate:
     """Return a donor that was drawn before it is judged, as where each comparison stands alone."""
     gap = compare(donor, own, rules.objective, rules.equals_sd)
-    return Candidate(donor, gap, rules.copy_significance, least_lead(donor, rules))
+    return Candidate(donor, gap, level, least_lead(donor, rules))
 
 
 def least_lead(donor: MemberScore, rules: PbtRules) -> float:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 # Versions whose digests are remembered.
 REMEMBERED = 256
+# A learner attests a publication before it reports its update, so one update later all is known.
+LATE_UPDATES = 2
 
 
 class Known(NamedTuple):
@@ -90,10 +92,10 @@ class Ledger:
         ]
         return found
 
-    def take_answers(self, patience: int) -> list[LiveAnswer]:
-        """The answers to be compared now.
+    def take_answers(self) -> list[tuple[LiveAnswer, str | None]]:
+        """The answers to be compared now, each with what is wrong with it (`acting_problem`).
 
-        Their weights are attested, or were not within `patience` updates of the learner; then no
+        Their weights are attested, or were not within LATE_UPDATES of the learner; then no
         attestation will come. Other weights of the same version say nothing before that, because a
         copy brings such weights, and a game with them may end before their learner attests them.
         Answers of versions whose attestation may be lost are forgotten.
@@ -101,10 +103,10 @@ class Ledger:
         waiting, self.answers = self.answers, deque()
         ready = []
         for answer in waiting:
-            late = self.updates - answer.updates > patience
-            agrees = acting_problem(answer, self.known.get(answer.version, ())) is None
-            if agrees or (late and answer.version > self.lost):
-                ready.append(answer)
+            problem = acting_problem(answer, self.known.get(answer.version, ()))
+            late = self.updates - answer.updates > LATE_UPDATES
+            if problem is None or (late and answer.version > self.lost):
+                ready.append((answer, problem))
             elif answer.version > self.lost:
                 self.answers.append(answer)
         return ready

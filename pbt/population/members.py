@@ -7,10 +7,11 @@ from typing import Self
 from msgspec import structs
 from torch import Tensor
 
-from pbt.hyperparams import Hyperparams
+from pbt.config.schema import RunConfig
+from pbt.hyperparams import scheduled_hyperparams, shaping_terms
 from pbt.learning.statistics import UpdateStats
 from pbt.population.interfaces import SnapshotStore
-from pbt.records import SnapshotRecord
+from pbt.records import Directive, SnapshotRecord
 from pbt.saved import SavedMember
 
 NOT_FINITE = "because its loss or its gradient was not finite"
@@ -53,16 +54,25 @@ class Member:
 
     @property
     def learning(self) -> bool:
-        return not (self.finished or self.failed)
+        return not self.refused
 
     @property
     def refused(self) -> str:
         """The reason why its rows are not trained on, empty while they are."""
         return "failed" if self.failed else "finished" if self.finished else ""
 
-    @property
-    def typed_hyperparams(self) -> Hyperparams:
-        return Hyperparams.from_flat(self.hyperparams)
+    def scheduled(self, config: RunConfig, frames: int) -> Directive | None:
+        """Return the directive that puts the values of its schedule in force.
+
+        None where it has no schedule or the values are in force already. frames: of its clock
+        """
+        override = config.members.get(self.name)
+        if override is None or not override.schedule:
+            return None
+        terms = tuple(shaping_terms(self.hyperparams))
+        target = scheduled_hyperparams(config, self.name, terms, frames).flat()
+        changed = tuple(name for name, value in target.items() if value != self.hyperparams[name])
+        return Directive(self.name, self.round, None, None, target, changed) if changed else None
 
     def count(self, stats: UpdateStats) -> str | None:
         """Count the steps of an update. Returns a warning when the first of all is refused."""

@@ -1,6 +1,6 @@
 """Mutation, PBT's explore step: each hyperparameter moves by a factor, or stays as it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -24,6 +24,11 @@ def in_order(values: Mapping[str, float]) -> list[str]:
             f"{SHAPING_PREFIX}TERM only"
         )
     return first + shaping
+
+
+def changes(before: Mapping[str, float], after: Mapping[str, float], names: Iterable[str]) -> str:
+    """Return in words how the values of these names change."""
+    return ", ".join(f"{name} {before[name]:.6g} -> {after[name]:.6g}" for name in names)
 
 
 def mutate(

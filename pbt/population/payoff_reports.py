@@ -7,7 +7,6 @@ from pbt.config.population import MatchmakingConfig
 from pbt.matchmaking.payoffs import payoff_source
 from pbt.matchmaking.roster import SnapshotEntry
 from pbt.population.interfaces import Matchmaker
-from pbt.records import GameRecord
 from pbt.saved import SavedPayoffs
 from pbt.transport.messages import GamesOver
 
@@ -23,18 +22,17 @@ class PayoffReports:
         # Games since the last report that changed a win rate.
         self._unreported = 0
 
-    def add(self, record: GameRecord) -> None:
-        """Count a finished game, and report when enough games have changed a win rate."""
-        if self._source is not None and self._source.add(record):
-            self._unreported += 1
+    def add_games(self, games: GamesOver, first: int) -> None:
+        """Count finished games, and report each time that enough have changed a win rate.
+
+        first: number of the first one
+        """
+        if self._source is None:
+            return
+        for record in games.records(first):
+            self._unreported += self._source.add(record)
             if self._unreported >= REPORT_EVERY_GAMES:
                 self.report()
-
-    def add_games(self, games: GamesOver, first: int) -> None:
-        """Count games as `add` does. first: number of the first one."""
-        if self._source is not None:
-            for record in games.records(first):
-                self.add(record)
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         """Add an opponent, and report."""

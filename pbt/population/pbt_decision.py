@@ -16,8 +16,8 @@ from fractions import Fraction
 
 from pbt.errors import EngineError
 from pbt.population.comparison import standings
-from pbt.population.copy_gate import Candidate, candidates, drawn_candidate, round_level
-from pbt.population.mutation import in_order, mutate
+from pbt.population.copy_gate import candidates, drawn_candidate, round_level
+from pbt.population.mutation import changes, in_order, mutate
 from pbt.population.pbt_rules import PbtRules
 from pbt.population.scores import score_problem
 from pbt.population.verdicts import lead_words, standing_words
@@ -57,6 +57,13 @@ class Decision:
             member, round, self.copy_from, copy_snapshot, self.hyperparams, self.mutated
         )
 
+    def words(self, round: int) -> str:
+        """Return the round in a few words."""
+        if self.copy_from:
+            return f"round {round}: copied {self.copy_from}, {self.ahead:.2g} ahead"
+        what = f"mutated {', '.join(self.mutated)}" if self.mutated else "kept"
+        return f"round {round}: {what}"
+
 
 def next_due(frames: int, period_frames: int, warmup_frames: int = 0) -> int:
     """Return the frame count at which the next round is due.
@@ -74,10 +81,10 @@ def top_count(ranked: int, top_share: float) -> int:
     return min(math.ceil(Fraction(repr(top_share)) * ranked), ranked // 2)
 
 
-def rank(scores: Sequence[MemberScore], rules: PbtRules) -> list[MemberScore]:
-    """Return the scores of the members with enough games, best first; equals by name.
+def rank(scores: Sequence[MemberScore], rules: PbtRules) -> dict[str, float]:
+    """Return what members with enough games are ranked by, by name, best first; equals by name.
 
-    They are ordered by objective, or by their mean gap to the others over common opponents.
+    That is the objective, or the mean gap to the others over common opponents.
     """
     enough = [score for score in scores if score.games >= rules.min_games]
     worth = (
@@ -85,7 +92,7 @@ def rank(scores: Sequence[MemberScore], rules: PbtRules) -> list[MemberScore]:
         if rules.opponents == "common"
         else {score.member: score.objective for score in enough}
     )
-    return sorted(enough, key=lambda score: (-worth[score.member], score.member))
+    return dict(sorted(worth.items(), key=lambda item: (-item[1], item[0])))
 
 
 def decide(
@@ -108,78 +115,63 @@ def decide(
     a random member of the top k if it is far enough ahead. With fewer than 3 ranked members none
     copies. Raises: EngineError when the inputs contradict each other.
     """
-    own = _checked(member, scores, hyperparams, rules)
+    by_name = _checked(member, scores, hyperparams, rules)
+    own = by_name[member]
     if own.games < rules.min_games:
         verdict = f"not ranked: {own.games} games < {rules.min_games} at {frames} frames"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
-    ranked = rank(scores, rules)
+    ranking = rank(scores, rules)
+    ranked = [by_name[name] for name in ranking]
     place, top = ranked.index(own), top_count(len(ranked), rules.top_share)
-    standing = _standing(ranked, place, frames, rules)
+    words = standing_words(own, ranking[member] if rules.opponents == "common" else None, rules)
+    standing = f"rank {place + 1} of {len(ranked)} at {frames} frames, {words}"
     if place < top:
         verdict = f"{standing}: among the top {top}, kept as it is"
         return Decision(None, _plain(hyperparams[member]), (), verdict)
     rng = generator(seed, "pbt", member, round)
-    copied, reason = _copied(ranked, place, rules, _level(rules, len(scores), round), rng.random())
-    donor = None if copied is None else copied.score.member
+    donor, ahead, reason = _copied(ranked, place, top, rules, len(scores), round, rng.random())
     before = _plain(hyperparams[donor or member])
     after = mutate(before, rules, rng)
     mutated = tuple(name for name in in_order(before) if after[name] != before[name])
-    changes = ", ".join(f"{name} {before[name]:.6g} -> {after[name]:.6g}" for name in mutated)
-    mutation = f"mutates {changes}" if mutated else "nothing mutates"
-    verdict, ahead = f"{standing}: {reason}; {mutation}", copied.gap.ahead if copied else None
-    return Decision(donor, after, mutated, verdict, ahead)
-
-
-def _standing(ranked: Sequence[MemberScore], place: int, frames: int, rules: PbtRules) -> str:
-    """Return a ranked member's place and objective in words."""
-    own = ranked[place]
-    common = rules.opponents == "common"
-    on_common = standings(ranked, rules.objective)[own.member] if common else None
-    text = standing_words(own, on_common, rules)
-    return f"rank {place + 1} of {len(ranked)} at {frames} frames, {text}"
-
-
-def _level(rules: PbtRules, members: int, round: int) -> float:
-    """Return the probability of a mistaken copy that this round of a member may take.
-
-    Raises: EngineError for a round that no run has.
-    """
-    if rules.copy_significance_per == "run":
-        if round < 1:
-            raise EngineError(f"round = {round}: rounds of a run are counted from 1")
-        return round_level(rules.copy_significance, members, round, rules.copy_rounds)
-    return rules.copy_significance
+    mutation = f"mutates {changes(before, after, mutated)}" if mutated else "nothing mutates"
+    return Decision(donor, after, mutated, f"{standing}: {reason}; {mutation}", ahead)
 
 
 def _copied(
     ranked: Sequence[MemberScore],
     place: int,
+    top: int,
     rules: PbtRules,
-    level: float,
+    members: int,
+    round: int,
     draw: float,
-) -> tuple[Candidate | None, str]:
-    """Return the candidate that the member at `place` copies, None for none, and the reason.
+) -> tuple[str | None, float | None, str]:
+    """Return what the member at `place` copies, how far that is ahead, and the reason.
 
-    With a probability per run, it is drawn among those that may be copied; where there are none the
-    reason is that of the one furthest ahead. Else one of the top is drawn, and then judged.
+    The first two are None where it copies none. With a probability per run, the candidate is drawn
+    among those that may be copied; where there are none the reason is that of the one furthest
+    ahead. Else one of the top is drawn, and then judged.
 
-    level: of the round; draw: uniform in [0, 1).
+    members: of the role, ranked or not; draw: uniform in [0, 1).
     """
+    level = rules.copy_significance
+    if rules.copy_significance_per == "run":
+        level = round_level(level, members, round, rules.copy_rounds)
     if len(ranked) < 3:
-        return None, "too few ranked to copy"
-    top = top_count(len(ranked), rules.top_share)
+        return None, None, "too few ranked to copy"
     if place < len(ranked) - top:
-        return None, f"outside the top {top} and the bottom {top}"
+        return None, None, f"outside the top {top} and the bottom {top}"
     if rules.copy_significance_per == "comparison":
-        chosen = drawn_candidate(ranked[int(draw * top)], ranked[place], rules)
+        chosen = drawn_candidate(ranked[int(draw * top)], ranked[place], rules, level)
     else:
         found = candidates(ranked, place, top, rules, level)
         copied = [candidate for candidate in found if candidate.copied]
-        if copied:
-            chosen = copied[int(draw * len(copied))]
-        else:
-            chosen = max(found, key=lambda candidate: candidate.gap.ahead)
-    return chosen if chosen.copied else None, lead_words(chosen, rules)
+        furthest = max(found, key=lambda candidate: candidate.gap.ahead)
+        chosen = copied[int(draw * len(copied))] if copied else furthest
+    told = lead_words(chosen, rules)
+    if not chosen.copied:
+        return None, None, told
+    return chosen.score.member, chosen.gap.ahead, told
 
 
 def replay(round: RoundRecord) -> list[str]:
@@ -223,8 +215,8 @@ def _checked(
     scores: Sequence[MemberScore],
     hyperparams: Mapping[str, Mapping[str, float]],
     rules: PbtRules,
-) -> MemberScore:
-    """Return the member's own score, after checking that every score is usable."""
+) -> dict[str, MemberScore]:
+    """Return the scores by member, after checking that every one is usable."""
     by_name = {score.member: score for score in scores}
     if len(by_name) != len(scores) or member not in by_name:
         raise EngineError(
@@ -238,7 +230,7 @@ def _checked(
             raise EngineError(
                 f"hyperparams of {score.member} are missing; found those of {sorted(hyperparams)}"
             )
-    return by_name[member]
+    return by_name
 
 
 def _plain(values: Mapping[str, float]) -> dict[str, float]:

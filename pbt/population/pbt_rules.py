@@ -34,12 +34,11 @@ EARLIER_RULES: Mapping[str, float | str] = {
 
 def _later_bounds(stored: Mapping[str, object]) -> dict[str, float]:
     """The bounds of hyperparameters that came after a round was stored: those of their rows."""
-    names = {row.scaled_name: row.mark.bounds for row in _BOUNDED}
     return {
-        f"{name}_{end}": float(bound)
-        for name, bounds in names.items()
-        if f"{name}_low" not in stored and f"{name}_high" not in stored
-        for end, bound in zip(("low", "high"), bounds, strict=True)
+        f"{row.scaled_name}_{end}": float(bound)
+        for row in _BOUNDED
+        if not {f"{row.scaled_name}_low", f"{row.scaled_name}_high"} & stored.keys()
+        for end, bound in zip(("low", "high"), row.mark.bounds, strict=True)
     }
 
 

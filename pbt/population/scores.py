@@ -5,12 +5,12 @@ The functions are pure: live records and stored rows of the same games give the 
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pbt.errors import EngineError, EnvError
-from pbt.objective import ObjectiveKind
+from pbt.objective import ObjectiveKind, sums_to_zero
 from pbt.records import Against, GameRecord, MemberScore, PlayerRef, is_voided
 from pbt.saved import SavedWindow
 from pbt.transport.messages import GamesOver
@@ -30,27 +30,6 @@ SEVERAL = "several"
 ITSELF = "itself"
 
 
-def game_points(record: GameRecord, member: str, objective: ObjectiveKind) -> float | None:
-    """Return a live member's points of one game, None where the game does not count for it.
-
-    "win"     1.0 if the member's best seat came first and no other player shared the first place,
-              else 0.0; games without another player do not count
-    "margin"  the mean unshaped return over the member's seats; games without another player do not
-              count
-    "return"  the mean unshaped return over the member's seats
-
-    Raises: EnvError when the mean return is not a finite number.
-    """
-    if record.kind != "training" or is_voided(record.end_reason):
-        return None
-    for seated in members_seated(tuple(seat.player for seat in record.seats)):
-        if seated.member == member and seated.counts(objective):
-            places = [seat.place for seat in record.seats]
-            returns = [seat.returns for seat in record.seats]
-            return seated.points(objective, record.number, places, returns)
-    return None
-
-
 class Seated(NamedTuple):
     """A live member's seats in a game.
 
@@ -63,7 +42,7 @@ class Seated(NamedTuple):
     others: tuple[tuple[int, PlayerRef], ...]
 
     def counts(self, objective: ObjectiveKind) -> bool:
-        """Whether games with these seats have points for the member."""
+        """Whether games with these seats count; by wins and margins, another player must play."""
         return bool(self.others) or objective == "return"
 
     def points(
@@ -73,7 +52,15 @@ class Seated(NamedTuple):
         places: Sequence[int],
         returns: Sequence[float],
     ) -> float:
-        """See `game_points`. places, returns: by seat; number: of the game."""
+        """Return the member's points of a game that counts.
+
+        "win"     1.0 if its best seat came first and no other player shared the first place, else
+                  0.0
+        "margin"  the mean unshaped return over its seats, as by "return"
+
+        places, returns: by seat; number: of the game. Raises: EnvError when the mean return is not
+        a finite number.
+        """
         if objective == "win":
             first = any(places[seat] == 0 for seat in self.own)
             return 1.0 if first and all(places[seat] != 0 for seat, _ in self.others) else 0.0
@@ -86,7 +73,10 @@ class Seated(NamedTuple):
         return mean
 
     def opponent(self, generations: Sequence[int]) -> str:
-        """See `opponent_of`. generations: by seat."""
+        """Return the one other player, SEVERAL where there are more, ITSELF for none.
+
+        A live player is named with its generation. generations: by seat, when the game began
+        """
         others = {player: generations[seat] for seat, player in self.others}
         if len(others) != 1:
             return SEVERAL if others else ITSELF
@@ -112,27 +102,36 @@ def members_seated(players: tuple[PlayerRef, ...]) -> tuple[Seated, ...]:
     )
 
 
-def opponent_of(record: GameRecord, member: str) -> str:
-    """Return the one other player of a game, SEVERAL where there are more, ITSELF for none.
-
-    A live player is named with the generation in which it began the game.
-    """
-    generations = [seat.generation for seat in record.seats]
-    seated = members_seated(tuple(seat.player for seat in record.seats))
-    return next(one.opponent(generations) for one in seated if one.member == member)
-
-
 class Counted(NamedTuple):
     """A game that counts for a member.
 
     number    of the game
     points    of the member
-    opponent  as `opponent_of` returns it, empty where scores do not keep opponents apart
+    opponent  see `Seated.opponent`; empty where scores do not keep opponents apart
     """
 
     number: int
     points: float
     opponent: str = ""
+
+
+def counted_games(
+    record: GameRecord, objective: ObjectiveKind
+) -> Iterator[tuple[str, int, Counted]]:
+    """Yield each live member that a game counts for, its generation when it began, and the game.
+
+    Only training games that ended well count. Raises: EnvError as `Seated.points`.
+    """
+    if record.kind != "training" or is_voided(record.end_reason):
+        return
+    generations = [seat.generation for seat in record.seats]
+    places = [seat.place for seat in record.seats]
+    returns = [seat.returns for seat in record.seats]
+    for seated in members_seated(tuple(seat.player for seat in record.seats)):
+        if seated.counts(objective):
+            points = seated.points(objective, record.number, places, returns)
+            game = Counted(record.number, points, seated.opponent(generations))
+            yield seated.member, generations[seated.own[0]], game
 
 
 def score_points(member: str, counted: Iterable[Counted], detail: Detail = "plain") -> MemberScore:
@@ -143,30 +142,26 @@ def score_points(member: str, counted: Iterable[Counted], detail: Detail = "plai
     games = list(counted)
     if not games:
         return MemberScore(member, 0, 0.0, -1, -1)
-    mean = math.fsum(game.points for game in games) / len(games)
-    squares = _squares([game.points for game in games], mean) if detail in _KEEPS_SQUARES else None
+    count, total, squares = _sums([game.points for game in games], detail)
     against = _by_opponent(games, detail) if detail in _KEEPS_OPPONENTS else ()
-    return MemberScore(
-        member, len(games), mean, games[0].number, games[-1].number, squares, against
-    )
+    ends = games[0].number, games[-1].number
+    return MemberScore(member, count, total / count, *ends, squares, against)
 
 
 def _by_opponent(games: Iterable[Counted], detail: Detail) -> tuple[Against, ...]:
     points: dict[str, list[float]] = {}
     for game in games:
         points.setdefault(game.opponent, []).append(game.points)
-    return tuple(_against(opponent, own, detail) for opponent, own in sorted(points.items()))
+    return tuple(Against(name, *_sums(own, detail)) for name, own in sorted(points.items()))
 
 
-def _against(opponent: str, points: Sequence[float], detail: Detail) -> Against:
+def _sums(points: Sequence[float], detail: Detail) -> tuple[int, float, float | None]:
+    """Return how many points these are, their sum, and that of squared distances from the mean."""
     total = math.fsum(points)
-    squares = _squares(points, total / len(points)) if detail in _KEEPS_SQUARES else None
-    return Against(opponent, len(points), total, squares)
-
-
-def _squares(points: Iterable[float], mean: float) -> float:
-    """Return the sum of squared distances from the mean."""
-    return math.fsum((each - mean) ** 2 for each in points)
+    if detail not in _KEEPS_SQUARES:
+        return len(points), total, None
+    mean = total / len(points)
+    return len(points), total, math.fsum((each - mean) ** 2 for each in points)
 
 
 def score_problem(score: MemberScore, objective: ObjectiveKind) -> str | None:
@@ -183,10 +178,20 @@ def score_problem(score: MemberScore, objective: ObjectiveKind) -> str | None:
     return None
 
 
-def generation_of(record: GameRecord, member: str) -> int:
-    """Return the generation in which a member began a game that it played."""
-    player = PlayerRef("member", member)
-    return next(seat.generation for seat in record.seats if seat.player == player)
+def margin_problem(games: GamesOver, first: int) -> str | None:
+    """Return which game is the first whose returns do not sum to 0, None where all do.
+
+    first: number of the first game
+    """
+    for number, (*_, returns) in enumerate(games.by_game(), first):
+        if not sums_to_zero(returns):
+            shown = ", ".join(f"{value:.6g}" for value in returns)
+            return (
+                f"game {number}: its returns ({shown}) sum to {math.fsum(returns):.6g}; "
+                'env.objective = "margin" expects 0, because what some gain the others lose; '
+                'env.objective = "return" counts the returns themselves'
+            )
+    return None
 
 
 class ScoreWindow:
@@ -208,51 +213,31 @@ class ScoreWindow:
         self._windows: dict[str, deque[Counted]] = {}
         self._generations: dict[str, int] = {}
 
-    def add(self, record: GameRecord) -> None:
-        """Count a finished game for every live member that began it in its present generation.
-
-        Raises: EngineError unless numbers ascend.
-        """
-        if record.kind == "training" and not is_voided(record.end_reason):
-            generations = [seat.generation for seat in record.seats]
-            places = [seat.place for seat in record.seats]
-            returns = [seat.returns for seat in record.seats]
-            for seated in self._counting(tuple(seat.player for seat in record.seats)):
-                self._count(seated, record.number, generations, places, returns)
-
     def add_games(self, games: GamesOver, first: int) -> None:
-        """Count games as `add` does. first: number of the first one."""
-        counting = [self._counting(tuple(seat.player for seat in plan)) for plan in games.lineups]
-        if any(counting):
-            for number, (which, generations, places, returns) in enumerate(games.by_game(), first):
-                for seated in counting[which]:
-                    self._count(seated, number, generations, places, returns)
+        """Count games for every live member that began them in its present generation.
 
-    def _counting(self, players: tuple[PlayerRef, ...]) -> list[Seated]:
-        """The live members that have points of games with these players."""
-        return [seated for seated in members_seated(players) if seated.counts(self.objective)]
-
-    def _count(
-        self,
-        seated: Seated,
-        number: int,
-        generations: Sequence[int],
-        places: Sequence[int],
-        returns: Sequence[float],
-    ) -> None:
-        """Count one game for a member. generations, places, returns: by seat."""
-        member = seated.member
-        if generations[seated.own[0]] != self._generations.get(member, 0):
+        first: number of the first one. Raises: EngineError unless numbers ascend.
+        """
+        lineups = [members_seated(tuple(seat.player for seat in plan)) for plan in games.lineups]
+        counting = [[one for one in seats if one.counts(self.objective)] for seats in lineups]
+        if not any(counting):
             return
-        points = seated.points(self.objective, number, places, returns)
+        for number, (which, generations, places, returns) in enumerate(games.by_game(), first):
+            for seated in counting[which]:
+                if generations[seated.own[0]] == self._generations.get(seated.member, 0):
+                    points = seated.points(self.objective, number, places, returns)
+                    kept = self.detail in _KEEPS_OPPONENTS
+                    opponent = seated.opponent(generations) if kept else ""
+                    self._append(seated.member, Counted(number, points, opponent))
+
+    def _append(self, member: str, game: Counted) -> None:
         window = self._windows.setdefault(member, deque(maxlen=self.score_games))
-        if window and number <= window[-1].number:
+        if window and game.number <= window[-1].number:
             raise EngineError(
-                f"game {number} of {member} came after game {window[-1].number}: "
+                f"game {game.number} of {member} came after game {window[-1].number}: "
                 "numbers must ascend"
             )
-        opponent = seated.opponent(generations) if self.detail in _KEEPS_OPPONENTS else ""
-        window.append(Counted(number, points, opponent))
+        window.append(game)
 
     def restart(self, member: str, generation: int) -> None:
         """Forget the member's games, because a copy replaced the weights that played them.

@@ -78,9 +78,9 @@ def read_verdict(verdict: str) -> ToldVerdict:
         games = None if few is None else int(few["games"])
         return ToldVerdict(None, None, None, None, games, verdict, None)
     reason = found["reason"].partition("; ")[0]
-    on_common = _number(found["on_common"])
-    standing = (int(found["rank"]), int(found["ranked"]), float(found["worth"]))
-    return ToldVerdict(*standing, on_common, int(found["games"]), reason, _lead(reason))
+    on_common = None if found["on_common"] is None else float(found["on_common"])
+    standing = (int(found["rank"]), int(found["ranked"]), float(found["worth"]), on_common)
+    return ToldVerdict(*standing, int(found["games"]), reason, _lead(reason))
 
 
 def _lead(reason: str) -> ToldLead | None:
@@ -88,20 +88,14 @@ def _lead(reason: str) -> ToldLead | None:
     if found is None or (ahead := _AHEAD.match(found["rest"])) is None:
         return None
     errors, chance = _ERRORS.search(found["rest"]), _CHANCE.search(found["rest"])
-    wide = None if errors is None else float(errors["errors"])
-    if wide is not None and errors is not None and errors["behind"]:
-        wide = -wide
+    sign = -1.0 if errors and errors["behind"] else 1.0
     return ToldLead(
         found["member"],
         float(found["worth"]),
         float(ahead["ahead"]),
         int(ahead["opponents"] or 0),
-        wide,
+        None if errors is None else sign * float(errors["errors"]),
         None if chance is None else float(chance["p"]),
         None if chance is None else float(chance["level"]),
         found["does"] == "copies",
     )
-
-
-def _number(text: str | None) -> float | None:
-    return None if text is None else float(text)

@@ -6,7 +6,6 @@ and those by margins and returns the unit.
 """
 
 from pbt.objective import OBJECTIVE_WORDS
-from pbt.population.comparison import Gap
 from pbt.population.copy_gate import Candidate
 from pbt.population.pbt_rules import PbtRules
 from pbt.records import MemberScore
@@ -27,11 +26,16 @@ def standing_words(score: MemberScore, on_common: float | None, rules: PbtRules)
 
 def lead_words(candidate: Candidate, rules: PbtRules) -> str:
     """Return whether a candidate is copied, and why, in words."""
-    if _says_unit(rules):
-        words = _reason
-    else:
-        words = _run_reason if rules.copy_significance_per == "run" else _earlier_reason
-    return f"{'copies' if candidate.copied else 'does not copy'} {words(candidate, rules)}"
+    gap, least, unit = candidate.gap, f"{rules.copy_gap:.6g}", _says_unit(rules)
+    earlier = not unit and rules.copy_significance_per == "comparison"
+    lead = f"{'copies' if candidate.copied else 'does not copy'} {_lead(candidate, rules)}"
+    if gap.ahead < rules.copy_gap:
+        return f"{lead} < {least}" if earlier else f"{lead}, less than copy_gap {least}"
+    if earlier:
+        lead += f" >= {least}"
+    elif not unit and gap.errors is not None:
+        lead += f", {gap.errors:.2g} standard errors"
+    return f"{lead}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
 
 
 def _says_unit(rules: PbtRules) -> bool:
@@ -40,38 +44,21 @@ def _says_unit(rules: PbtRules) -> bool:
     )
 
 
-def _reason(candidate: Candidate, rules: PbtRules) -> str:
+def _lead(candidate: Candidate, rules: PbtRules) -> str:
+    """Return how far a candidate is ahead, in words; with the unit, how wide that is as well."""
     words, gap, donor = OBJECTIVE_WORDS[rules.objective], candidate.gap, candidate.score
+    common = ""
+    if gap.opponents:
+        common = f" on {gap.opponents} common opponent{'s' * (gap.opponents != 1)}"
+    if not _says_unit(rules):
+        number = f"{words.number} {donor.objective:.6g}"
+        return f"{donor.member} ({number}), ahead by {gap.ahead:.6g}{common}"
     side = "ahead" if gap.ahead >= 0.0 else "behind"
     width = "" if gap.errors is None else f" {abs(gap.errors):.2g} standard errors"
-    lead = (
+    return (
         f"{donor.member} ({words.number} {donor.objective:+.6g}): {words.number} "
-        f"{gap.ahead:+.6g} {words.unit},{width} {side}{_common(gap)}"
+        f"{gap.ahead:+.6g} {words.unit},{width} {side}{common}"
     )
-    if gap.ahead < rules.copy_gap:
-        return f"{lead}, less than copy_gap {rules.copy_gap:.6g}"
-    return f"{lead}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
-
-
-def _run_reason(candidate: Candidate, rules: PbtRules) -> str:
-    gap, lead = candidate.gap, _lead(candidate, rules)
-    if gap.ahead < rules.copy_gap:
-        return f"{lead}, less than copy_gap {rules.copy_gap:.6g}"
-    width = "" if gap.errors is None else f", {gap.errors:.2g} standard errors"
-    return f"{lead}{width}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
-
-
-def _earlier_reason(candidate: Candidate, rules: PbtRules) -> str:
-    lead = _lead(candidate, rules)
-    if candidate.gap.ahead < rules.copy_gap:
-        return f"{lead} < {rules.copy_gap:.6g}"
-    return f"{lead} >= {rules.copy_gap:.6g}{_ratio(candidate, rules)}{_gate(candidate, rules)}"
-
-
-def _lead(candidate: Candidate, rules: PbtRules) -> str:
-    gap, donor = candidate.gap, candidate.score
-    number = f"{OBJECTIVE_WORDS[rules.objective].number} {donor.objective:.6g}"
-    return f"{donor.member} ({number}), ahead by {gap.ahead:.6g}{_common(gap)}"
 
 
 def _ratio(candidate: Candidate, rules: PbtRules) -> str:
@@ -89,9 +76,3 @@ def _gate(candidate: Candidate, rules: PbtRules) -> str:
     if rules.copy_significance < 1.0:
         return f", p = {chance:.3g} <= {level:.6g}"
     return ""
-
-
-def _common(gap: Gap) -> str:
-    if not gap.opponents:
-        return ""
-    return f" on {gap.opponents} common opponent{'s' * (gap.opponents != 1)}"

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 from pbt.population.controller import Controller
+from pbt.population.scores import ScoreWindow
 from pbt.records import GameRecord, is_voided
 from pbt.transport.messages import UNKNOWN_VERSION, GameEnd, GamePlan, GamesOver, SeatPlan
 
@@ -59,3 +60,9 @@ def tell(controller: Controller, end: GameEnd) -> None:
         controller.on_games(together([end]))
     else:
         controller.on_game(end)
+
+
+def count_game(window: ScoreWindow, record: GameRecord) -> None:
+    """Tell a window of a game, as a controller does."""
+    if record.kind == "training" and not is_voided(record.end_reason):
+        window.add_games(together([alone(record)]), record.number)

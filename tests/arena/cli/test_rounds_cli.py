@@ -17,8 +17,7 @@ from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.game_choice import GameFilter
 from arena.league.game_rows import population_games
-from pbt.population.scores import generation_of
-from pbt.records import GameRecord
+from pbt.records import GameRecord, PlayerRef
 from tests.arena.league.altering import alter_games
 from tests.arena.verification.forging import execute
 
@@ -97,6 +96,11 @@ def store(data: Path, round_id: int, column: str, value: Any) -> None:
     )
 
 
+def _generation(record: GameRecord, member: str) -> int:
+    own = (seat.generation for seat in record.seats if seat.player == PlayerRef("member", member))
+    return next(own)
+
+
 def scored_game(data: Path, choose: random.Random) -> GameRecord:
     """Key of a training game inside the stored range of a score of one of its seats, and without
     a draw.
@@ -112,9 +116,8 @@ def scored_game(data: Path, choose: random.Random) -> GameRecord:
     with open_league(league_path(data), read_only=True) as league:
         games = [one.record for one in population_games(league, "run", wanted)]
     # Games that the replaced weights had begun end in the range of the window, and do not count.
-    counted = [
-        game for game in games if generation_of(game, member) == generation_of(games[0], member)
-    ]
+    first = _generation(games[0], member)
+    counted = [game for game in games if _generation(game, member) == first]
     found = [
         game
         for game in counted

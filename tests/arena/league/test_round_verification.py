@@ -24,6 +24,7 @@ from tests.arena.league.samples import (
     member,
     write_games,
 )
+from tests.pbt.told_games import count_game
 
 Started = tuple[League, Incarnation]
 DEADLINE_S = 60.0
@@ -48,7 +49,7 @@ def play_rounds(league: League, source: Incarnation) -> None:
                 end_reason="voided: x" if number % 17 == 0 else "won",
             )
             writer.game(record)
-            window.add(record)
+            count_game(window, record)
             if number % 25 == 0:
                 writer.drain(DEADLINE_S)
         for name in names:

@@ -8,14 +8,7 @@ from pbt.config.population import PbtConfig
 from pbt.objective import ObjectiveKind
 from pbt.population.pbt_decision import decide
 from pbt.population.pbt_rules import PbtRules
-from pbt.population.scores import (
-    Counted,
-    Detail,
-    game_points,
-    generation_of,
-    opponent_of,
-    score_points,
-)
+from pbt.population.scores import Detail, counted_games, score_points
 from pbt.records import Against, Directive, GameRecord, MemberScore, RoundRecord
 
 # The papers' rules: a gap of win rates, whatever chance makes.
@@ -41,12 +34,14 @@ def score_games(
 ) -> MemberScore:
     """The score over game records, which may come in any order, of the earliest generation."""
     counted = sorted(
-        (Counted(record.number, points, opponent), generation_of(record, member))
+        (game, generation)
         for record in records
-        if (points := game_points(record, member, objective)) is not None
-        for opponent in [opponent_of(record, member) if detail.startswith("against") else ""]
+        for name, generation, game in counted_games(record, objective)
+        if name == member
     )
     first = [game for game, generation in counted if generation == counted[0][1]]
+    if not detail.startswith("against"):
+        first = [game._replace(opponent="") for game in first]
     return score_points(member, first, detail)
 
 

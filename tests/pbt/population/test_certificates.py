@@ -66,13 +66,13 @@ def test_a_check_keeps_its_first_problem_and_its_largest_difference() -> None:
 def test_answers_wait_for_their_attestation_but_not_for_ever() -> None:
     ledger = Ledger(updates=5)
     ledger.answers.extend([LiveAnswer(0, 0, 7, 70, 5), LiveAnswer(1, 0, 8, 80, 5)])
-    assert ledger.take_answers(2) == []
+    assert ledger.take_answers() == []
     ledger.attested(7, Known(0, 70))
-    assert [answer.version for answer in ledger.take_answers(2)] == [7]
+    assert [answer.version for answer, _ in ledger.take_answers()] == [7]
     ledger.updates = 7
-    assert ledger.take_answers(2) == []
+    assert ledger.take_answers() == []
     ledger.updates = 8
-    assert [answer.version for answer in ledger.take_answers(2)] == [8]
+    assert [answer.version for answer, _ in ledger.take_answers()] == [8]
     assert not ledger.answers
 
 
@@ -82,10 +82,9 @@ def test_answers_of_copied_weights_wait_for_their_own_attestation() -> None:
     ledger.attested(7, Known(0, 70))
     copied = LiveAnswer(3, 1, 7, 71, 5)
     ledger.answers.append(copied)
-    assert ledger.take_answers(2) == []
+    assert ledger.take_answers() == []
     ledger.attested(7, Known(1, 71))
-    assert ledger.take_answers(2) == [copied]
-    assert acting_problem(copied, ledger.known[7]) is None
+    assert ledger.take_answers() == [(copied, None)]
 
 
 def test_answers_of_weights_that_no_learner_attests_are_told_after_a_while() -> None:
@@ -94,16 +93,16 @@ def test_answers_of_weights_that_no_learner_attests_are_told_after_a_while() -> 
     wrong = LiveAnswer(3, 0, 7, 71, 5)
     ledger.answers.append(wrong)
     ledger.updates = 7
-    assert ledger.take_answers(2) == []
+    assert ledger.take_answers() == []
     ledger.updates = 8
-    assert ledger.take_answers(2) == [wrong]
+    assert ledger.take_answers() == [(wrong, acting_problem(wrong, ledger.known[7]))]
     assert acting_problem(wrong, ledger.known[7]) is not None
 
 
 def test_answers_whose_attestation_may_be_lost_are_forgotten() -> None:
     ledger = Ledger(updates=5, lost=8)
     ledger.answers.extend([LiveAnswer(0, 0, 8, 80, 0), LiveAnswer(1, 0, 9, 90, 0)])
-    assert [answer.version for answer in ledger.take_answers(2)] == [9]
+    assert [answer.version for answer, _ in ledger.take_answers()] == [9]
     assert not ledger.answers
 
 

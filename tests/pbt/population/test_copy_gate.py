@@ -137,7 +137,7 @@ def test_runs_of_equals_copy_as_rarely_as_promised(equals_sd: float) -> None:
             skills = [0.5 + rng.gauss(0.0, equals_sd / math.sqrt(2)) for _ in range(4)]
             shares = [rng.gauss(skill, math.sqrt(0.25 / 400)) for skill in skills]
             scores = four(*shares, games=400)
-            last = rank(scores, rules)[-1].member
+            last = list(rank(scores, rules))[-1]
             copies += (
                 decide(last, number, 10, scores, own_values(4), rules, 5).copy_from is not None
             )

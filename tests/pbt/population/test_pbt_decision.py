@@ -166,7 +166,7 @@ def test_properties(
         f"m{index}": {**START, "learning_rate": rate, "adam_beta1": beta1}
         for index, (_, _, rate, beta1) in enumerate(population)
     }
-    ranked = [score.member for score in rank(scores, rules)]
+    ranked = list(rank(scores, rules))
     k = top_count(len(ranked), top_share)
     objective = {score.member: score.objective for score in scores}
     shuffled = order.sample(scores, len(scores))

@@ -11,16 +11,11 @@ from hypothesis import strategies as st
 
 from pbt.errors import EngineError, EnvError
 from pbt.objective import ObjectiveKind
-from pbt.population.scores import (
-    Detail,
-    ScoreWindow,
-    game_points,
-    opponent_of,
-)
-from pbt.records import Against, GameKind, GameRecord, MemberScore, PlayerRef, SeatRecord, is_voided
+from pbt.population.scores import Counted, Detail, ScoreWindow, counted_games
+from pbt.records import Against, GameKind, GameRecord, MemberScore, PlayerRef, SeatRecord
 from pbt.saved import SavedWindow
 from tests.pbt.population.rounds import score_games
-from tests.pbt.told_games import alone, together
+from tests.pbt.told_games import count_game
 
 M0, M1 = PlayerRef("member", "m0"), PlayerRef("member", "m1")
 OLD_M0 = PlayerRef("snapshot", "m0")
@@ -34,6 +29,20 @@ def game(
     *seats: SeatRecord, number: int = 0, kind: GameKind = "training", end_reason: str = "rules"
 ) -> GameRecord:
     return GameRecord(number, 0, number, kind, 1, seats, 10, 10, end_reason, "hash")
+
+
+def counted_of(record: GameRecord, member: str, objective: ObjectiveKind) -> list[Counted]:
+    """The game as it counts for the member, if it does."""
+    return [game for name, _, game in counted_games(record, objective) if name == member]
+
+
+def points_of(record: GameRecord, member: str, objective: ObjectiveKind) -> float | None:
+    return next((game.points for game in counted_of(record, member, objective)), None)
+
+
+def opponent(record: GameRecord) -> str:
+    """Of m0, whether it won or not."""
+    return counted_of(record, "m0", "return")[0].opponent
 
 
 @pytest.mark.parametrize(
@@ -55,16 +64,16 @@ def game(
     ],
 )
 def test_points_of_a_game(record: GameRecord, wins: float | None, returns: float | None) -> None:
-    assert game_points(record, "m0", "win") == wins
+    assert points_of(record, "m0", "win") == wins
     met_others = any(seat.player != M0 for seat in record.seats)
-    assert game_points(record, "m0", "margin") == (returns if met_others else None)
-    assert game_points(record, "m0", "return") == returns
+    assert points_of(record, "m0", "margin") == (returns if met_others else None)
+    assert points_of(record, "m0", "return") == returns
 
 
 @pytest.mark.parametrize("objective", ["margin", "return"])
 def test_a_return_that_is_no_number_is_an_error_of_the_game(objective: ObjectiveKind) -> None:
     with pytest.raises(EnvError, match="game 7: the return of m0 is nan"):
-        game_points(game(seat(M0, 0, math.nan), seat(M1, 1), number=7), "m0", objective)
+        points_of(game(seat(M0, 0, math.nan), seat(M1, 1), number=7), "m0", objective)
 
 
 def random_games(seed: int, count: int) -> list[GameRecord]:
@@ -137,11 +146,7 @@ def test_a_score_recomputed_from_rows_is_bit_equal(
             saved = window.state()
             window = ScoreWindow(objective, newest, detail)
             window.load(saved)
-        # A worker tells of training games together, and of others one by one.
-        if index % 2 and record.kind == "training" and not is_voided(record.end_reason):
-            window.add_games(together([alone(record)]), record.number)
-        else:
-            window.add(record)
+        count_game(window, record)
     shuffled = random.Random(seed).sample(games, len(games))
     for member in ("m0", "m1", "m2", "absent"):
         score = window.score(member)
@@ -149,7 +154,7 @@ def test_a_score_recomputed_from_rows_is_bit_equal(
         points = [
             value
             for record in games[since:]
-            if (value := game_points(record, member, objective)) is not None
+            if (value := points_of(record, member, objective)) is not None
         ][-newest:]
         assert score.games == len(points)
         if points:
@@ -189,7 +194,7 @@ def test_an_altered_row_changes_the_recomputed_score() -> None:
     ]
     window = ScoreWindow("win", 100)
     for record in games:
-        window.add(record)
+        count_game(window, record)
     stored = window.score("m0")
     flipped = replace(
         games[3], seats=tuple(replace(one, place=1 - one.place) for one in games[3].seats)
@@ -202,7 +207,7 @@ def test_an_altered_row_changes_the_recomputed_score() -> None:
 def test_a_smaller_window_after_a_resume_keeps_the_newest() -> None:
     window = ScoreWindow("win", 10)
     for number in range(10):
-        window.add(game(seat(M0, 0), seat(M1, 1), number=number))
+        count_game(window, game(seat(M0, 0), seat(M1, 1), number=number))
     smaller = ScoreWindow("win", 3)
     smaller.load(window.state())
     assert smaller.score("m0") == MemberScore("m0", 3, 1.0, 7, 9)
@@ -210,19 +215,19 @@ def test_a_smaller_window_after_a_resume_keeps_the_newest() -> None:
 
 def test_game_numbers_must_ascend() -> None:
     window = ScoreWindow("win", 10)
-    window.add(game(seat(M0, 0), seat(M1, 1), number=5))
+    count_game(window, game(seat(M0, 0), seat(M1, 1), number=5))
     with pytest.raises(EngineError, match="game 5 of m"):
-        window.add(game(seat(M0, 0), seat(M1, 1), number=5))
+        count_game(window, game(seat(M0, 0), seat(M1, 1), number=5))
 
 
 def test_opponents_have_names() -> None:
-    assert opponent_of(game(seat(M0, 0), seat(OLD_M0, 1)), "m0") == "snapshot m0"
-    assert (
-        opponent_of(game(seat(M0, 0), replace(seat(M1, 1), generation=3)), "m0") == "member m1 3"
-    ), "a copy is another opponent"
-    assert opponent_of(game(seat(M0, 0), seat(M0, 1), seat(M1, 2)), "m0") == "member m1 0"
-    assert opponent_of(game(seat(M0, 0), seat(OLD_M0, 1), seat(M1, 2)), "m0") == "several"
-    assert opponent_of(game(seat(M0, 0), seat(M0, 1)), "m0") == "itself"
+    assert opponent(game(seat(M0, 0), seat(OLD_M0, 1))) == "snapshot m0"
+    assert opponent(game(seat(M0, 0), replace(seat(M1, 1), generation=3))) == "member m1 3", (
+        "a copy is another opponent"
+    )
+    assert opponent(game(seat(M0, 0), seat(M0, 1), seat(M1, 2))) == "member m1 0"
+    assert opponent(game(seat(M0, 0), seat(OLD_M0, 1), seat(M1, 2))) == "several"
+    assert opponent(game(seat(M0, 0), seat(M0, 1))) == "itself"
 
 
 def test_games_without_opponents_count_only_where_no_score_asks_for_them() -> None:
@@ -231,7 +236,7 @@ def test_games_without_opponents_count_only_where_no_score_asks_for_them() -> No
     plain.load(older)
     fair.load(older)
     assert plain.score("m0") == MemberScore("m0", 2, 0.5, 3, 5)
-    fair.add(game(seat(M0, 0), seat(M1, 1), number=7))
+    count_game(fair, game(seat(M0, 0), seat(M1, 1), number=7))
     assert fair.score("m0") == MemberScore(
         "m0", 1, 1.0, 7, 7, None, (Against("member m1 0", 1, 1.0),)
     )
@@ -243,10 +248,10 @@ def test_games_without_opponents_count_only_where_no_score_asks_for_them() -> No
 def test_another_objective_ends_the_windows_and_keeps_the_generations() -> None:
     window = ScoreWindow("margin", 10)
     window.restart("m0", 1)
-    window.add(begun_by(game(seat(M0, 0, 5.0), seat(M1, 1, -5.0), number=3), 1))
+    count_game(window, begun_by(game(seat(M0, 0, 5.0), seat(M1, 1, -5.0), number=3), 1))
     assert window.score("m0").games == window.score("m1").games == 1
     window.restart_all()
     assert window.score("m0").games == window.score("m1").games == 0
     # A game of the generation before the copy still does not count.
-    window.add(game(seat(M0, 0, 5.0), seat(M1, 1, -5.0), number=4))
+    count_game(window, game(seat(M0, 0, 5.0), seat(M1, 1, -5.0), number=4))
     assert (window.score("m0").games, window.score("m1").games) == (0, 1)

@@ -157,8 +157,8 @@ UNFAIR = [
 
 
 def test_common_opponents_turn_a_ranking_round() -> None:
-    assert [score.member for score in rank(UNFAIR, RULES)] == ["m1", "m0", "m3", "m2"]
-    assert [score.member for score in rank(UNFAIR, COMMON)] == ["m3", "m1", "m2", "m0"]
+    assert list(rank(UNFAIR, RULES)) == ["m1", "m0", "m3", "m2"]
+    assert list(rank(UNFAIR, COMMON)) == ["m3", "m1", "m2", "m0"]
     rules = replace(COMMON, copy_gap=0.1, mutation_probability=0.0)
     verdict = decide("m0", 1, 10, UNFAIR, own_values(4), rules, 5).verdict
     assert verdict.startswith(

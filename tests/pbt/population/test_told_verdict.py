@@ -48,13 +48,17 @@ ALL_RULES = [
 def test_numbers_of_a_verdict_are_those_of_the_decision(rules: PbtRules, seed: int) -> None:
     rng = random.Random(seed)
     scores = [score(number, rng, rules.objective) for number in range(MEMBERS)]
-    ranked, copies = rank(scores, rules), 0
+    ranking, copies = rank(scores, rules), 0
     for own in scores:
         made = decide(own.member, 3, 5_000, scores, own_values(MEMBERS), rules, seed)
         told = read_verdict(made.verdict)
-        assert (told.rank, told.ranked, told.games) == (ranked.index(own) + 1, MEMBERS, own.games)
+        assert (told.rank, told.ranked, told.games) == (
+            list(ranking).index(own.member) + 1,
+            MEMBERS,
+            own.games,
+        )
         assert told.objective == pytest.approx(own.objective, rel=1e-5, abs=1e-9)
-        expected = standings(ranked, rules.objective)[own.member]
+        expected = standings(scores, rules.objective)[own.member]
         if rules.opponents == "common":
             assert told.on_common == pytest.approx(expected, rel=1e-5)
         assert ("copies" in made.verdict or "does not copy" in made.verdict) == (
