@@ -110,6 +110,11 @@ def options_from(overrides: Sequence[str]) -> dict[str, Any]:
     return config_from_table({"env": env}, "env").env.game_options
 
 
+def overriding_values(overrides: Sequence[str]) -> Table:
+    """The values of overrides alone, as tables. Those that cannot be read are left out."""
+    return _apply_overrides({}, overrides)[0]
+
+
 def shipped_configs() -> dict[str, Path]:
     """Bare name -> file of the configs that come with the package."""
     # In an installed package they lie beside this module, in a checkout at its root.

@@ -38,6 +38,9 @@ _EDITABLE_LEARNING = (
     "ppo_clip",
     "ratio_clip",
     "value_coef",
+    "value_clip",
+    "magnet_coef",
+    "magnet_decay",
     "max_grad_norm",
     "reward_scale",
     "anneal_to",
@@ -99,7 +102,7 @@ def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
 
     None stands where one side has no such key, or an empty list.
     """
-    before, after = _flat(old.model_dump()), _flat(new.model_dump())
+    before, after = flat_values(old.model_dump()), flat_values(new.model_dump())
     return {
         key: (before.get(key), after.get(key))
         for key in sorted(before.keys() | after.keys())
@@ -140,15 +143,39 @@ def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
     return (
         _taken_back(old, new)
         + outside
-        + [
-            (
-                f"{key} = {shown(after)}: fixed at {shown(before)} when the population started; "
-                "leave it, or train a new population with --name"
-            )
-            for key, (before, after) in edited.items()
-            if not is_editable(key)
-        ]
+        + [fixed(key, *edited[key]) for key in edited if not is_editable(key)]
+        + [fixed(key, *edited[key], why) for key, why in _unremembered(old, new).items()]
     )
+
+
+def fixed(key: str, before: object, after: object, why: str = "") -> str:
+    """The line on an edit that a population cannot take. why: the reason, where it is not plain."""
+    reason = f", since {why}" if why else ""
+    return (
+        f"{key} = {shown(after)}: fixed at {shown(before)} when the population started{reason}; "
+        "leave it, or train a new population under another name"
+    )
+
+
+def _unremembered(old: RunConfig, new: RunConfig) -> dict[str, str]:
+    """Key -> why it cannot change, of editable ones that switch a memory of the learners on or off.
+
+    With the memory the value itself may change.
+    """
+    before, after = old.learning, new.learning
+    reasons = {}
+    if (before.magnet_coef > 0.0) != (after.magnet_coef > 0.0):
+        reasons["learning.magnet_coef"] = (
+            "learners keep the magnet, an average of their weights from the first step on, where "
+            "this is above 0, and only there"
+        )
+    clipped = (before.value_clip is not None, after.value_clip is not None)
+    if before.normalize_returns and clipped[0] != clipped[1]:
+        reasons["learning.value_clip"] = (
+            "with learning.normalize_returns learners keep the scales of their newest value heads "
+            "where values are clipped, and only there"
+        )
+    return reasons
 
 
 def is_editable(key: str) -> bool:
@@ -212,11 +239,12 @@ def with_live(config: RunConfig, edited: RunConfig) -> RunConfig:
     return config.model_copy(update=live)
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat_values(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted key -> value of a config as a table, but for empty tuples."""
     flat: dict[str, Any] = {}
     for name, value in table.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name}.")
+            flat |= flat_values(value, f"{prefix}{name}.")
         elif value != ():
             flat[f"{prefix}{name}"] = value
     return flat

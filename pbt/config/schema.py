@@ -150,7 +150,7 @@ class RunConfig(Section):
         for name in self.members:
             sections |= self._own_sections(name)
         return [
-            f"{place}.{_FIRST_MOMENT} = {value:g}: RMSProp has no first moment; remove it"
+            f"{place}.{_FIRST_MOMENT} = {value:g}: RMSProp has no first moment; make it 0"
             for place, section in sections.items()
             if (value := getattr(section, _FIRST_MOMENT))
         ]
