@@ -235,24 +235,7 @@ def edited(
     ]
     after = with_words()
     if removed:
-        terms = dict(after.learning.shaping)
-        if missing := [
-            (f"/set/{key}", "no such term")
-            for key in removed
-            if terms.pop(key.removeprefix(SHAPING), None) is None
-        ]:
-            raise Problem(
-                "invalid",
-                (
-                    "a shaping term that does not exist cannot be removed; there are "
-                    f"{', '.join(after.learning.shaping) or 'none'}"
-                ),
-                missing,
-            )
-        kept = ", ".join(
-            f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items()
-        )
-        words.append(f"{SHAPING.rstrip('.')}={{{kept}}}")
+        words.append(_shaping_without(after, removed))
         after = with_words()
     # A word that changes nothing is left out: it would start the trainer again without need.
     differ = changes(before, after).keys()
@@ -261,6 +244,30 @@ def edited(
         for word in words
         if any(f"{key}.".startswith(f"{word.partition('=')[0]}.") for key in differ)
     ), after
+
+
+def _shaping_without(config: RunConfig, removed: Sequence[str]) -> str:
+    """The word that sets the shaping terms without these.
+
+    removed  dotted keys
+    Raises: Problem for a term that is not there.
+    """
+    terms = dict(config.learning.shaping)
+    if missing := [
+        (f"/set/{key}", "no such term")
+        for key in removed
+        if terms.pop(key.removeprefix(SHAPING), None) is None
+    ]:
+        raise Problem(
+            "invalid",
+            (
+                "a shaping term that does not exist cannot be removed; there are "
+                f"{', '.join(config.learning.shaping) or 'none'}"
+            ),
+            missing,
+        )
+    kept = ", ".join(f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items())
+    return f"{SHAPING.rstrip('.')}={{{kept}}}"
 
 
 def toml_value(value: Any) -> str:

@@ -6,7 +6,7 @@ A key that is not listed here changes shapes, clocks or random streams, and its 
 from collections.abc import Mapping
 from typing import Any
 
-from pbt.config.learning import HYPERPARAMS
+from pbt.config.learning import HYPERPARAMS, rows_of
 from pbt.config.mutable import SHAPING
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import start_problems
@@ -21,6 +21,17 @@ that has them, and PBT goes on from there.
 def hyperparameter_of(key: str) -> str | None:
     """The flat name of the hyperparameter that a dotted key sets, None for any other key."""
     return key.partition(".")[2] if key.startswith(HYPERPARAMETERS) else None
+
+
+def hyperparameter_keys(config: RunConfig) -> list[str]:
+    """The dotted keys of the hyperparameters that members of a population have.
+
+    Those of its algorithms, in the order of the table, then the weights of reward terms that the
+    config names.
+    """
+    rows = {row.key for algorithm in config.algorithms for row in rows_of(algorithm)}
+    terms = [f"{SHAPING.key}.{term}" for term in config.learning.shaping]
+    return [row.key for row in HYPERPARAMS.values() if row.key in rows] + terms
 
 
 _EDITABLE_LEARNING = (

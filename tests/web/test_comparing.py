@@ -128,6 +128,26 @@ def test_a_curve_of_one_algorithm_is_drawn_where_it_is(dqn: Served, visit: Visit
     shows(page, "Mean distance of DQN's targets")
 
 
+def test_the_form_of_edits_has_the_values_of_every_algorithm(dqn: Served, visit: Visit) -> None:
+    """The service names them: a new hyperparameter appears by itself."""
+    for name in ("first", "q", "mixed"):
+        page = visit(dqn).see(f"populations/{name}/config")
+        form = page.get_by_role("form", name="Edits")
+        form.get_by_text("PBT rules, shares and learning").click()
+        spec = dqn.call("GET", f"/v1/populations/{name}")["spec"]
+        assert ("dqn.epsilon_end" in spec["hyperparameters"]) is (name != "first")
+        assert ("learning.entropy_coef" in spec["hyperparameters"]) is (name != "q")
+        for label, key in (
+            ("Epsilon end", "dqn.epsilon_end"),
+            ("Adam beta1", "learning.adam_beta1"),
+        ):
+            there = key in spec["hyperparameters"]
+            expect(form.get_by_label(label)).to_have_count(int(there))
+        section, _, key = spec["hyperparameters"][-1].partition(".")
+        shown = form.get_by_label(key.replace("_", " ").capitalize())
+        expect(shown).to_have_value(str(spec["config"][section][key]))
+
+
 def test_a_chart_is_saved_as_a_picture(trained: Served, visit: Visit) -> None:
     page = visit(trained).see("populations/first/curves?key=entropy")
     shows(page, "Mean entropy of the policy")
