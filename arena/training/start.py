@@ -164,7 +164,7 @@ def next_start(
     # A config that the service made has not decided its number of tables yet.
     before = with_tables(config_in_force(paths, name, checkpoint))
     overrides, moved = take_moves(paths, before, overrides)
-    source = f"stored config of {name!r}" + (" with --set" if overrides else "")
+    source = f"stored config of {name!r}" + (" with edits" if overrides else "")
     config = with_tables(edited_config(before, source, overrides))
     _refuse(name, diff_shapes(before, config))
     checked = checked_game(config, source)
@@ -197,7 +197,7 @@ def next_start(
 def _refuse(name: str, problems: Sequence[str]) -> None:
     """Raises: ConfigError where edits of a population have problems."""
     if problems:
-        raise ConfigError(f"--set for {name!r}", problems)
+        raise ConfigError(f"edit of {name!r}", problems)
 
 
 def _as_trained(stored: RunConfig, checked: CheckedGame) -> RunConfig:
