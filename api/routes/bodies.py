@@ -1,5 +1,6 @@
 """Bodies of requests and answers that several routes share, and how they are made from rows."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -97,14 +98,17 @@ class MemberStatus(BaseModel):
 class PopulationSpec(BaseModel):
     """What is wanted of a population.
 
-    desired        the wanted state, null when nothing was asked for
-    pending_edits  edits that are not in force yet; the next start of its trainer takes them
-    config         the config in force, for one population that is shown alone
+    desired          the wanted state, null when nothing was asked for
+    pending_edits    edits that are not in force yet; the next start of its trainer takes them
+    config           the config in force, for one population that is shown alone
+    hyperparameters  with the config: the keys of it that PBT mutates. An edit of one sets it for
+                     every member that has it
     """
 
     desired: Literal["running", "paused", "stopped", "deleted"] | None
     pending_edits: list[str]
     config: ConfigTable | None = None
+    hyperparameters: list[str] = []
 
 
 class PopulationStatus(BaseModel):
@@ -177,19 +181,29 @@ class OperationBody(BaseModel):
 
 
 def population_body(
-    row: Supervised, status: RunStatus | None, config: dict[str, Any] | None = None, **more: Any
+    row: Supervised,
+    status: RunStatus | None,
+    config: dict[str, Any] | None = None,
+    hyperparameters: Sequence[str] = (),
+    **more: Any,
 ) -> PopulationBody:
     """The body of a population.
 
-    config  for one that is shown alone
-    more    `last_checkpoint` and `last_log_lines`, for one that is shown alone
+    config           for one that is shown alone, with its hyperparameters
+    hyperparameters  dotted keys
+    more             `last_checkpoint` and `last_log_lines`, for one that is shown alone
     """
     rows = () if status is None else status.members
     members = [
         MemberStatus(**{**asdict(member), "state": member_state(row.state, member.state)})
         for member in rows
     ]
-    spec = PopulationSpec(desired=row.desired, pending_edits=list(row.overrides), config=config)
+    spec = PopulationSpec(
+        desired=row.desired,
+        pending_edits=list(row.overrides),
+        config=config,
+        hyperparameters=list(hyperparameters),
+    )
     shown = PopulationStatus(
         state=row.state,
         reason=row.reason,

@@ -142,7 +142,8 @@ def clone_population(
     def made() -> Made:
         original = in_force(here, name, get_supervised(here.league, name))
         table = clone_table(original, member_roles(here.league, name, original))
-        _, wanted = edited(config_as_stored(table, f"config of {name!r}"), body.set)
+        began = config_as_stored(table, f"config of {name!r}")
+        _, wanted = edited(began, body.set, new=True)
         config, roles = checked(
             here, wanted.model_dump(mode="json"), EDITS, new=True, sets_objective=True
         )

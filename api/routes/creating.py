@@ -1,9 +1,9 @@
 """What every request that makes a population does once its config is there."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query
 from pydantic import BaseModel
@@ -21,6 +21,7 @@ from arena.league.populations import NewPopulation
 from arena.league.supervised import Supervised, list_supervised
 from arena.machine import versions
 from pbt.config.difference import ValueDifference
+from pbt.config.resume import hyperparameter_keys
 from pbt.config.schema import RunConfig
 from pbt.errors import SnapshotError
 
@@ -78,8 +79,9 @@ def created(
     """
     here = change.here
 
-    def render(row: Supervised, config: Mapping[str, Any]) -> Answer:
-        shown = population_body(row, None, config=dict(config))
+    def render(row: Supervised, config: RunConfig) -> Answer:
+        table, keys = config.model_dump(mode="json"), hyperparameter_keys(config)
+        shown = population_body(row, None, table, keys)
         return Answer(201, f"/v1/populations/{name}", shown.model_dump_json())
 
     def act(keyed: Keyed | None) -> Answer:
@@ -97,7 +99,7 @@ def created(
         table = found.config.model_dump(mode="json")
         new = NewPopulation(name, found.config.env.name, table, versions(), found.roles)
         answer = create_supervised(
-            here.league, new, keyed, lambda row: render(row, table), start=start
+            here.league, new, keyed, lambda row: render(row, found.config), start=start
         )
         _adopt(here.paths(name), found.config)
         return answer

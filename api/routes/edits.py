@@ -28,6 +28,7 @@ from arena.league.population_requests import edit, refuse_edit
 from arena.league.populations import stored_config
 from arena.league.summaries import list_members
 from arena.league.supervised import PreconditionError, Supervised, get_supervised
+from pbt.config.edits import edited_config
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, with_objective
 from pbt.config.schema import RunConfig
@@ -213,37 +214,29 @@ def checked(
     return config, [(member, role) for member, role in report["roles"]]
 
 
-def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...], RunConfig]:
+def edited(
+    before: RunConfig, values: Mapping[str, Any], *, new: bool = False
+) -> tuple[tuple[str, ...], RunConfig]:
     """The edits that change something, as words, and the config with them.
 
     None takes a shaping term out: its weight becomes the game's own again.
+    new  the config is to begin a population, so every key may change
     Raises: ConfigError, Problem.
     """
+
+    def with_words() -> RunConfig:
+        if new:
+            return config_as_stored(before.model_dump(mode="json"), EDITS, words)
+        return edited_config(before, EDITS, words)
+
     removed = [key for key, value in values.items() if value is None and key.startswith(SHAPING)]
     words = [
         f"{key}={toml_value(value)}" for key, value in sorted(values.items()) if key not in removed
     ]
-    after = config_as_stored(before.model_dump(mode="json"), EDITS, words)
+    after = with_words()
     if removed:
-        terms = dict(after.learning.shaping)
-        if missing := [
-            (f"/set/{key}", "no such term")
-            for key in removed
-            if terms.pop(key.removeprefix(SHAPING), None) is None
-        ]:
-            raise Problem(
-                "invalid",
-                (
-                    "a shaping term that does not exist cannot be removed; there are "
-                    f"{', '.join(after.learning.shaping) or 'none'}"
-                ),
-                missing,
-            )
-        kept = ", ".join(
-            f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items()
-        )
-        words.append(f"{SHAPING.rstrip('.')}={{{kept}}}")
-        after = config_as_stored(before.model_dump(mode="json"), EDITS, words)
+        words.append(_shaping_without(after, removed))
+        after = with_words()
     # A word that changes nothing is left out: it would start the trainer again without need.
     differ = changes(before, after).keys()
     return tuple(
@@ -251,6 +244,30 @@ def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...
         for word in words
         if any(f"{key}.".startswith(f"{word.partition('=')[0]}.") for key in differ)
     ), after
+
+
+def _shaping_without(config: RunConfig, removed: Sequence[str]) -> str:
+    """The word that sets the shaping terms without these.
+
+    removed  dotted keys
+    Raises: Problem for a term that is not there.
+    """
+    terms = dict(config.learning.shaping)
+    if missing := [
+        (f"/set/{key}", "no such term")
+        for key in removed
+        if terms.pop(key.removeprefix(SHAPING), None) is None
+    ]:
+        raise Problem(
+            "invalid",
+            (
+                "a shaping term that does not exist cannot be removed; there are "
+                f"{', '.join(config.learning.shaping) or 'none'}"
+            ),
+            missing,
+        )
+    kept = ", ".join(f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items())
+    return f"{SHAPING.rstrip('.')}={{{kept}}}"
 
 
 def toml_value(value: Any) -> str:

@@ -42,9 +42,10 @@ from api.routes.webhooks import webhook_troubles
 from arena.data.logs import newest_records
 from arena.league.idempotency import Answer
 from arena.league.supervised import Supervised, get_supervised, list_supervised
-from pbt.config.resume import OBJECTIVE, diff_shapes, is_live
+from pbt.config.resume import OBJECTIVE, diff_shapes, hyperparameter_keys, is_live
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import check_start_values
+from pbt.config.stored import config_as_stored
 from pbt.errors import ConfigError, PlayerError
 
 router = APIRouter(prefix="/v1/populations", tags=["populations"], route_class=ExactRoute)
@@ -254,15 +255,19 @@ def full(here: Context, row: Supervised, effects: Sequence[str] = ()) -> Populat
     """The body of one population that is shown alone. effects: of the edit that it answers."""
     paths = here.paths(row.name)
     folders = checkpoint_folders(paths.checkpoints)
-    config, damage = None, []
+    config, keys, damage = None, list[str](), []
     try:
         config = config_table(here, row.name)
+        keys = hyperparameter_keys(config_as_stored(config, f"stored config of {row.name!r}"))
     except Problem as problem:
         damage = [problem.detail]
+    except ConfigError as error:
+        damage = [str(error)]
     body = population_body(
         row,
         newest_status(paths),
         config=config,
+        hyperparameters=keys,
         last_checkpoint=folders[-1].name if folders else None,
         last_log_lines=tail(paths.logs / LOG_NAME, LAST_LOG_LINES),
     )

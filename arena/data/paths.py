@@ -23,6 +23,7 @@ import re
 import shlex
 from pathlib import Path
 
+from arena.argument_kinds import check_kinds
 from pbt.errors import ConfigError
 from pbt.film.folder import FOLDER
 from pbt.user_folders import expanded
@@ -35,7 +36,11 @@ POPULATION_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 def data_dir(option: Path | str | None = None) -> Path:
-    """`--data`, else $ARENA_DATA, else ./arena-data; absolute, not created here."""
+    """`--data`, else $ARENA_DATA, else ./arena-data; absolute, not created here.
+
+    Raises: ConfigError for what is no path.
+    """
+    check_kinds("the data directory", {"data": option})
     return expanded(option or os.environ.get(DATA_VARIABLE) or DEFAULT_DATA).absolute()
 
 

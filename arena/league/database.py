@@ -188,7 +188,7 @@ class League:
         if "readonly" in cause:
             return (
                 f"; its folder {self.path.parent} cannot be written to: copy the data directory to "
-                "one that can, and name that with --data"
+                "one that can, and name that with --data (in Python data=)"
             )
         return DAMAGED * any(words in cause for words in WORDS_OF_DAMAGE)
 
@@ -258,7 +258,7 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
     if read_only and not path.exists():
         raise NoLeagueError(
             f"league {path}: nothing there yet; train a population first, or name another "
-            "data directory with --data"
+            "data directory with --data (in Python data=)"
         )
     if not read_only:
         make_file(path)

@@ -36,7 +36,7 @@ def make_file(path: Path) -> None:
     except OSError as error:
         raise PbtError(
             f"league {path}: it cannot be made: {reason(error)}; name another data directory with "
-            "--data"
+            "--data (in Python data=)"
         ) from error
 
 
@@ -53,5 +53,5 @@ def without_writing(path: Path) -> str:
         return ""
     raise LeagueError(
         f"league {path}: its newest rows stand in {log.name}, and its folder cannot be written to; "
-        "copy both to a folder of your own and name that with --data"
+        "copy both to a folder of your own and name that with --data (in Python data=)"
     )

@@ -86,7 +86,8 @@ def _refuse_foreign(engine: Engine, path: Path, stored: str | None) -> None:
     if stored is None and names:
         raise PbtError(
             f"league {path}: holds tables that are not a league's "
-            f"({', '.join(sorted(names)[:3])}); name another data directory with --data"
+            f"({', '.join(sorted(names)[:3])}); name another data directory with --data "
+            "(in Python data=)"
         )
 
 

@@ -82,7 +82,8 @@ def create_population(
         if is_taken(connection, name):
             raise PlayerError(
                 f"population {name!r} exists already; resume it with `arena train --resume "
-                f"{name}`, or choose another name"
+                f'{name}` (in Python arena.resume("{name}")), '
+                "or choose another name"
             )
         new = NewPopulation(name, env, config, versions, member_roles)
         return insert_population(connection, new)

@@ -41,6 +41,12 @@ def find_snapshot(league: League, text: str, *, playable: bool = True) -> Stored
     playable  whether it must still have its weights
     """
     population, at, rest = text.partition("@")
+    if not text or _names_file(text):
+        found = "a file" if text else "no name"
+        raise PlayerError(
+            f"player {text!r}: found {found}; expected a snapshot: {FORMS}. `arena import` takes "
+            "the weights of a file into the league, as imported/NAME"
+        )
     if instead := _weightless(league, text):
         raise PlayerError(
             f"player {text!r}: found {instead}, which has no weights; expected a snapshot: {FORMS}"
@@ -75,6 +81,11 @@ def best_names(league: League, population: str) -> list[str]:
 def best_names_text(league: League, population: str) -> str:
     """The same for people: "demo@best", or "tag/predator@best or tag/prey@best"."""
     return " or ".join(best_names(league, population))
+
+
+def _names_file(text: str) -> bool:
+    """Whether a name means a file: no population's begins so, or ends so."""
+    return text.startswith((".", "/", "~")) or text.endswith(".safetensors")
 
 
 def _weightless(league: League, text: str) -> str | None:

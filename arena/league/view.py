@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
+from arena.argument_kinds import check_kinds
 from arena.data.paths import data_dir, league_path
 from arena.league.database import League, open_league
 from arena.league.flat_records import (
@@ -28,6 +29,7 @@ from arena.league.schema import keys_of_match
 from arena.league.stored_history import list_rounds
 from arena.league.stored_snapshots import list_snapshots, named_snapshots
 from arena.league.summaries import PopulationSummary, list_members, list_populations
+from pbt.errors import ConfigError
 from pbt.records import PlayerRef
 
 
@@ -90,11 +92,19 @@ class LeagueView:
 
         match  number of a match, instead of a population
         kind   only games of this kind; None: all
-        Raises: PlayerError for an unknown population, MatchError for an unknown match.
+        Raises: PlayerError for an unknown population, MatchError for an unknown match, ConfigError
+        for a population with a match and for another kind.
         """
+        check_kinds("league.games", {"population": population, "match": match, "kind": kind})
+        if population is not None and match is not None:
+            problem = (
+                f"population {population!r} with match {match}: a match belongs to no population; "
+                "choose one"
+            )
+            raise ConfigError("league.games", [problem])
         with self._open() as league:
             if match is not None:
-                return _match_games(league, match)
+                return [game for game in _match_games(league, match) if kind in (None, game.kind)]
             return [
                 game
                 for name in _names(league, population)
@@ -131,6 +141,7 @@ class LeagueView:
 
 
 def _names(league: League, population: str | None) -> list[str]:
+    check_kinds("the league", {"population": population})
     if population is not None:
         return [population]
     return [summary.name for summary in list_populations(league)]

@@ -47,8 +47,8 @@ def check_objective(env: EnvSpec, options: Mapping[str, Any], objective: Objecti
         judged = judge_objective(env, game, objective)
     if judged.reason is not None:
         raise MatchError(
-            f'objective "{objective}": {judged.reason}; leave --objective out, or make it '
-            f'"{judged.better}"'
+            f'objective "{objective}": {judged.reason}; leave --objective out (in Python '
+            f'objective=), or make it "{judged.better}"'
         )
 
 

@@ -155,14 +155,15 @@ def check_test(seating: Seating, objective: ObjectiveKind, tested: bool) -> None
         raise MatchError(
             "sequential tests and assertions compare the games that two players win of each other, "
             f'and by the objective "{objective}" each is measured with copies of itself and beside '
-            "the other; leave --sprt and --assert out, or name another --objective"
+            "the other; leave --sprt and --assert out, or name another --objective (in Python "
+            "sprt= and objective=)"
         )
     if tested and not seating.duel:
         named = len({player for sitting in seating.sittings for player in sitting})
         raise MatchError(
             "sequential tests and assertions compare the games that two players win of each other, "
             f"and this match has {named} players at tables of {len(seating.sittings[0])}; leave "
-            "--sprt and --assert out"
+            "--sprt and --assert out (in Python sprt=)"
         )
 
 
@@ -171,7 +172,7 @@ def _checked_seed(asked: int, *, fresh: bool, greedy: bool) -> int:
     if fresh and greedy:
         raise MatchError(
             "fresh games measure a player as ratings do, by sampled actions; leave --fresh or "
-            "--greedy out"
+            "--greedy out (in Python fresh= and greedy=)"
         )
     return seed_of_games(asked, fresh=fresh)
 

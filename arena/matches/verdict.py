@@ -207,7 +207,7 @@ def warnings(result: PlayedMatch) -> list[str]:
     if _repeats(result):
         distinct, games = distinct_games(result), len(result.records)
         advice = (
-            "play without --greedy"
+            "play without --greedy (in Python greedy=)"
             if result.plan.greedy
             else _OPENINGS
             if result.plan.opening_plies

@@ -13,6 +13,7 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from arena.argument_kinds import check_kinds
 from arena.data.paths import data_dir
 from arena.guests.player import GuestError, GuestPlayer, SeatTaken
 from arena.guests.protocol import GuestFault
@@ -218,8 +219,21 @@ def load_player(
     seed         of its random choices
     role         the role that it plays, for scripted players in games of several roles
     allow_files  as for `resolve_players`
-    Raises: PlayerError for a wrong name, SnapshotError for unusable weights.
+    Raises: PlayerError for a wrong name, SnapshotError for unusable weights, ConfigError for
+    arguments of another kind.
     """
+    check_kinds(
+        "arena.load_player",
+        {
+            "name": name,
+            "data": data,
+            "env": env,
+            "seed": seed,
+            "role": role,
+            "allow_files": allow_files,
+        },
+        renamed={"name": "player", "env": "game"},
+    )
     try:
         spec, (player,) = resolve_players([name], data_dir(data), env, allow_files=allow_files)
     except (EnvFileError, GuestRefused) as error:

@@ -148,8 +148,8 @@ def _check_one_game(trained: Sequence[ResolvedPlayer], env: str | None) -> None:
             )
     if trained and env is not None and env != trained[0].env_name:
         raise PlayerError(
-            f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env out, "
-            f"or name players of {env}"
+            f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env out "
+            f"(in Python env=), or name players of {env}"
         )
 
 
@@ -186,7 +186,7 @@ def trained_player(name: str, data: Path) -> ResolvedPlayer:
     if not path.exists():
         raise PlayerError(
             f"player {name!r}: there is no league in {data}; train a population first, or "
-            "name the right directory with --data"
+            "name the right directory with --data (in Python data=)"
         )
     with open_league(path, read_only=True) as league:
         return stored_player(league, find_snapshot(league, name), data)
@@ -227,12 +227,13 @@ def _check_options(
     if env is None:
         raise PlayerError(
             f"{setting}: found no --env; expected the game that takes it: add --env NAME, or "
-            "leave --set out"
+            "leave --set out (in Python env= and options=)"
         )
     if trained is not None:
         raise PlayerError(
             f"{setting}: {trained.label} plays {_described(trained)}; expected scripted "
-            "players, since a trained one brings its options: leave --set or that player out"
+            "players, since a trained one brings its options: leave --set (in Python "
+            "options=) or that player out"
         )
 
 
@@ -253,7 +254,8 @@ def _no_game(names: Sequence[str], data: Path) -> str:
             return _no_such_player(name, [], populations)
     return (
         f"players {', '.join(names)}: none of them says which game is played; add --env "
-        f"NAME, such as --env connect_four; trained players are {FORMS}"
+        f'NAME, such as --env connect_four (in Python env="connect_four"); trained players are '
+        f"{FORMS}"
     )
 
 

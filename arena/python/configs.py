@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,22 @@ def config_of(source: Source, name: str | None, overrides: Sequence[str]) -> tup
     overrides  as --set takes them
     """
     _check_kinds(source, name)
-    try:
+    with in_words_of_scripts():
         if isinstance(source, str | Path):
             return load_named(source, name, overrides)
         return _of_tables(source, name, overrides)
-    except ConfigError as error:  # in a script no option was written
-        problems = [problem.removeprefix("--set ") for problem in error.problems]
-        raise ConfigError(error.source, problems) from None
+
+
+@contextmanager
+def in_words_of_scripts() -> Iterator[None]:
+    """Errors of configs leave this block without options, since in a script none was written."""
+    try:
+        yield
+    except ConfigError as error:
+        source, *problems = (
+            line.removeprefix("--set ") for line in (error.source, *error.problems)
+        )
+        raise ConfigError(source, problems) from None
 
 
 def _check_kinds(source: object, name: object) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from arena.argument_kinds import check_kinds
 from arena.matches.game_list import Progress
 from arena.matches.lengths import EPISODES
 from arena.matches.returns import Returns, evaluate_player
@@ -134,6 +135,7 @@ def evaluate_one(
 ) -> EvaluationResult:
     """One of the named players, in the role and by the objective of the first. Raises: as above."""
     check_counts("the evaluation", episodes=episodes, seed=seed)
+    check_kinds("the evaluation", {"greedy": greedy, "on_progress": on_progress})
     first = named.players[0]
     with left_as_it_was():
         returns = evaluate_player(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict
 
+from arena.argument_kinds import check_kinds
 from arena.league.flat_records import FlatGame, FlatRound
 from arena.python.arguments import check_callable, check_keywords
 from arena.python.aside import Aside
@@ -93,13 +94,15 @@ class _AskedControl(TrainingControl):
         return super().stop_requested()
 
 
-def follower_of(function: Callable[..., object], following: Following) -> Follower:
+def follower_of(function: Callable[..., object], following: Following, *, strict: bool) -> Follower:
     """The functions that a call of `arena.train` or `arena.resume` was given.
 
+    strict  as it was given; it is checked with them
     Raises: TypeError for a keyword that it does not take, ConfigError for one that is no function.
     """
     check_keywords(function, following, Following.__annotations__)
     check_callable(function, following, (TrainingControl,))
+    check_kinds(f"arena.{function.__name__}", {"strict": strict})
     return Follower(**following)
 
 

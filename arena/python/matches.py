@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
+from arena.argument_kinds import check_kinds
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league, upgrade_league
 from arena.league.flat_records import FlatGame, flat_game
@@ -179,6 +180,9 @@ def play(
     """Play a match of players that can meet. Raises: as `match`."""
     counts = {name: playing.get(name) for name in ("games", "seed", "concurrency")}
     check_counts("the match", **counts)
+    flags = {name: playing.get(name, False) for name in ("greedy", "fresh")}
+    told = {name: playing.get(name) for name in ("on_start", "on_progress")}
+    check_kinds("the match", {"record": record, **flags, **told})
     path = league_path(data_dir(data))
     with left_as_it_was(), open_league(path) if record else nullcontext() as league:
         played = play_match(
@@ -193,13 +197,22 @@ def play(
 
 def sprt_of(bounds: Sequence[float]) -> Sprt:
     """The sequential test of (elo0, elo1). Raises: MatchError."""
+    expected = "expected (elo0, elo1), two numbers of which the first is smaller, such as (0, 20)"
+    if not _are_two_numbers(bounds):
+        raise MatchError(f"sprt = {bounds!r}: {expected}")
     try:
         elo0, elo1 = bounds
         return Sprt(elo0, elo1)
-    except (TypeError, ValueError, EngineError) as error:
-        raise MatchError(
-            f"sprt = {bounds!r}: expected elo0 below elo1, such as (0, 20): {error}"
-        ) from None
+    except EngineError as error:
+        raise MatchError(f"sprt = {bounds!r}: {expected}: {error}") from None
+
+
+def _are_two_numbers(bounds: object) -> bool:
+    return (
+        isinstance(bounds, Sequence)
+        and len(bounds) == 2
+        and all(isinstance(one, int | float) and not isinstance(one, bool) for one in bounds)
+    )
 
 
 def match_result(played: PlayedMatch) -> MatchResult:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arena.argument_kinds import check_kinds
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.deciding import ranked_by
 from arena.players.resolve import ResolvedPlayer, resolve_players
@@ -50,6 +51,9 @@ def named_players(
     Raises: ConfigError for another word, MatchError for an objective that the game does not have,
     and as `resolve_players`.
     """
+    check_kinds(
+        "the players", {"players": names, "env": env, "options": options, "objective": objective}
+    )
     if objective is not None and objective not in OBJECTIVES:
         raise ConfigError(
             "the objective",

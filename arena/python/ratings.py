@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from arena.argument_kinds import check_kinds
 from arena.data.paths import data_dir, league_path
 from arena.league.database import League, open_league
 from arena.league.populations import stored_config
@@ -243,6 +244,11 @@ def rate(
     Raises: NoLeagueError where there is no league, PlayerError for an unknown population and a game
     that was not played, ConfigError for env with a population.
     """
+    check_kinds(
+        "arena.rate",
+        {"population": population, "env": env, "everyone": everyone},
+        renamed={"env": "game"},
+    )
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         scopes = scopes_of(league, population, env, everyone=everyone)
         return Ratings(tuple(scope.rated(league) for scope in scopes))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from arena.argument_kinds import check_kinds
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league, upgrade_league
 from arena.league.ratings import match_table
@@ -80,6 +81,7 @@ def tournament(
     same call goes on where it was stopped: a KeyboardInterrupt keeps whole blocks.
     Raises: PlayerError for fewer than two players and players that cannot meet; and as `match`.
     """
+    check_counts("the tournament", games=games, rounds=rounds, seed=seed, concurrency=concurrency)
     upgrade_league(league_path(data_dir(data)))
     named = named_players(players, data=data, env=env, options=options, objective=objective)
     fixtures = fixtures_of(named, rounds=rounds, seed=seed)
@@ -109,6 +111,7 @@ def play_fixtures(
     on_match  called with each result, those of stored matches included
     """
     check_counts("the tournament", games=games, concurrency=concurrency)
+    check_kinds("the tournament", {"on_progress": on_progress})
     with left_as_it_was(), open_league(league_path(data_dir(data))) as league:
         played = play_tournament(
             league,

@@ -3,10 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
+from arena.argument_kinds import check_kinds
 from arena.data.paths import check_population_name, data_dir
-from arena.python.configs import Overrides, Source, config_of, words_of
+from arena.python.configs import (
+    Overrides,
+    Source,
+    config_of,
+    in_words_of_scripts,
+    words_of,
+)
 from arena.python.following import Follower, Following, followed, follower_of
 from arena.python.own_games import Env, game_name
 from arena.python.training_result import TrainingResult, training_result
@@ -49,7 +56,7 @@ def train(
     PlayerError when the name is taken, EnvError when the game fails; if strict FailedMembersError
     and PbtError, when all is stored.
     """
-    follower = follower_of(train, following)
+    follower = follower_of(train, following, strict=strict)
     given = {} if env is None else {"env.name": game_name(env)}
     words = words_of(overrides, {**given, "seed": seed, "stop_at_frames": frames})
     wanted = _wanted(start_from, with_optimizer)
@@ -76,11 +83,18 @@ def resume(
     Raises: PlayerError when there is no such population, ConfigError for edits that it cannot take,
     HeldError while another process trains it; and as `train`.
     """
-    follower = follower_of(resume, following)
+    follower = follower_of(resume, following, strict=strict)
     words = words_of(overrides, {"stop_at_frames": frames})
+    check_kinds("arena.resume", {"name": name})
     chosen, folder = check_population_name(name), data_dir(data)
-    begin = partial(resume_training, chosen, folder, words)
+    begin = partial(_resumed, chosen, folder, words)
     return training_result(followed(follower, partial(_run, begin)), folder, strict=strict)
+
+
+def _resumed(*wanted: Any, **following: Any) -> Result:
+    """What `resume_training` returns. Raises: as it does, in the words of a script."""
+    with in_words_of_scripts():
+        return resume_training(*wanted, **following)
 
 
 def _run(begin: Callable[..., Result], own: Follower, control: TrainingControl) -> Result:

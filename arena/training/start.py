@@ -22,6 +22,7 @@ from arena.training.warm_start import OWN_WEIGHTS, StartFrom, begun_config, warm
 from pbt.checkpoint.files import Checkpoint, read_newest
 from pbt.checkpoint.folders import checkpoint_folders
 from pbt.config.defaults import defaults_line, left_to_defaults
+from pbt.config.edits import edited_config
 from pbt.config.resume import (
     OBJECTIVE,
     as_it_began,
@@ -163,8 +164,8 @@ def next_start(
     # A config that the service made has not decided its number of tables yet.
     before = with_tables(config_in_force(paths, name, checkpoint))
     overrides, moved = take_moves(paths, before, overrides)
-    source = f"stored config of {name!r}" + (" with --set" if overrides else "")
-    config = with_tables(config_as_stored(before.model_dump(mode="json"), source, overrides))
+    source = f"stored config of {name!r}" + (" with edits" if overrides else "")
+    config = with_tables(edited_config(before, source, overrides))
     _refuse(name, diff_shapes(before, config))
     checked = checked_game(config, source)
     notes += moved + objective_notes(name, before, as_it_began(config, checked.seats), checked)
@@ -196,7 +197,7 @@ def next_start(
 def _refuse(name: str, problems: Sequence[str]) -> None:
     """Raises: ConfigError where edits of a population have problems."""
     if problems:
-        raise ConfigError(f"--set for {name!r}", problems)
+        raise ConfigError(f"edit of {name!r}", problems)
 
 
 def _as_trained(stored: RunConfig, checked: CheckedGame) -> RunConfig:

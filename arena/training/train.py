@@ -84,10 +84,7 @@ def start_training(
     _say_all(start.notes, say)
     with ExitStack() as stack:
         if paths.config.exists():
-            raise PlayerError(
-                f"population {name!r} exists already in {data}; go on with `arena train --resume "
-                f"{name}`, choose another name, or remove it with `arena delete {name}`"
-            )
+            raise PlayerError(_taken(name, data))
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
         _refuse_orphan(league, name, data)
@@ -112,6 +109,14 @@ def _refuse_orphan(league: League, name: str, data: Path) -> None:
             f"population {name!r} is in the league of {data}, but its files are gone; "
             f"remove it with `arena delete {name}`, or choose another name"
         )
+
+
+def _taken(name: str, data: Path) -> str:
+    """What is said where a population has the name of a new one."""
+    return (
+        f"population {name!r} exists already in {data}; go on with `arena train --resume {name}` "
+        f'(in Python arena.resume("{name}")), choose another name, or `arena delete {name}`'
+    )
 
 
 def resume_training(

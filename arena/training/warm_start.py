@@ -53,11 +53,18 @@ def wanted_weights(words: Sequence[str], *, optimizer: bool = False) -> StartFro
     """What the words of `--from` ask for.
 
     words: players such as "first@best", and "m0=first/m2@1.2M"
-    Raises: ConfigError where a member has two, and for moments of no weights.
+    Raises: ConfigError where a member has two, for a word of neither form, and for moments of no
+    weights.
     """
     players, members = [], dict[str, str]()
     for word in words:
         named = _OF_MEMBER.fullmatch(word)
+        if named is None and "=" in word and not word.startswith("exec:"):
+            problem = (
+                f"{word}: not a member with its player; expected one such as m0=first/m2@1.2M, or "
+                "a player alone, such as first@best"
+            )
+            raise ConfigError("the weights to begin with", [problem])
         if named is None:
             players.append(word)
         elif members.setdefault(named[1], named[2]) != named[2]:

@@ -1,7 +1,9 @@
 """The folders of checkpoints, and the manifest in each. Needs no torch."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -32,10 +34,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Written(msgspec.Struct):
-    """What the manifest of any format says."""
+    """What the manifest of any format says, whatever the values are."""
 
-    format: int
-    program: str = "an unknown program"
+    format: Any
+    program: Any = "an unknown program"
 
 
 def checkpoint_folders(folder: Path) -> list[Path]:
@@ -48,19 +50,36 @@ def checkpoint_folders(folder: Path) -> list[Path]:
 def parse_manifest(name: str, content: bytes) -> Manifest:
     """The manifest of the checkpoint that is called so. content: that of the file MANIFEST.
 
-    Raises: CheckpointError when it is damaged, ForeignCheckpointError for a newer format.
+    Raises: CheckpointError when it is damaged, ForeignCheckpointError for a newer format, and for
+    one that no program of ours writes.
     """
     try:
         written = msgspec.json.decode(content, type=_Written)
-        if written.format > FORMAT:
-            raise ForeignCheckpointError(
-                f"checkpoint {name}: format {written.format}, written by {written.program}; this "
-                f"is {PROGRAM}, which reads formats up to {FORMAT}; go on with {written.program} "
-                "or a later version"
-            )
+        _check_format(name, written)
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CheckpointError(f"checkpoint {name}: {MANIFEST}: unreadable ({error})") from error
     if unfit := [file for file in manifest.sha256 if Path(file).name != file]:
         raise CheckpointError(f"checkpoint {name}: {unfit[0]!r} is no name of a file in it")
     return manifest
+
+
+def _check_format(name: str, written: _Written) -> None:
+    """Raises: ForeignCheckpointError for a format that this program does not read.
+
+    A whole manifest with another format is no damage: an older checkpoint must not take its place.
+    """
+    found = written.format
+    whole = isinstance(found, int) and not isinstance(found, bool)
+    if whole and found > FORMAT:
+        raise ForeignCheckpointError(
+            f"checkpoint {name}: format {found}, written by {written.program}; this is {PROGRAM}, "
+            f"which reads formats up to {FORMAT}; go on with {written.program} or a later version"
+        )
+    if not whole or found < 1:
+        raise ForeignCheckpointError(
+            f"checkpoint {name}: format {json.dumps(found)}, written by {written.program}; "
+            f"expected a whole number from 1 to {FORMAT}, which {PROGRAM} reads; put the "
+            f"{MANIFEST} back that its program wrote, or remove the folder of this checkpoint to "
+            "go on from the one before"
+        )

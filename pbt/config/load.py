@@ -110,6 +110,11 @@ def options_from(overrides: Sequence[str]) -> dict[str, Any]:
     return config_from_table({"env": env}, "env").env.game_options
 
 
+def overriding_values(overrides: Sequence[str]) -> Table:
+    """The values of overrides alone, as tables. Those that cannot be read are left out."""
+    return _apply_overrides({}, overrides)[0]
+
+
 def shipped_configs() -> dict[str, Path]:
     """Bare name -> file of the configs that come with the package."""
     # In an installed package they lie beside this module, in a checkout at its root.
@@ -218,7 +223,7 @@ def _apply_overrides(given: Table, overrides: Sequence[str]) -> tuple[Table, lis
 def _parse_override(override: str) -> tuple[list[str], Any]:
     key, equals, text = override.partition("=")
     if not equals or not text.strip():
-        raise ValueError("no value; write --set section.key=value")
+        raise ValueError("no value; write section.key=value")
     path: list[str] = []
     try:
         nested: Any = tomllib.loads(f"{key} = 0")
@@ -227,7 +232,7 @@ def _parse_override(override: str) -> tuple[list[str], Any]:
             path.append(name)
             nested = nested[name]
     except (tomllib.TOMLDecodeError, ValueError):
-        raise ValueError(f"{key!r} is not a key; write --set section.key=value") from None
+        raise ValueError(f"{key!r} is not a key; write section.key=value") from None
     return path, _parse_value(text.strip())
 
 
@@ -244,7 +249,7 @@ def _parse_value(text: str) -> Any:
             "not a TOML value; texts in quotes, lists as [1, 2], tables as { a = 1 }"
         ) from None
     if set(parsed) != {"value"}:
-        raise ValueError("more than one value; use one --set for each")
+        raise ValueError("more than one value; write each as an override of its own")
     return parsed["value"]
 
 

@@ -6,7 +6,7 @@ A key that is not listed here changes shapes, clocks or random streams, and its 
 from collections.abc import Mapping
 from typing import Any
 
-from pbt.config.learning import HYPERPARAMS
+from pbt.config.learning import HYPERPARAMS, rows_of
 from pbt.config.mutable import SHAPING
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import start_problems
@@ -21,6 +21,17 @@ that has them, and PBT goes on from there.
 def hyperparameter_of(key: str) -> str | None:
     """The flat name of the hyperparameter that a dotted key sets, None for any other key."""
     return key.partition(".")[2] if key.startswith(HYPERPARAMETERS) else None
+
+
+def hyperparameter_keys(config: RunConfig) -> list[str]:
+    """The dotted keys of the hyperparameters that members of a population have.
+
+    Those of its algorithms, in the order of the table, then the weights of reward terms that the
+    config names.
+    """
+    rows = {row.key for algorithm in config.algorithms for row in rows_of(algorithm)}
+    terms = [f"{SHAPING.key}.{term}" for term in config.learning.shaping]
+    return [row.key for row in HYPERPARAMS.values() if row.key in rows] + terms
 
 
 _EDITABLE_LEARNING = (
@@ -38,6 +49,9 @@ _EDITABLE_LEARNING = (
     "ppo_clip",
     "ratio_clip",
     "value_coef",
+    "value_clip",
+    "magnet_coef",
+    "magnet_decay",
     "max_grad_norm",
     "reward_scale",
     "anneal_to",
@@ -99,7 +113,7 @@ def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
 
     None stands where one side has no such key, or an empty list.
     """
-    before, after = _flat(old.model_dump()), _flat(new.model_dump())
+    before, after = flat_values(old.model_dump()), flat_values(new.model_dump())
     return {
         key: (before.get(key), after.get(key))
         for key in sorted(before.keys() | after.keys())
@@ -140,15 +154,39 @@ def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
     return (
         _taken_back(old, new)
         + outside
-        + [
-            (
-                f"{key} = {shown(after)}: fixed at {shown(before)} when the population started; "
-                "leave it, or train a new population with --name"
-            )
-            for key, (before, after) in edited.items()
-            if not is_editable(key)
-        ]
+        + [fixed(key, *edited[key]) for key in edited if not is_editable(key)]
+        + [fixed(key, *edited[key], why) for key, why in _unremembered(old, new).items()]
     )
+
+
+def fixed(key: str, before: object, after: object, why: str = "") -> str:
+    """The line on an edit that a population cannot take. why: the reason, where it is not plain."""
+    reason = f", since {why}" if why else ""
+    return (
+        f"{key} = {shown(after)}: fixed at {shown(before)} when the population started{reason}; "
+        "leave it, or train a new population under another name"
+    )
+
+
+def _unremembered(old: RunConfig, new: RunConfig) -> dict[str, str]:
+    """Key -> why it cannot change, of editable ones that switch a memory of the learners on or off.
+
+    With the memory the value itself may change.
+    """
+    before, after = old.learning, new.learning
+    reasons = {}
+    if (before.magnet_coef > 0.0) != (after.magnet_coef > 0.0):
+        reasons["learning.magnet_coef"] = (
+            "learners keep the magnet, an average of their weights from the first step on, where "
+            "this is above 0, and only there"
+        )
+    clipped = (before.value_clip is not None, after.value_clip is not None)
+    if before.normalize_returns and clipped[0] != clipped[1]:
+        reasons["learning.value_clip"] = (
+            "with learning.normalize_returns learners keep the scales of their newest value heads "
+            "where values are clipped, and only there"
+        )
+    return reasons
 
 
 def is_editable(key: str) -> bool:
@@ -212,11 +250,12 @@ def with_live(config: RunConfig, edited: RunConfig) -> RunConfig:
     return config.model_copy(update=live)
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat_values(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted key -> value of a config as a table, but for empty tuples."""
     flat: dict[str, Any] = {}
     for name, value in table.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name}.")
+            flat |= flat_values(value, f"{prefix}{name}.")
         elif value != ():
             flat[f"{prefix}{name}"] = value
     return flat

@@ -148,7 +148,7 @@ class RunConfig(Section):
             sections |= self._own_sections(name)
         return [
             f'{place}.{row.name} = {value:g}: the optimiser "{optimizer}" has no such value '
-            f'("{row.mark.optimizer}" has); remove it'
+            f'("{row.mark.optimizer}" has); make it 0'
             for row in HYPERPARAMS.values()
             if row.mark.optimizer not in (None, optimizer)
             for place, section in sections.items()

@@ -1,6 +1,5 @@
 """docs/python.md: its blocks are one script that runs as they stand."""
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -14,7 +13,6 @@ from tests.e2e.readme_parts import ROOT, blocks
 
 PAGE = ROOT / "docs/python.md"
 FILE = "# my_game.py\n"
-PANDAS = "import pandas\n"
 
 
 @pytest.mark.timeout(600)
@@ -22,10 +20,7 @@ def test_every_block_runs(tmp_path: Path) -> None:
     parts = blocks(PAGE, "python")
     (game,) = (part for part in parts if part.startswith(FILE))
     (tmp_path / "my_game.py").write_text(game)
-    there = importlib.util.find_spec("pandas") is not None
-    script = "\n".join(
-        part for part in parts if part != game and (there or not part.startswith(PANDAS))
-    )
+    script = "\n".join(part for part in parts if part != game)
     (tmp_path / "page.py").write_text(script)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ARENA_DATA": str(tmp_path / "data")}
     done = subprocess.run(

@@ -31,6 +31,20 @@ def runs(trained: Served) -> Iterator[Served]:
         trained.call("DELETE", f"/v1/populations/{name}")
 
 
+@pytest.fixture(scope="module")
+def dqn(trained: Served) -> Iterator[Served]:
+    """Beside `first`, which learns by APPO: `q`, which learns by DQN, and `mixed`, half by each."""
+    learns = {"algorithm": "dqn", "batch_steps": 512}
+    replay = {"replay_rows": 4000, "least_rows": 256, "training_intensity": 1.0}
+    trained.train("q", stop_at_frames=4_000, learning=learns, dqn=replay)
+    members = {"m1": {"algorithm": "dqn"}}
+    trained.train("mixed", stop_at_frames=4_000, members=members, dqn=replay)
+    trained.wait(lambda: all(trained.state(name) == "finished" for name in ("q", "mixed")))
+    yield trained
+    for name in ("q", "mixed"):
+        trained.call("DELETE", f"/v1/populations/{name}")
+
+
 def whole(visitor: Visitor, axe: Path, name: str) -> None:
     """Nothing is too wide, and axe finds nothing serious."""
     expect(visitor.page.get_by_text("Loading")).to_have_count(0, timeout=WAIT_MS)
@@ -85,6 +99,53 @@ def test_a_curve_says_its_unit_and_what_it_is(trained: Served, visit: Visit, axe
     shows(page, "entropy (nats) over frames")
     shows(page, "Mean entropy of the policy")
     whole(visitor, axe, "compare-phone-dark")
+
+
+def test_members_of_every_algorithm_are_drawn_over_time(dqn: Served, visit: Visit) -> None:
+    page = visit(dqn).see("compare?population=first&population=q&population=mixed")
+    choose(page, "Over", "time of training")
+    shows(page, "Rating (Elo) over time")
+    legend = page.locator(".legend button")
+    expect(legend).to_have_count(6, timeout=WAIT_MS)
+    choose(page, "Metric", "score against an opponent")
+    shows(page, "Win rate against random over time")
+    expect(legend).to_have_count(6, timeout=WAIT_MS)
+    choose(page, "Metric", "version (versions)")
+    shows(page, "version (versions) over time")
+    expect(legend).to_have_count(6, timeout=WAIT_MS)
+    expect(page.locator("main")).not_to_contain_text("Without this curve")
+
+
+def test_a_curve_of_one_algorithm_is_drawn_where_it_is(dqn: Served, visit: Visit) -> None:
+    page = visit(dqn).see("compare?population=first&population=q&population=mixed&metric=entropy")
+    shows(page, "entropy (nats) over frames")
+    expect(page.locator(".legend button")).to_have_count(3, timeout=WAIT_MS)
+    shows(page, "Without this curve: q.")
+    choose(page, "Metric", "td_error (value)")
+    shows(page, "Without this curve: first.")
+    expect(page.locator(".legend button")).to_have_count(3, timeout=WAIT_MS)
+    page = visit(dqn).see("populations/q/curves")
+    shows(page, "Mean distance of DQN's targets")
+
+
+def test_the_form_of_edits_has_the_values_of_every_algorithm(dqn: Served, visit: Visit) -> None:
+    """The service names them: a new hyperparameter appears by itself."""
+    for name in ("first", "q", "mixed"):
+        page = visit(dqn).see(f"populations/{name}/config")
+        form = page.get_by_role("form", name="Edits")
+        form.get_by_text("PBT rules, shares and learning").click()
+        spec = dqn.call("GET", f"/v1/populations/{name}")["spec"]
+        assert ("dqn.epsilon_end" in spec["hyperparameters"]) is (name != "first")
+        assert ("learning.entropy_coef" in spec["hyperparameters"]) is (name != "q")
+        for label, key in (
+            ("Epsilon end", "dqn.epsilon_end"),
+            ("Adam beta1", "learning.adam_beta1"),
+        ):
+            there = key in spec["hyperparameters"]
+            expect(form.get_by_label(label)).to_have_count(int(there))
+        section, _, key = spec["hyperparameters"][-1].partition(".")
+        shown = form.get_by_label(key.replace("_", " ").capitalize())
+        expect(shown).to_have_value(str(spec["config"][section][key]))
 
 
 def test_a_chart_is_saved_as_a_picture(trained: Served, visit: Visit) -> None:

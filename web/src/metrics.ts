@@ -47,6 +47,10 @@ const METRICS: Readonly<Record<string, Metric>> = {
     unit: "nats",
     says: "How far an update trains from the policy that acted: mean estimate of KL(mu || pi).",
   },
+  magnet_kl: {
+    unit: "nats",
+    says: "How far the policy is from its magnet, an average of its own weights: KL(pi || magnet).",
+  },
   clip_fraction: {
     unit: "share of steps",
     says: "Steps with a ratio of probabilities outside of the clip; many mean too large updates.",

@@ -266,6 +266,25 @@ describe("edits", () => {
       "snapshots.keep_newest": "",
     });
   });
+  it("have a field for each hyperparameter that the service names", async () => {
+    const { wanted } = await import("../src/pages/population/Edits");
+    const { hyperparameterFields } = await import("../src/pages/population/editFields");
+    const hyperparameters = ["learning.entropy_coef", "dqn.epsilon_end", "learning.shaping.win"];
+    expect(hyperparameterFields(hyperparameters).map(({ title }) => title)).toEqual([
+      "Entropy coefficient",
+      "Epsilon end",
+      "Shaping win",
+    ]);
+    const config = { learning: { entropy_coef: 0.01, shaping: { win: 2 } } };
+    const found = wanted({
+      spec: { desired: null, pending_edits: ["dqn.epsilon_end=0.1"], config, hyperparameters },
+    } as unknown as Parameters<typeof wanted>[0]);
+    expect(found).toMatchObject({
+      "learning.entropy_coef": "0.01",
+      "dqn.epsilon_end": "0.1",
+      "learning.shaping.win": "2",
+    });
+  });
 });
 
 describe("the schedule of a policy", () => {

@@ -26,6 +26,7 @@ def test_a_dry_run_refuses_what_the_edit_would_be_refused_for(service: Service) 
     for body, place in (
         ({"set": {"learning.gamma": 2}}, "/set/learning.gamma"),
         ({"set": {"seed": 3}}, "/set/seed"),
+        ({"set": {"learning.optimizer": "rmsprop"}}, "/set/learning.optimizer"),
         ({"set": {"population.left": ["m0"]}}, "/set/population.left"),
     ):
         for query in ("", "?dry_run=true"):

@@ -2,13 +2,13 @@
 says, as records.
 """
 
-import importlib.util
 import json
 import signal
 from dataclasses import FrozenInstanceError, asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 import arena
@@ -52,9 +52,9 @@ def check_flat(records: list[Any]) -> None:
             assert all(isinstance(part, PLAIN) for part in parts)
     with pytest.raises(FrozenInstanceError):
         setattr(records[0], fields(records[0])[0].name, None)
-    if importlib.util.find_spec("pandas") is not None:
-        table = importlib.import_module("pandas").DataFrame(records)
-        assert list(table.columns) == [one.name for one in fields(records[0])]
+    table = pandas.DataFrame(records)
+    assert list(table.columns) == [one.name for one in fields(records[0])]
+    assert len(table) == len(records)
 
 
 def test_a_match_has_the_numbers_of_the_command_line(

@@ -71,6 +71,10 @@ def refused(data: Path, wanted: StartFrom, table: Mapping[str, Any] = UNRATED) -
         (StartFrom(("first",)), UNRATED, ["'first' is a population; expected one player of it"]),
         (StartFrom(("abcdef123456",)), UNRATED, ["no snapshot id begins with 'abcdef123456'"]),
         (StartFrom(("random",)), UNRATED, ["found a built-in player, which has no weights"]),
+        (StartFrom(("./x.safetensors",)), UNRATED, ["found a file; expected a snapshot: demo/m2"]),
+        (StartFrom(("best.safetensors",)), UNRATED, ["`arena import` takes the weights of a file"]),
+        (StartFrom(("~/runs/x",)), UNRATED, ["found a file; expected a snapshot"]),
+        (StartFrom(members={"m0": ""}), UNRATED, ["found no name; expected a snapshot"]),
         (StartFrom(("exec:./bot",)), UNRATED, ["found a program, which has no weights"]),
         (
             StartFrom(members={"m7": "first/m0"}),
@@ -129,6 +133,9 @@ def test_words_of_the_command_line(origin: Path, capsys: pytest.CaptureFixture[s
     )
     with pytest.raises(ConfigError, match="m1 begins with a/m0 already"):
         wanted_weights(["m1=a/m0", "m1=a/m1"])
+    for word in ("m0=", "m0 = first/m0", "0=first/m0", "prey=first/m0"):
+        with pytest.raises(ConfigError, match=f"{word}: not a member with its player; expected"):
+            wanted_weights([word])
     with pytest.raises(ConfigError, match="moments come with weights"):
         wanted_weights([], optimizer=True)
     data = ["--data", str(origin)]

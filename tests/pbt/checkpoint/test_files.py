@@ -75,6 +75,19 @@ def test_a_newer_format_is_refused_with_the_program_that_wrote_it(tmp_path: Path
         read_newest(tmp_path)
 
 
+@pytest.mark.parametrize("found", [0, -1, "2", 2.0, True, None, [2], 1.5])
+def test_a_format_that_no_program_writes_is_refused(found: object, tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, cut(1), 2)
+    odd = write_checkpoint(tmp_path, cut(2), 2)
+    altered(odd, "manifest.json", lambda it: it.update(format=found))
+    told = (
+        f"checkpoint 00000002: format {json.dumps(found)}, written by {PROGRAM}; expected a whole"
+    )
+    # The one before does not take its place.
+    with pytest.raises(ForeignCheckpointError, match=re.escape(told)):
+        read_newest(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

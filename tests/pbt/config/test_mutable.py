@@ -1,6 +1,7 @@
 """The table of hyperparameters: a marked key is all that one takes."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from pbt.algorithms.registry import KINDS
 from pbt.config.learning import HYPERPARAMS, LearningConfig, rows_of
 from pbt.config.mutable import HyperparamSpec, Mutable, marked, table, with_bounds, with_values
 from pbt.config.population import MemberOverride, PbtConfig, ScheduleStep
+from pbt.config.resume import hyperparameter_keys, hyperparameter_of, is_editable
 from pbt.config.schema import RunConfig
 from pbt.config.start_values import start_problems
 from pbt.config.values import OneOrLess, Section
@@ -185,6 +187,31 @@ def test_nothing_else_names_a_hyperparameter() -> None:
         if (names := sorted(set(named(path, HYPERPARAMS))))
     }
     assert set(found) <= ALLOWED, found
+
+
+def test_the_dashboard_names_hyperparameters_in_words_for_people_alone() -> None:
+    names = re.compile(rf"\b({'|'.join(HYPERPARAMS)})\b")
+    source = ROOT / "web/src"
+    found = {
+        str(path.relative_to(source)): names.findall(path.read_text(encoding="utf-8"))
+        for path in source.rglob("*.ts*")
+    }
+    assert {path for path, named in found.items() if named} == {"metrics.ts"}
+
+
+def test_a_population_has_the_hyperparameters_of_its_algorithms() -> None:
+    def keys(**table: object) -> list[str]:
+        return hyperparameter_keys(RunConfig.model_validate({"env": {"name": "x"}, **table}))
+
+    appo = ["learning.learning_rate", "learning.entropy_coef", "learning.adam_beta1"]
+    own = ["learning.learning_rate", "learning.adam_beta1", "dqn.epsilon_end"]
+    assert keys() == appo
+    assert keys(learning={"algorithm": "dqn", "shaping": {"win": 2.0}}) == [
+        *own,
+        "learning.shaping.win",
+    ]
+    assert keys(members={"m1": {"algorithm": "dqn"}}) == [*appo, "dqn.epsilon_end"]
+    assert all(is_editable(key) and hyperparameter_of(key) for key in (*appo, *own))
 
 
 def test_a_round_from_before_a_hyperparameter_has_the_bounds_of_its_row() -> None:

@@ -118,7 +118,7 @@ def test_edits_that_change_shapes_or_streams_are_refused() -> None:
     ]
     assert refused[3] == (
         "model.hidden = [8]: fixed at [256, 256] when the population started; leave it, or "
-        "train a new population with --name"
+        "train a new population under another name"
     )
 
 

@@ -73,6 +73,16 @@ def test_a_copy_takes_the_magnet_over(make_bench: Make) -> None:
         assert torch.equal(taker.state()[f"algorithm.{name}"], donor.state()[f"algorithm.{name}"])
 
 
+def test_a_learner_goes_on_with_another_magnet(make_bench: Make) -> None:
+    before = make_bench(config=one_pass(learning_rate=1e-2, magnet_coef=COEF)).learner()
+    before.update(make_bench(config=before.config).batch(before.model))
+    config = one_pass(learning_rate=1e-2, magnet_coef=3 * COEF, magnet_decay=0.5)
+    after = make_bench(config=config).learner()
+    after.load_state(before.state())
+    assert torch.equal(after.state()["algorithm.magnet"], before.state()["algorithm.magnet"])
+    assert "magnet_kl" in after.update(make_bench(config=config).batch(after.model)).means
+
+
 def test_without_a_magnet_nothing_is_kept(make_bench: Make) -> None:
     learner = make_bench(config=one_pass()).learner()
     assert not [name for name in learner.state() if name.startswith("algorithm.")]

@@ -5,12 +5,13 @@ import { inOrder } from "./population/history";
 
 export type CurvesBody = Got<"/v1/populations/{name}/metrics">;
 
-/** The metrics that people want most, in this order. */
+/** The metrics that people want most, in this order, of those that a population has. */
 export const FIRST_METRICS: readonly string[] = [
   "win_rate",
   "margin",
   "return",
   "entropy",
+  "td_error",
   "frames_per_s",
   "lag_mean",
   "kl",

@@ -147,6 +147,7 @@ function Drawn({
           by={by}
           share={share}
           others={others.map(([name, one]) => `${name} (${one.measure.value})`)}
+          without={alike.flatMap(([name, one]) => (lacks(one, asked) ? name : []))}
           games={gamesOf(
             asked,
             alike.map(([name]) => about.get(name)?.game),
@@ -180,6 +181,11 @@ function gamesOf({ metric }: Asked, games: readonly (string | undefined)[]): Set
   );
 }
 
+/** Returns whether a population trains and has no such curve, as where it learns otherwise. */
+function lacks({ keys }: Found, { metric }: Asked): boolean {
+  return metric !== STRENGTH && metric !== AGAINST && keys.length > 0 && !keys.includes(metric);
+}
+
 function fits(one: Found, measure: Measure | undefined): boolean {
   return one.measure.title === measure?.title;
 }
@@ -189,6 +195,7 @@ function Notes({
   by,
   share,
   others,
+  without,
   games,
   intervals,
   refused,
@@ -197,6 +204,7 @@ function Notes({
   by: By;
   share: number;
   others: readonly string[];
+  without: readonly string[];
   games: ReadonlySet<string>;
   intervals: boolean;
   refused: boolean;
@@ -220,6 +228,7 @@ function Notes({
       {share > 0 &&
         ` Each point of a member is the mean over ${100 * share} % of the axis around it.`}
       {others.length > 0 && ` Left out, since they count something else: ${others.join(", ")}.`}
+      {without.length > 0 && ` Without this curve: ${without.join(", ")}.`}
       {refused && " There are values of 0 or less, so the axis is not logarithmic."}
     </>
   );

@@ -53,8 +53,11 @@ interface SourceProps {
   got: (found: Found | null) => void;
 }
 
-/** Every training writes this curve, so its points tell the time. */
-const TIMED = "entropy";
+/**
+ * Every update of every algorithm writes this curve, the first one, too (`UpdateStats`), so its
+ * points tell the time. What an algorithm itself tells, others do not have.
+ */
+const TIMED = "version";
 
 export function Source(props: SourceProps) {
   const { metric } = props.asked;
@@ -65,14 +68,15 @@ export function Source(props: SourceProps) {
 function OfCurves(props: SourceProps) {
   const { name, asked } = props;
   const { metric, over, points } = asked;
+  // Another algorithm tells of other things: only a curve that is there is asked for.
+  const names = useCurves(name, { keys: "" });
+  const there = names.value?.keys.includes(metric);
   const query = { keys: metric, points, times: over === "time" };
-  const curves = useGet(
-    "/v1/populations/{name}/metrics",
-    { path: { name }, query },
-    { everyMs: SELDOM_MS, population: name },
-  );
+  const curves = useCurves(there ? name : null, query);
   const snapshots = useSnapshots(over === "games" ? name : null);
   const found = useMemo(() => {
+    if (names.value && !there)
+      return { series: [], measure: curveMeasure(metric), keys: names.value.keys };
     if (!curves.value || (over === "games" && !snapshots.value)) return undefined;
     const series = curveSeries(name, curves.value, metric);
     const clocks =
@@ -83,8 +87,8 @@ function OfCurves(props: SourceProps) {
           : null;
     const { keys } = curves.value;
     return { series: onAxis(series, clocks), measure: curveMeasure(metric), keys };
-  }, [curves.value, snapshots.value]);
-  return <Told {...props} found={found} queries={[curves, snapshots]} />;
+  }, [names.value, curves.value, snapshots.value]);
+  return <Told {...props} found={found} queries={[names, curves, snapshots]} />;
 }
 
 function OfStrength(props: SourceProps) {
@@ -165,11 +169,15 @@ function onAxis(
 /** Asks for the times of points where the axis is time, and for the names of all curves. */
 function useTimes(name: string, { over, points }: Asked) {
   const timed = over === "time";
-  const query = { keys: timed ? TIMED : "", points, times: timed };
+  return useCurves(name, { keys: timed ? TIMED : "", points, times: timed });
+}
+
+/** name: null asks for nothing */
+function useCurves(name: string | null, query: { keys: string; points?: number; times?: boolean }) {
   return useGet(
-    "/v1/populations/{name}/metrics",
-    { path: { name }, query },
-    { everyMs: SELDOM_MS, population: name },
+    name === null ? null : "/v1/populations/{name}/metrics",
+    { path: { name: name ?? "" }, query },
+    { everyMs: SELDOM_MS, population: name ?? "" },
   );
 }
 

@@ -7,12 +7,15 @@ import { change, type Got } from "../../api/client";
 import { type Config, shownValue, valueAt } from "../../configValues";
 import { Field } from "../../ui/Field";
 import { useSending } from "../../ui/sending";
-import { type EditField, LIVE_FIELDS, RULE_FIELDS } from "./editFields";
+import { type EditField, hyperparameterFields, LIVE_FIELDS, RULE_FIELDS } from "./editFields";
 import { Effects, Refused, sentence, useForetold } from "./foretold";
 
 type Body = Got<"/v1/populations/{name}">;
 
-const FIELDS = [...LIVE_FIELDS, ...RULE_FIELDS];
+/** Returns those behind the rules of PBT that start the trainer again, too. */
+function foldedFields({ spec }: Pick<Body, "spec">): readonly EditField[] {
+  return [...RULE_FIELDS, ...hyperparameterFields(spec.hyperparameters ?? [])];
+}
 
 export function Edits({ body, done }: { body: Body; done: () => void }) {
   const [texts, setTexts] = useState<Record<string, string>>({});
@@ -20,7 +23,9 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
   const [message, setMessage] = useState("");
   const { busy, problem, send } = useSending();
   const now = wanted(body);
-  const changed: [string, unknown][] = FIELDS.flatMap(({ key }) =>
+  const folded = foldedFields(body);
+  const fields = [...LIVE_FIELDS, ...folded];
+  const changed: [string, unknown][] = fields.flatMap(({ key }) =>
     texts[key] !== undefined && texts[key] !== now[key] ? [[key, valueOf(texts[key])]] : [],
   );
   if (other.key.trim() && other.value.trim())
@@ -50,7 +55,7 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
     (refused?.errors ?? [])
       .filter((error) => error.pointer === `/set/${key}`)
       .map((error) => error.detail);
-  const placed = [...FIELDS.map(({ key }) => key), other.key.trim()].flatMap(wrong).length;
+  const placed = [...fields.map(({ key }) => key), other.key.trim()].flatMap(wrong).length;
   const field = ({ key, title, note }: EditField) => (
     <Field key={key} title={title} note={note} wrong={wrong(key)}>
       {(described) => (
@@ -76,7 +81,7 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
       <details>
         <summary>PBT rules, shares and learning</summary>
         <div class="fields">
-          {RULE_FIELDS.map(field)}
+          {folded.map(field)}
           <Other
             of={other}
             config={(body.spec.config ?? {}) as Config}
@@ -152,7 +157,7 @@ export function wanted(body: Pick<Body, "spec">): Record<string, string> {
   );
   const config = (body.spec.config ?? {}) as Config;
   return Object.fromEntries(
-    FIELDS.map(({ key }) => [
+    [...LIVE_FIELDS, ...foldedFields(body)].map(({ key }) => [
       key,
       pending.get(key) ?? String(valueAt(config, key.split(".")) ?? ""),
     ]),

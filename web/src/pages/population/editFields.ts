@@ -1,4 +1,7 @@
-/** The values of a population that the form of edits has a field for. */
+/**
+ * The values of a population that the form of edits has a field for. Which hyperparameters there
+ * are, the service tells: none is named here.
+ */
 export interface EditField {
   key: string;
   title: string;
@@ -68,14 +71,17 @@ export const RULE_FIELDS: readonly EditField[] = [
     title: "Share of the past",
     note: "0 to 1: opponents' seats that frozen snapshots take",
   },
-  {
-    key: "learning.learning_rate",
-    title: "Learning rate",
-    note: "of every member, in place of its own",
-  },
-  {
-    key: "learning.entropy_coef",
-    title: "Entropy coefficient",
-    note: "of every member, in place of its own",
-  },
 ];
+
+/** Returns a field for each hyperparameter that members have, as the service names them. */
+export function hyperparameterFields(keys: readonly string[]): EditField[] {
+  return keys.map((key) => {
+    const name = key.slice(key.indexOf(".") + 1);
+    const words = name.replaceAll(/[._]/g, " ").replace(/\bcoef\b/, "coefficient");
+    return {
+      key,
+      title: words.charAt(0).toUpperCase() + words.slice(1),
+      note: "of every member that has it, in place of its own",
+    };
+  });
+}
