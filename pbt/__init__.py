@@ -3,4 +3,4 @@
 It knows no database and no HTTP.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -62,7 +62,10 @@ def test_what_is_wrong_with_other_edits_is_told_with_it() -> None:
 
 def test_contradictions_of_edits_that_it_takes_are_told_as_before() -> None:
     (line,) = refused(config(optimizer="rmsprop"), "learning.adam_beta1=0.5")
-    assert line == "--set learning.adam_beta1 = 0.5: RMSProp has no first moment; make it 0"
+    assert line == (
+        '--set learning.adam_beta1 = 0.5: the optimiser "rmsprop" has no such value ("adam" has); '
+        "make it 0"
+    )
     same = edited_config(STORED, "stored", ["learning.optimizer=adam", "learning.gamma=0.5"])
     assert same.learning.gamma == 0.5
 
