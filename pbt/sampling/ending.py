@@ -9,6 +9,7 @@ import numpy as np
 
 from pbt.envs.contract import Outcome
 from pbt.records import SeatRecord
+from pbt.sampling.seats import Indices, Seats
 from pbt.sampling.table import Table
 from pbt.transport.messages import GameEnd, GamesOver, SeatPlan, began_version
 
@@ -43,13 +44,14 @@ def games_over(tables: Sequence[Table], outcomes: Sequence[Outcome]) -> GamesOve
     # Games with equal players mostly have one and the same tuple of them.
     distinct = {id(table.plan.seats): table.plan.seats for table in tables}
     index = {key: place for place, key in enumerate(distinct)}
+    lineups, lineup = list(distinct.values()), [index[id(table.plan.seats)] for table in tables]
     return GamesOver(
         tables=[table.index for table in tables],
         counts=[table.plan.game_count for table in tables],
         seeds=[table.plan.seed for table in tables],
         openings=[table.plan.opening_plies for table in tables],
-        lineups=list(distinct.values()),
-        lineup=[index[id(table.plan.seats)] for table in tables],
+        lineups=lineups,
+        lineup=lineup,
         steps=state.steps[positions].tolist(),
         frames=seats.frames[own].reshape(-1, seats.per_table).sum(axis=1).tolist(),
         reasons=[outcome.reason for outcome in outcomes],
@@ -60,7 +62,7 @@ def games_over(tables: Sequence[Table], outcomes: Sequence[Outcome]) -> GamesOve
         places=[place for outcome in outcomes for place in outcome.ranking],
         returns=seats.returns[own].tolist(),
         points=_points(outcomes, seats.per_table),
-        answers=_answers(tables),
+        answers=_answers(seats, own, lineups, lineup),
     )
 
 
@@ -72,16 +74,17 @@ def _points(outcomes: Sequence[Outcome], seats: int) -> list[float]:
     return [points for outcome in outcomes for points in outcome.points or none]
 
 
-def _answers(tables: Sequence[Table]) -> list[tuple[int, int, int]]:
-    """The answers of `GamesOver`."""
-    seats, told = tables[0].state.seats, list[tuple[int, int, int]]()
-    if not seats.answers:
-        return told
-    for number, table in enumerate(tables):
-        for place, (seat, plan) in enumerate(zip(table.seats, table.plan.seats, strict=True)):
-            of_seat = _witness(plan, seats.answers.get(seat, ()))
-            told += [(number * seats.per_table + place, *answer) for answer in of_seat]
-    return told
+def _answers(
+    seats: Seats, own: Indices, lineups: Sequence[tuple[SeatPlan, ...]], lineup: Sequence[int]
+) -> list[tuple[int, int, int]]:
+    """The answers of `GamesOver`. own: the seats of the games."""
+    places, versions, weights = seats.answers.among(own)
+    if not len(places):
+        return []
+    live = np.array([[plan.player.kind == "member" for plan in plans] for plans in lineups])
+    kept = (weights != 0) | ~live[lineup].reshape(-1)[places]
+    columns = (column[kept].tolist() for column in (places, versions, weights))
+    return list(zip(*columns, strict=True))
 
 
 def game_end(table: Table, outcome: Outcome) -> GameEnd:
@@ -93,7 +96,7 @@ def game_end(table: Table, outcome: Outcome) -> GameEnd:
     points = outcome.points or (None,) * len(own)
     (history,) = state.history.packed(position)
     facts = zip(plan.seats, rows, outcome.ranking, seats.returns[own].tolist(), points, strict=True)
-    answers = [seats.answers.get(seat, ()) for seat in table.seats]
+    answers = [seats.answers.of(seat) for seat in table.seats]
     return GameEnd(
         table.index,
         plan,

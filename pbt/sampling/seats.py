@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pbt.sampling.answers import Answers
 from pbt.transport.messages import UNKNOWN_VERSION, SeatPlan
 
 NO_SLOT = -1
@@ -46,7 +47,7 @@ class Seats:
     due               it acts in the move that is played now
     chosen            it is due, and has acted
     action            [seats, W] what it does next
-    answers           by seat, (version, digest) of the weights that answered, each time that the
+    answers           (version, digest) of the weights that answered for a seat, each time that the
                       digest changed; nothing of a live network without a digest
     """
 
@@ -74,7 +75,7 @@ class Seats:
         self.began_generation = np.full(count, -1, np.int64)
         self.due, self.chosen = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
         self.action = np.zeros((count, width), dtype)
-        self.answers: dict[int, list[tuple[int, int]]] = {}
+        self.answers = Answers(count)
 
     def of(self, position: int) -> range:
         """The seats of the table at a position."""
@@ -97,12 +98,9 @@ class Seats:
         self.steps[seats], self.frames[seats], self.returns[seats] = 0, 0, 0.0
         self.version_start[seats], self.version_end[seats] = UNKNOWN_VERSION, 0
         self.weights[seats] = -1
-        if self.answers:
-            for seat in seats.tolist():
-                self.answers.pop(seat, None)
+        self.answers.clear(seats)
 
     def note_answers(self, seats: Indices, version: int, weights: int) -> None:
         """Note weights that have answered for these seats, which others answered before."""
         if weights or not version:
-            for seat in seats.tolist():
-                self.answers.setdefault(seat, []).append((version, weights))
+            self.answers.add(seats, version, weights)
