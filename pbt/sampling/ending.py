@@ -11,7 +11,7 @@ from pbt.envs.contract import Outcome
 from pbt.records import SeatRecord
 from pbt.sampling.seats import Indices, Seats
 from pbt.sampling.table import Table
-from pbt.transport.messages import GameEnd, GamesOver, SeatPlan, began_version
+from pbt.transport.messages import GameEnd, GamesOver, SeatPlan, began_version, lineups_of
 
 
 def endings(tables: Sequence[Table], outcomes: Mapping[int, Outcome]) -> list[GameEnd | GamesOver]:
@@ -41,10 +41,7 @@ def games_over(tables: Sequence[Table], outcomes: Sequence[Outcome]) -> GamesOve
     state = tables[0].state
     positions = np.array([table.position for table in tables], np.int64)
     seats, own = state.seats, state.seats.at(positions)
-    # Games with equal players mostly have one and the same tuple of them.
-    distinct = {id(table.plan.seats): table.plan.seats for table in tables}
-    index = {key: place for place, key in enumerate(distinct)}
-    lineups, lineup = list(distinct.values()), [index[id(table.plan.seats)] for table in tables]
+    lineups, lineup = lineups_of(table.plan for table in tables)
     return GamesOver(
         tables=[table.index for table in tables],
         counts=[table.plan.game_count for table in tables],

@@ -307,9 +307,10 @@ class RolloutWorker:
         self._outbox += endings(tables, outcomes)
         self.state.playing[positions] = False
         self.idle += positions
-        for table in tables:
-            if self._observer.looks:
+        if self._observer.looks:
+            for table in tables:
                 self._observer.ends(game_end(table, outcomes[table.position]))
+        for table in tables:
             self._games.game_over(table.plan)
 
     def _spoil(self, position: int, error: EnvError) -> None:

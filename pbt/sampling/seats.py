@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbt.sampling.answers import Answers
-from pbt.transport.messages import UNKNOWN_VERSION, SeatPlan
+from pbt.transport.messages import UNKNOWN_VERSION, GamePlan, lineups_of
 
 NO_SLOT = -1
 
@@ -85,12 +85,14 @@ class Seats:
         """The seats of tables, table by table."""
         return (positions[:, None] * self.per_table + np.arange(self.per_table)).reshape(-1)
 
-    def begin(self, seats: Indices, plans: Sequence[SeatPlan], keys: NDArray[np.uint64]) -> None:
-        """Seat the players of next games. plans, keys (of their action noise): by seat."""
-        self.policy[seats] = [one.policy for one in plans]
-        self.generation[seats] = [one.generation for one in plans]
+    def begin(self, seats: Indices, plans: Sequence[GamePlan], keys: NDArray[np.uint64]) -> None:
+        """Seat the players of next games. keys: of their action noise, by seat."""
+        lineups, lineup = lineups_of(plans)
+        told = np.array([[one[1:] for one in seated] for seated in lineups], np.int64)
+        self.policy[seats], self.generation[seats], self.learning[seats] = (
+            told[lineup].reshape(-1, 3).T
+        )
         self.began_generation[seats] = self.generation[seats]
-        self.learning[seats] = [one.learning for one in plans]
         self.key[seats] = keys
         self.pending[seats], self.over[seats], self.acted[seats] = False, False, False
         self.episode_start[seats] = True

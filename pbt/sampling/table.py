@@ -50,9 +50,7 @@ class TableState:
         self, positions: Indices, plans: Sequence[GamePlan], keys: NDArray[np.uint64]
     ) -> None:
         """Make tables ready for their next games. keys: of all seats' action noise."""
-        self.seats.begin(
-            self.seats.at(positions), [one for plan in plans for one in plan.seats], keys
-        )
+        self.seats.begin(self.seats.at(positions), plans, keys)
         self.history.clear(positions)
         self.playing[positions] = True
         self.due[positions], self.came[positions] = 0, 0

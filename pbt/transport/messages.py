@@ -3,7 +3,7 @@
 A message that names a slot hands that slot over to its receiver (docs/slots.md).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -56,6 +56,17 @@ class GamePlan(NamedTuple):
     record_actions: bool = False
     greedy: bool = False
     pair: int | None = None
+
+
+def lineups_of(plans: Iterable[GamePlan]) -> tuple[list[tuple[SeatPlan, ...]], list[int]]:
+    """The distinct plans for the seats of games, and for each game the index of its own.
+
+    Games with equal players mostly have one and the same tuple of them; others count as distinct.
+    """
+    own = [plan.seats for plan in plans]
+    distinct = {id(seats): seats for seats in own}
+    index = {key: place for place, key in enumerate(distinct)}
+    return list(distinct.values()), [index[id(seats)] for seats in own]
 
 
 class ActionRequest(NamedTuple):
