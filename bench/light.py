@@ -18,8 +18,8 @@ Connect four, first by loops of torch, then in training:
                game, network and batch, and nothing else; the sum while all of them run
   demo_loop    the same loop with the network, batch, parts and passes of the demo
   one_policy   a single member with the network (64, 64) and one pass over batches of 4 096, which
-               only plays against itself, from the first move on: every move is a frame, as in the
-               loop
+               only plays against itself at 2 048 tables, from the first move on: every move is a
+               frame, as in the loop
   members_8    the same with eight members, which play each other at eight times as many tables
   members_64   the same with 64 members
   self_play    the same with the demo's four members at the tables of one
@@ -77,7 +77,8 @@ from pbt.config.schema import RunConfig
 PLAIN_LOOP, DEMO_LOOP, SIMULATION = "plain_loop", "demo_loop", "simulation"
 LOOPS = {PLAIN_LOOP: "light", DEMO_LOOP: "demo"}
 DEMO = find_config("demo")
-TABLES = 512
+# More tables in shorter slots: as many rows are on their way, and calls cost less a row.
+TABLES, SHORT = 2048, "sampling.rollout_steps=8"
 ONLY_ITSELF = (
     "sampling.opening_plies=0",
     "matchmaking.past_share=0.0",
@@ -89,6 +90,8 @@ SELF_PLAY = (
     "learning.epochs=1",
     "learning.minibatches=1",
     "learning.batch_steps=4096",
+    f"sampling.environments={TABLES}",
+    SHORT,
     *ONLY_ITSELF,
 )
 ONE = ("population.members=1", "pbt.enabled=false")

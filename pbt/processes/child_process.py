@@ -115,7 +115,8 @@ class ChildProcess:
 
     def exit_code(self) -> int | None:
         """None while it runs; negative: the signal that ended it."""
-        return self._popen.poll()
+        # `poll` says None of an ended process, too, while another thread waits for it.
+        return self.wait(KILL_TIMEOUT_S) if self.has_ended() else None
 
     def has_ended(self) -> bool:
         """Look without reaping it: its pid stays its own until `wait` or `exit_code`."""

@@ -206,7 +206,7 @@ def test_equal_snapshots_of_two_populations_lose_their_weights_one_by_one(starte
         ("ffff", "no snapshot id begins with 'ffff'"),
         ("dead", "its weights were removed"),
         ("dea", "no population 'dea'"),
-        ("", "no population ''"),
+        ("", "player '': found no name; expected a snapshot"),
         ("dddd", "2 snapshot ids begin with 'dddd'"),
     ],
 )

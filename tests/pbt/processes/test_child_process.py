@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -43,6 +44,22 @@ def test_its_pid_stays_its_own_until_it_is_reaped() -> None:
         assert time.monotonic() < until_s
     assert psutil.pid_exists(child.pid)
     assert child.wait(20.0) == child.exit_code() == 3 and child.has_ended()
+
+
+def test_its_end_shows_while_another_thread_waits_for_it() -> None:
+    """That thread holds the lock of `subprocess.Popen` whenever it looks."""
+    for _ in range(5):
+        child = python("import sys; sys.stdin.read()", stdin=subprocess.PIPE)
+        waiting = [threading.Thread(target=child.wait, args=(20.0,)) for _ in range(3)]
+        for thread in waiting:
+            thread.start()
+        assert child.exit_code() is None and child.stdin is not None
+        child.stdin.close()
+        while not child.has_ended():
+            time.sleep(0.0001)
+        assert child.exit_code() == 0
+        for thread in waiting:
+            thread.join()
 
 
 def test_it_starts_with_signals_blocked_where_told_to_and_its_parent_does_not_stay_so() -> None:
