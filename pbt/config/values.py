@@ -25,7 +25,7 @@ Seconds = Annotated[float, Field(gt=0.0, le=1e8)]
 # These bounds are beyond what any machine holds. A larger number is a typing error, and is refused
 # before it takes all memory.
 Members = Annotated[int, Field(ge=1, le=1000)]
-Tables = Annotated[int, Field(ge=1, le=100_000)]
+Tables = Annotated[int, Field(ge=1, le=1_000_000)]
 Width = Annotated[int, Field(ge=1, le=65_536)]
 Processes = Annotated[int, Field(ge=1, le=1024)]
 Plies = Annotated[int, Field(ge=0, le=1000)]
