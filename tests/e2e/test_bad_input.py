@@ -120,7 +120,7 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
         GAME + '[sampling]\nenvironments = "atuo"\n[runtime]\nworkers = 0\n',
         (
             (
-                'sampling.environments = "atuo": must be a whole number from 1 to 100000 or '
+                'sampling.environments = "atuo": must be a whole number from 1 to 1000000 or '
                 '"auto"; '
                 'did you mean "auto"?'
             ),
