@@ -307,13 +307,21 @@ def _expected_list(schema: Schema) -> str:
 
 def _range(schema: Schema) -> str:
     low, over, high, under = (
-        schema.get(key) for key in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+        _bound(schema.get(key))
+        for key in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
     )
     if low is not None and high is not None:
-        return f" from {low:g} to {high:g}"
+        return f" from {low} to {high}"
     bounds = []
     if low is not None or over is not None:
-        bounds.append(f"greater than {over:g}" if low is None else f"of at least {low:g}")
+        bounds.append(f"greater than {over}" if low is None else f"of at least {low}")
     if high is not None or under is not None:
-        bounds.append(f"less than {under}" if high is None else f"at most {high:g}")
+        bounds.append(f"less than {under}" if high is None else f"at most {high}")
     return f" {' and '.join(bounds)}" if bounds else ""
+
+
+def _bound(value: float | None) -> str | None:
+    """A bound in words; whole numbers have all of their digits."""
+    if value is None:
+        return None
+    return str(value) if isinstance(value, int) else f"{value:g}"

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 _Indices = NDArray[np.int64]
 
 
-class Answers:
+class AnswerColumns:
     """(version, digest) of the weights that answered for each seat, in the order of their answers.
 
     count  [seats] how many there are in the seat's game

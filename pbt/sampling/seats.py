@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pbt.sampling.answers import Answers
+from pbt.sampling.answers import AnswerColumns
 from pbt.transport.messages import UNKNOWN_VERSION, GamePlan, lineups_of
 
 NO_SLOT = -1
@@ -75,7 +75,7 @@ class Seats:
         self.began_generation = np.full(count, -1, np.int64)
         self.due, self.chosen = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
         self.action = np.zeros((count, width), dtype)
-        self.answers = Answers(count)
+        self.answers = AnswerColumns(count)
 
     def of(self, position: int) -> range:
         """The seats of the table at a position."""

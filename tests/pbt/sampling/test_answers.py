@@ -1,15 +1,15 @@
-"""Answers in columns against lists by seat."""
+"""AnswerColumns in columns against lists by seat."""
 
 import numpy as np
 
-from pbt.sampling.answers import Answers
+from pbt.sampling.answers import AnswerColumns
 
 SEATS = 6
 
 
 def test_they_are_those_of_lists() -> None:
     rng, most = np.random.default_rng(1), 0
-    answers, twin = Answers(SEATS), {seat: list[tuple[int, int]]() for seat in range(SEATS)}
+    answers, twin = AnswerColumns(SEATS), {seat: list[tuple[int, int]]() for seat in range(SEATS)}
     for version in range(40):
         some = rng.choice(SEATS, rng.integers(0, SEATS + 1), replace=False)
         weights = int(rng.integers(0, 2**63 - 1))
