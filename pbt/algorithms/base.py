@@ -37,7 +37,8 @@ class LossInputs:
     """What a loss is computed from, besides the model.
 
     A loss is a function of these and of nothing else, so `torch.vmap` computes that of several
-    members at once, with a leading axis of members in every tensor.
+    members at once, with a leading axis of members in every tensor. The networks must be of torch's
+    own operations: it cannot look into the backward passes for memories, images and ELU.
 
     parameters  [parameters] float32, of the model now
     batch       a part of a batch, or all of it

@@ -1,4 +1,4 @@
-"""A whole loss, with its network and its gradient, of several members at once."""
+"""A whole loss, with a network of dense layers and its gradient, of several members at once."""
 
 from collections.abc import Callable
 from dataclasses import replace
