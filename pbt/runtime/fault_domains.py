@@ -32,7 +32,7 @@ class FaultDomains:
     ) -> None:
         self._processes, self._state, self._rest, self._sink = processes, state, rest, sink
         self.errors = RepeatedErrors()
-        max_restarts = state.assignments.config.runtime.max_restarts
+        max_restarts = state.config.runtime.max_restarts
         self._restarts = {domain: RestartPolicy(max_restarts) for domain in processes.domains}
         # When each domain that does not run is to be started.
         self._due: dict[Domain, float] = dict.fromkeys(processes.domains, 0.0)
@@ -45,7 +45,7 @@ class FaultDomains:
         """
         state, now = self._state, time.monotonic()
         due = [domain for domain, due_s in self._due.items() if now >= due_s]
-        for domain in due if due and not state.assignments.away else ():
+        for domain in due if due and not state.away else ():
             plane = self._processes.is_plane(domain)
             if plane and state.scheduler.gathering:
                 continue
@@ -53,8 +53,7 @@ class FaultDomains:
             if plane:
                 state.shared.renew_plane()
                 state.final_games.quiet.clear()
-            members = state.scheduler.controller.members
-            self._processes.start(state.assignments.orders(domain, members))
+            self._processes.start(state.orders(domain))
 
     def ready(self, name: str) -> bool:
         """Note that a process is built; its domain begins to work when all of it is.

@@ -202,7 +202,7 @@ class ParallelEngine(Engine):
     def edit(self, config: RunConfig) -> None:
         """See `Engine.edit`. Processes that start later start with the new configuration."""
         super().edit(config)
-        self._state.assignments.config = config
+        self._state.config = config
 
     def needed(self) -> set[str]:
         """See `Engine.needed`; before the workers run, every snapshot of the roster."""

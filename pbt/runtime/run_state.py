@@ -1,18 +1,18 @@
-"""The state of a run in several processes, as the main process holds and gathers it.
+"""The state of a run in several processes: split over them at a start, gathered again at rest.
 
 A checkpoint stores it, and the run's rows are accounted for by it.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.resharding import merge_workers
 from pbt.checkpoint.state import split_cut
 from pbt.population.interfaces import RunSink
 from pbt.runtime.assembly import new_controller, new_roster
-from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint
 from pbt.runtime.control import Paused, Permits
 from pbt.runtime.final_evaluation import FinalEvaluation
@@ -24,14 +24,14 @@ from pbt.runtime.roster_sender import RosterSender
 from pbt.runtime.shared import SharedMemory
 from pbt.saved import SavedFiller, SavedPlanner, SavedQueue, SavedWorker
 from pbt.snapshots import FileSnapshotStore
-from pbt.transport.messages import RolloutPermit
+from pbt.transport.messages import JsonState, RolloutPermit
 
 
 class RunState:
     """What outlives the other processes of a run.
 
+    config       what processes that start from now on are configured by
     shared       the memory of all processes: slots, weights, counters
-    assignments  what processes are told when they start
     roster       the members and opponents that are seated
     final_games  the final evaluation, dealt out to the workers
     learners     the members' learners in other processes
@@ -51,16 +51,18 @@ class RunState:
     ) -> None:
         """Begin at frame 0."""
         config, plans = blueprint.config, list(processes.plans.values())
-        self.shared, self.counters = shared, ProcessCounters(processes)
-        self._processes = processes
+        self.config, self.shared, self.counters = config, shared, ProcessCounters(processes)
+        self._measured = [blueprint.spec.replayable, blueprint.spec.chance]
+        self._processes, self._snapshots = processes, store.folder
+        self._workers = [plan for plan in plans if plan.groups]
+        self._servers = sum(plan.serves is not None for plan in plans)
+        # By partition, the states that workers take over at their next start, if not empty ones.
+        self._resumed: list[SavedWorker] | None = None
         # Slots that are on their way back, by worker.
         self._released: dict[str, list[RolloutPermit]] = {}
         self.roster = RosterSender(new_roster(blueprint), processes.tell_workers)
         final_games = config.evaluation.final_games * len(blueprint.members)
         self.final_games = FinalEvaluation(final_games, processes.workers())
-        self.assignments = Assignments(
-            blueprint, plans, shared, self.roster, self.final_games, store.folder
-        )
         shards = sorted(
             (shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains
         )
@@ -86,25 +88,81 @@ class RunState:
         learners = self.learners.values()
         return [learner for learner in learners if not set(learner.hosts).isdisjoint(processes)]
 
+    # --- starts and rests -------------------------------------------------------------------------
+
+    @property
+    def away(self) -> bool:
+        """Whether the place of the snapshots is gone, such as an unmounted disk."""
+        return not self._snapshots.parent.is_dir()
+
+    def orders(self, processes: Sequence[str]) -> dict[str, tuple[JsonState, list[int]]]:
+        """Return the orders of processes that start together, and the descriptors of each."""
+        members = self.scheduler.controller.members
+        general = {
+            "config": self.config.model_dump(mode="json"),
+            "snapshots": str(self._snapshots),
+            "hyperparams": {name: dict(member.hyperparams) for name, member in members.items()},
+            "servers": self._servers,
+            "measured": self._measured,
+        }
+        plans = [self._processes.plans[name] for name in processes]
+        tables = self._tables() if any(plan.groups for plan in plans) else {}
+        found = {}
+        for plan in plans:
+            memory, descriptors = self.shared.handles(plan)
+            found[plan.name] = general | tables.get(plan.name, {}) | {"memory": memory}, descriptors
+        return found
+
+    def _tables(self) -> dict[str, JsonState]:
+        """Return every worker's tables, and what it must know of players.
+
+        Tables are those of the checkpoint at the first start after a resume, else empty ones.
+        """
+        states, self._resumed = self._next_states(), None
+        games = self.final_games.shares(self.roster.closing_begun)
+        planner = self.roster.state(self.shared.counts, states)
+        return {
+            plan.name: {
+                "source": source,
+                "partitions": len(states),
+                "states": [states[group] for group in plan.groups],
+                "planner": planner,
+                "closing": self.final_games.begun,
+                "closing_games": games[plan.name],
+            }
+            for source, plan in enumerate(self._workers)
+        }
+
+    def _next_states(self) -> list[SavedWorker]:
+        return self._resumed or self.shared.empty_workers()
+
     def merged(self, answers: Mapping[str, Paused]) -> tuple[SavedWorker, SavedPlanner]:
         """Return the states of all workers as one, with all row counts, and of matchmaking.
 
         answers: of the workers that rest, empty before they start.
         """
-        worker, planner = self.assignments.merged(answers)
+        groups = [group for plan in self._workers if answers for group in answers[plan.name].groups]
+        worker = merge_workers(groups or self._next_states())
         # Counts are stored as one sum: at a resume, other processes host the roles.
         dropped = dict(self.counters.dropped() + self.scheduler.dropped)
-        first = SavedFiller(worker.fillers[0].pool, self.counters.produced(), dropped)
-        return replace(worker, fillers=[first, *worker.fillers[1:]]), planner
+        first, *others = (SavedFiller(one.pool, 0, {}) for one in worker.fillers)
+        first = replace(first, produced=self.counters.produced(), dropped=dropped)
+        worker = replace(worker, fillers=[first, *others])
+        return worker, self.roster.state(self.shared.counts, [worker])
 
     def restore(self, checkpoint: Checkpoint) -> Mapping[str, SavedQueue]:
         """Take over a checkpoint before anything runs; workers replay open games as they start.
 
         Returns its full slots, by member.
         """
-        state, counters = checkpoint.state, self.counters
+        state, counters, self._resumed = checkpoint.state, self.counters, []
         split = split_cut(checkpoint, self.shared.slabs, self.shared.shares)
-        counters.produced_before, counters.dropped_before = self.assignments.resume(split.workers)
+        for worker in split.workers:
+            for one in worker.fillers:
+                counters.produced_before += one.produced
+                counters.dropped_before.update(one.dropped)
+            uncounted = [SavedFiller(one.pool, 0, {}) for one in worker.fillers]
+            self._resumed.append(replace(worker, fillers=uncounted))
         self.roster.load(state.planner, state.worker)
         self.shared.counts[:] = state.planner.counts
         return split.queues

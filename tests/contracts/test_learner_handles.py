@@ -99,8 +99,7 @@ class Place:
     def start(self) -> None:
         """Start the process of the learners, as `FaultDomains` does."""
         state = RunState(self.blueprint, self.shared, self.processes, MemorySink(), self.store)
-        members = state.scheduler.controller.members
-        self.processes.start(state.assignments.orders(["learner-0"], members))
+        self.processes.start(state.orders(["learner-0"]))
 
     def hear(self, handle: LearnerHandle) -> None:
         """Hear the process of the learners, once."""

@@ -13,26 +13,26 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from bench.memory import MemorySink, MemoryStore, NoControl
-from pbt.checkpoint.state import split_cut
 from pbt.checkpoint.workers import saved_games, saved_seats
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.inference.frozen import FrozenPool
 from pbt.matchmaking.planner import TrainingPlanner
 from pbt.matchmaking.roster import SnapshotEntry
-from pbt.population.members import Member
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.assembly import assemble, new_planner, new_roster
-from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint, blueprint_of, equal_shares
 from pbt.runtime.control import FROM_MAIN, Assignment, Paused, SetRoster
 from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.placements import process_plans, resolve
+from pbt.runtime.process_group import ProcessGroup
 from pbt.runtime.roster_sender import RosterSender
+from pbt.runtime.run_state import RunState
 from pbt.runtime.serial import SerialEngine
 from pbt.runtime.shared import SharedMemory
 from pbt.sampling.table import Table, TableState
 from pbt.saved import SavedPlanner, SavedWorker
+from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, GamePlan, JsonState, SeatPlan
 from pbt.transport.wire import Wire
 from tests.pbt.checkpoint.cuts import empty_worker
@@ -207,19 +207,18 @@ class Desk:
         self.plans = process_plans(self.config, list(MEMBERS))
         self.shared = SharedMemory(blueprint, self.plans)
         self.shared.renew_plane()
-        self.roster = RosterSender(new_roster(blueprint), lambda message: None)
-        closing = FinalEvaluation(5, ["worker-0", "worker-1"])
-        closing.begun = True
-        self.assignments = Assignments(
-            blueprint, self.plans, self.shared, self.roster, closing, folder
-        )
+        processes = ProcessGroup(self.plans, self.shared.board, 60.0, {"game": 60.0})
+        store = FileSnapshotStore(folder)
+        self.state = RunState(blueprint, self.shared, processes, MemorySink(), store)
+        self.state.final_games = FinalEvaluation(5, processes.workers())
+        self.state.final_games.begun = True
 
-    def orders(self, members: dict[str, Member]) -> dict[str, tuple[JsonState, list[int]]]:
-        return self.assignments.orders([plan.name for plan in self.plans], members)
+    def orders(self) -> dict[str, tuple[JsonState, list[int]]]:
+        return self.state.orders([plan.name for plan in self.plans])
 
     def tables(self) -> dict[str, JsonState]:
         """The orders of the workers."""
-        return {name: own for name, (own, _) in self.orders({}).items() if "states" in own}
+        return {name: own for name, (own, _) in self.orders().items() if "states" in own}
 
     def paused(self, tables: dict[str, JsonState]) -> dict[str, Paused]:
         """The answer of workers that did nothing but take over their tables."""
@@ -249,15 +248,15 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     checkpoint = engine.take_cut(1)
     state = checkpoint.state
     before = state.worker
-    split = split_cut(checkpoint, desk.shared.slabs, desk.shared.shares)
-    desk.roster.load(state.planner, before)
-    desk.shared.counts[:] = state.planner.counts
-    assert desk.assignments.resume(split.workers) == (
-        engine.rows_produced(),
-        Counter(before.fillers[0].dropped),
-    )
+    queues = desk.state.restore(checkpoint)
+    assert {name: len(queue.queue) for name, queue in queues.items()} == {
+        name: len(queue.queue) for name, queue in state.queues.items()
+    }, "full slots may have moved into another worker's share"
+    counters = desk.state.counters
+    assert counters.produced() == engine.rows_produced() > 0
+    assert +counters.dropped() == Counter(before.fillers[0].dropped)
 
-    unstarted = desk.assignments.merged({})
+    unstarted = desk.state.merged({})
     tables = desk.tables()
     assert [state.tables.table for own in tables.values() for state in own["states"]] == [
         list(share.tables) for share in desk.shared.shares
@@ -265,16 +264,15 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     assert [own["source"] for own in tables.values()] == [0, 1] and [
         own["closing_games"] for own in tables.values()
     ] == [3, 2]
-    assert desk.assignments.merged(desk.paused(tables)) == unstarted, (
+    assert desk.state.merged(desk.paused(tables)) == unstarted, (
         "in the order of tables, whichever worker answers first"
     )
 
     worker, planner = unstarted
     assert planner == state.planner
     assert worker.games == before.games
-    assert [(one.produced, one.dropped) for one in worker.fillers] == [(0, {})], (
-        "those are counted elsewhere"
-    )
+    assert [one.produced for one in worker.fillers] == [engine.rows_produced()]
+    assert [+Counter(one.dropped) for one in worker.fillers] == [+counters.dropped()]
     parked, parked_before = (one.fillers[0].pool.parked for one in (worker, before))
     assert {policy: sorted(row for _, row in entries) for policy, entries in parked.items()} == {
         policy: sorted(row for _, row in entries) for policy, entries in parked_before.items()
@@ -284,21 +282,21 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     assert [state for own in again.values() for state in own["states"]] == empty, (
         "a second plane starts with empty tables"
     )
-    over = desk.roster.state(state.planner.counts, ()).evaluated
+    over = desk.state.roster.state(state.planner.counts, ()).evaluated
     assert all(own["planner"].evaluated == over for own in again.values())
 
 
 def test_before_anything_was_played_the_tables_are_empty(desk: Desk) -> None:
-    worker, planner = desk.assignments.merged({})
+    worker, planner = desk.state.merged({})
     assert worker == replace(empty_worker(TABLES), fillers=worker.fillers)
     assert sorted(worker.fillers[0].pool.free) == list(range(desk.shared.slabs[0].slots))
-    assert planner == desk.roster.state([0] * TABLES, ())
-    assert desk.assignments.merged(desk.paused(desk.tables())) == (worker, planner)
+    assert planner == desk.state.roster.state([0] * TABLES, ())
+    assert desk.state.merged(desk.paused(desk.tables())) == (worker, planner)
 
 
-def test_an_assignment_travels(desk: Desk, blueprint: Blueprint, engine: SerialEngine) -> None:
-    members = engine.controller.members
-    told, wire = desk.orders(members), Wire(FROM_MAIN)
+def test_an_assignment_travels(desk: Desk, blueprint: Blueprint) -> None:
+    members = desk.state.scheduler.controller.members
+    told, wire = desk.orders(), Wire(FROM_MAIN)
     for plan in desk.plans:
         orders, descriptors = told[plan.name]
         arrived = wire.decode(memoryview(wire.encode(Assignment(plan, orders))))
