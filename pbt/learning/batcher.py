@@ -38,6 +38,9 @@ class Batcher:
         """Numbers of the FULL slots, oldest first."""
         return tuple(full.slot for full in self._queue)
 
+    def __len__(self) -> int:
+        return len(self._queue)
+
     def add(self, full: SlotFull, generation: int, refuse: str = "") -> list[RolloutPermit]:
         """Queue a slot, or refuse it and count its rows as dropped; returns its slot release then.
 

@@ -228,7 +228,7 @@ class LearnerScheduler:
 
     def waiting(self) -> dict[str, int]:
         """Return how many full slots wait for every member's learner."""
-        return {name: len(line.batcher.waiting) for name, line in self.pipelines.items()}
+        return {name: len(line.batcher) for name, line in self.pipelines.items()}
 
     def rows_waiting(self) -> int:
         """Rows of the full slots that wait for their batch."""
