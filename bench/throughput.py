@@ -130,8 +130,8 @@ def simulation_speed(tables: int, make: Callable[[], Game] | None = None) -> Tim
         )
         started = time.perf_counter()
         while time.perf_counter() - started < seconds:
-            for request in worker.requests():
-                worker.receive(server.serve(request))
+            for ready in server.serve_all(worker.requests()):
+                worker.receive(ready)
             worker.advance()
         return server.rows_served / (time.perf_counter() - started)
 

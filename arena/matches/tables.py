@@ -154,9 +154,12 @@ class FrozenTables:
         Raises: EnvError when a game raises the same error twice, GuestError when a program does not
         start or keeps forfeiting.
         """
-        for request in self._worker.requests():
-            server = self._guests if self._guests.serves(request.policy) else self._server
-            self._worker.receive(server.serve(request))
+        requests = self._worker.requests()
+        own = [one for one in requests if not self._guests.serves(one.policy)]
+        answers = iter(self._server.serve_all(own))
+        for one in requests:
+            guest = self._guests.serves(one.policy)
+            self._worker.receive(self._guests.serve(one) if guest else next(answers))
         self._guests.forfeit(self._worker)
         ended = []
         for message in self._worker.advance():

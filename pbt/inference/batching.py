@@ -6,14 +6,10 @@ and without load no request waits for others that do not come. Nothing here read
 pass the time.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
 from pbt.inference.requests import Incoming
-from pbt.transport.messages import ActionRequest
 
 # A row may wait this long for others, even where a forward pass is shorter.
 MAX_WAIT_S = 0.3e-3
@@ -130,16 +126,3 @@ class RequestQueues:
 def _mean(mean: float, newest: float) -> float:
     """The running mean with one more observation; the first observation is the mean itself."""
     return mean + _NEWEST * (newest - mean) if mean else newest
-
-
-def merge(incoming: Sequence[Incoming]) -> ActionRequest:
-    """One request with the rows of several requests of one queue, in order."""
-    if len(incoming) == 1:
-        return incoming[0].request
-    requests = [one.request for one in incoming]
-    return requests[0]._replace(
-        slots=np.concatenate([request.slots for request in requests]),
-        rows=np.concatenate([request.rows for request in requests]),
-        keys=np.concatenate([request.keys for request in requests]),
-        steps=np.concatenate([request.steps for request in requests]),
-    )

@@ -3,6 +3,7 @@
 `remote.py` has the form for servers in other processes.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from pbt.inference.frozen import LoadPolicy, LocalPolicyHost, PolicyHost
@@ -16,7 +17,7 @@ class Inference(PolicyHost, Protocol):
     Answers come in any order, and the answer to a long request may come in parts.
     """
 
-    def send(self, group: int, request: ActionRequest) -> None:
+    def send(self, group: int, requests: Sequence[ActionRequest]) -> None:
         """Ask for the actions of a group's rows."""
 
     def poll(self, timeout_s: float) -> list[tuple[int, ActionsReady]]:
@@ -34,11 +35,11 @@ class LocalInference(LocalPolicyHost):
 
     def __init__(self, server: PolicyServer, load: LoadPolicy) -> None:
         super().__init__(server, load)
-        self._serve = server.serve
+        self._serve = server.serve_all
         self._ready: list[tuple[int, ActionsReady]] = []
 
-    def send(self, group: int, request: ActionRequest) -> None:
-        self._ready.append((group, self._serve(request)))
+    def send(self, group: int, requests: Sequence[ActionRequest]) -> None:
+        self._ready += ((group, ready) for ready in self._serve(requests))
 
     def poll(self, timeout_s: float) -> list[tuple[int, ActionsReady]]:
         ready, self._ready = self._ready, []

@@ -16,10 +16,10 @@ from torch import Tensor
 from pbt.envs.contract import ScriptedAct
 from pbt.errors import EngineError
 from pbt.models.digests import digest
-from pbt.models.policy_model import PolicyModel
+from pbt.models.policy_model import PolicyModel, act_together
 from pbt.models.weights import MODEL_PREFIX
 from pbt.seeding import action_uniforms
-from pbt.transport.messages import ActionRequest, ActionsReady
+from pbt.transport.messages import ActionRequest, ActionsReady, joined
 from pbt.transport.slab import OBSERVATION_PREFIX, RoleLayout, Slab, flat_rows
 from pbt.transport.staging import CPU, Form, Staging, staging_for
 from pbt.transport.weights import PublishedWeights
@@ -65,27 +65,6 @@ class NetworkPolicy:
             self.weights = digest(self.model.state_dict()) if attested else 0
             self.model.pack()
 
-    def check(self, acted: Mapping[str, NDArray[Any]]) -> None:
-        """Raise EngineError where the network's numbers are no numbers: its actions mean nothing.
-
-        acted  what acting gave for N observations, by name; each [N, ...]
-        """
-        columns = [one for name, one in acted.items() if name not in ("actions", "state")]
-        # A sum is finite where all numbers are, unless they are huge, and costs less.
-        if all(math.isfinite(np.add.reduce(one, axis=None)) for one in columns):
-            return
-        finite = [np.isfinite(one).reshape(len(one), -1) for one in columns]
-        if all(one.all() for one in finite):
-            return
-        bad: NDArray[np.bool_] = np.logical_not(np.concatenate(finite, axis=1).all(axis=1))
-        version = f" at version {self.version}" * bool(self.version)
-        raise EngineError(
-            f"the network of {self.name}{version} computed numbers that are not finite for "
-            f"{int(bad.sum())} of {len(bad)} observations; its weights "
-            "or the observations are too large: train with a lower learning.learning_rate, or set "
-            "model.normalize_observations = true"
-        )
-
 
 @dataclass(frozen=True)
 class ScriptedPolicy:
@@ -129,10 +108,36 @@ class PolicyServer:
         self._policies[policy] = None
 
     def serve(self, request: ActionRequest) -> ActionsReady:
-        """Act for all rows of one request, with the newest published weights.
+        """`serve_all` of one request."""
+        (ready,) = self.serve_all([request])
+        return ready
 
-        Raises EngineError when the policy is not attached, or its network computes no numbers.
+    def serve_all(self, requests: Sequence[ActionRequest]) -> list[ActionsReady]:
+        """Act for all rows of these requests, with the newest published weights.
+
+        Networks that `act_together` do so, which is cheaper where many have few rows. Returns the
+        answers in the order of the requests. Raises: EngineError when a policy is not attached, or
+        a network computes no numbers.
         """
+        answers: dict[int, ActionsReady] = {}
+        networks: dict[object, list[tuple[int, NetworkPolicy]]] = {}
+        for index, request in enumerate(requests):
+            hosted = self._hosted(request)
+            if isinstance(hosted, ScriptedPolicy):
+                answers[index] = self._serve_scripted(hosted, request)
+                continue
+            hosted.refresh()
+            joins = self._staging is None and hosted.model.acts_with_others
+            key = (request.role, request.greedy) if joins else index
+            networks.setdefault(key, []).append((index, hosted))
+        for own in networks.values():
+            served = self._serve_networks(
+                [hosted for _, hosted in own], [requests[index] for index, _ in own]
+            )
+            answers.update(zip((index for index, _ in own), served, strict=True))
+        return [answers[index] for index in range(len(requests))]
+
+    def _hosted(self, request: ActionRequest) -> HostedPolicy:
         hosted = self._policies[request.policy]
         if hosted is None:
             raise EngineError(
@@ -140,10 +145,7 @@ class PolicyServer:
                 "not attached"
             )
         self.rows_served += len(request.slots)
-        if isinstance(hosted, ScriptedPolicy):
-            return self._serve_scripted(hosted, request)
-        hosted.refresh()
-        return self._serve_network(hosted, request)
+        return hosted
 
     def _gather(
         self, request: ActionRequest, noise: int = 0
@@ -164,40 +166,54 @@ class PolicyServer:
             request.policy, request.role, request.slots, request.rows, 0, hosted.weights
         )
 
-    def _serve_network(self, hosted: NetworkPolicy, request: ActionRequest) -> ActionsReady:
-        self.forwards += 1
+    def _serve_networks(
+        self, hosted: Sequence[NetworkPolicy], requests: Sequence[ActionRequest]
+    ) -> list[ActionsReady]:
+        """Act for requests of one role, several only for networks that `act_together`."""
+        self.forwards += len(requests)
+        request, model = joined(requests), hosted[0].model
         column, at = self._slabs[request.role].column, (request.slots, request.rows)
+        counts = [len(one.slots) for one in requests]
         acted = (
-            self._act(hosted.model, request)
+            self._act([one.model for one in hosted], counts, request)
             if self._staging is None
-            else self._act_on_device(hosted.model, request, self._staging)
+            else self._act_on_device(model, request, self._staging)
         )
-        hosted.check(acted)
+        _check(hosted, counts, acted)
         column["actions"][at] = acted["actions"]
         for one in self._slabs[request.role].layout.acted:
             # A column of another algorithm's members stays as it is.
             if one.name in acted:
                 column[one.name][at] = acted[one.name]
-        column["version"][at] = hosted.version
-        column["policy"][at] = request.policy
-        if hosted.model.state_size:
+        column["version"][at] = np.repeat([one.version for one in hosted], counts)
+        column["policy"][at] = np.repeat([one.policy for one in requests], counts)
+        if model.state_size:
             column["live_state"][request.slots] = acted["state"]
-        acted_by = hosted.version, hosted.weights
-        return ActionsReady(request.policy, request.role, request.slots, request.rows, *acted_by)
+        return [
+            ActionsReady(own.policy, own.role, own.slots, own.rows, one.version, one.weights)
+            for own, one in zip(requests, hosted, strict=True)
+        ]
 
-    def _act(self, model: PolicyModel, request: ActionRequest) -> dict[str, NDArray[Any]]:
-        """Run the network on the CPU; returns `ActOutput.named`."""
-        observations, mask, uniforms = self._gather(request, model.rule.noise)
+    def _act(
+        self, models: Sequence[PolicyModel], counts: Sequence[int], request: ActionRequest
+    ) -> dict[str, NDArray[Any]]:
+        """Run networks on the CPU; returns `ActOutput.named`. request: with the rows of all."""
+        observations, mask, uniforms = self._gather(request, models[0].rule.noise)
         column, at = self._slabs[request.role].column, (request.slots, request.rows)
+        seen = {name: torch.from_numpy(leaf) for name, leaf in observations.items()}
+        masks, drawn = torch.from_numpy(mask), torch.from_numpy(uniforms)
         with torch.inference_mode():
-            acted = model.act(
-                {name: torch.from_numpy(leaf) for name, leaf in observations.items()},
-                torch.from_numpy(mask),
-                torch.from_numpy(column["episode_start"][at]),
-                torch.from_numpy(column["live_state"][request.slots]),
-                torch.from_numpy(uniforms),
-                greedy=request.greedy,
-            )
+            if len(models) > 1:
+                acted = act_together(models, counts, seen, masks, drawn, greedy=request.greedy)
+            else:
+                acted = models[0].act(
+                    seen,
+                    masks,
+                    torch.from_numpy(column["episode_start"][at]),
+                    torch.from_numpy(column["live_state"][request.slots]),
+                    drawn,
+                    greedy=request.greedy,
+                )
         return {name: tensor.numpy() for name, tensor in acted.named().items()}
 
     def _act_on_device(
@@ -255,3 +271,29 @@ def _uniforms(request: ActionRequest, layout: RoleLayout, noise: int) -> NDArray
         return of_step
     of_game = action_uniforms(request.keys, np.full_like(request.steps, _OF_GAME), noise)
     return np.concatenate([of_step, of_game], axis=1)
+
+
+def _check(
+    hosted: Sequence[NetworkPolicy], counts: Sequence[int], acted: Mapping[str, NDArray[Any]]
+) -> None:
+    """Raise EngineError where a network's numbers are no numbers: its actions mean nothing.
+
+    counts  of observations that each network acted for
+    acted   what acting gave for all of them, by name; each [N, ...]
+    """
+    columns = [one for name, one in acted.items() if name not in ("actions", "state")]
+    # A sum is finite where all numbers are, unless they are huge, and costs less.
+    if all(math.isfinite(np.add.reduce(one, axis=None)) for one in columns):
+        return
+    finite = [np.isfinite(one).reshape(len(one), -1).all(axis=1) for one in columns]
+    good: NDArray[np.bool_] = np.logical_and.reduce(finite)
+    for network, own in zip(hosted, np.split(good, np.cumsum(counts)[:-1]), strict=True):
+        if own.all():
+            continue
+        version = f" at version {network.version}" * bool(network.version)
+        raise EngineError(
+            f"the network of {network.name}{version} computed numbers that are not finite for "
+            f"{int((~own).sum())} of {len(own)} observations; its weights "
+            "or the observations are too large: train with a lower learning.learning_rate, or set "
+            "model.normalize_observations = true"
+        )

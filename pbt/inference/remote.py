@@ -8,9 +8,10 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from pbt.errors import EngineError
-from pbt.inference.batching import MAX_WAIT_S, Key, RequestQueues, merge
+from pbt.inference.batching import MAX_WAIT_S, Key, RequestQueues
 from pbt.inference.frozen import LoadPolicy, Seated
 from pbt.inference.policy_server import PolicyServer
 from pbt.inference.requests import (
@@ -27,7 +28,7 @@ from pbt.inference.requests import (
 )
 from pbt.records import PlayerRef
 from pbt.transport.fifo import Fifo
-from pbt.transport.messages import ActionRequest, ActionsReady
+from pbt.transport.messages import ActionRequest, ActionsReady, joined
 from pbt.transport.process_board import Row
 
 # Nothing in a healthy sampling plane takes this long. A process that waits longer raises and ends,
@@ -84,9 +85,9 @@ class RemoteInference:
         self._sent = 0
         self._silent_s = 0.0
 
-    def send(self, group: int, request: ActionRequest) -> None:
-        server = self._server[request.policy]
-        for part in split_request(request):
+    def send(self, group: int, requests: Sequence[ActionRequest]) -> None:
+        for part in chain.from_iterable(map(split_request, requests)):
+            server = self._server[part.policy]
             number = self._sent % 2**32
             self._sent += 1
             self._pending[number] = (group, part)
@@ -214,7 +215,7 @@ class PolicyService:
         self._row.enter("inferring")
         started = time.monotonic()
         incoming = self._queues.take(key, started)
-        ready = self._server.serve(merge(incoming))
+        ready = self._server.serve(joined([one.request for one in incoming]))
         if self._delay_s:
             time.sleep(self._delay_s)
         answers: dict[int, list[tuple[int, int, int]]] = {}

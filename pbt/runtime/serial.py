@@ -80,8 +80,8 @@ class SerialEngine(Engine):
     def turn(self) -> None:
         """One turn: act, step, learn."""
         population, started = self.population, time.perf_counter()
-        for request in population.worker.requests():
-            population.worker.receive(population.server.serve(request))
+        for ready in population.server.serve_all(population.worker.requests()):
+            population.worker.receive(ready)
         acted = time.perf_counter()
         messages = population.worker.advance()
         stepped = time.perf_counter()

@@ -2,8 +2,8 @@
 
 One turn of its loop::
 
-    for request in worker.requests():          # the waiting rows, one request per policy
-        worker.receive(server.serve(request))
+    for ready in server.serve_all(worker.requests()):   # the waiting rows, by policy
+        worker.receive(ready)
     for message in worker.advance():           # steps every table whose actions are complete
         ...                                    # SlotFull -> learner, GamesOver -> controller
 

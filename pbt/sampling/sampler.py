@@ -131,9 +131,8 @@ class Sampler:
         """Request the actions of a group's rows; returns the number of requests."""
         requests = self.groups[index].requests()
         self._lap("simulate_s")
-        for request in requests:
-            self._row.enter("inferring")
-            self._inference.send(index, request)
+        self._row.enter("inferring")
+        self._inference.send(index, requests)
         self._lap("infer_s")
         return len(requests)
 

@@ -3,7 +3,7 @@
 A message that names a slot hands that slot over to its receiver (docs/slots.md).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -88,6 +88,16 @@ class ActionRequest(NamedTuple):
     keys: NDArray[np.uint64]
     steps: NDArray[np.uint64]
     greedy: bool
+
+
+def joined(requests: Sequence[ActionRequest]) -> ActionRequest:
+    """One request with the rows of several, in order; the rest is that of the first."""
+    if len(requests) == 1:
+        return requests[0]
+    columns = ("slots", "rows", "keys", "steps")
+    return requests[0]._replace(
+        **{name: np.concatenate([getattr(one, name) for one in requests]) for name in columns}
+    )
 
 
 class ActionsReady(NamedTuple):

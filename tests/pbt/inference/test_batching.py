@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbt.inference.batching import MAX_WAIT_S, Key, RequestQueues, merge
+from pbt.inference.batching import MAX_WAIT_S, Key, RequestQueues
 from pbt.inference.requests import Incoming
-from pbt.transport.messages import ActionRequest
+from pbt.transport.messages import ActionRequest, joined
 
 # Of a microsecond: what adding up times of this size may lose.
 ROUNDING_S = 1e-9
@@ -69,7 +69,7 @@ def test_everything_is_served_once_in_order_and_in_time(
             "rows of one queue are acted on together, no others"
         )
         assert [one.number for one in taken] == sorted(one.number for one in taken)
-        merged = merge(taken)
+        merged = joined([one.request for one in taken])
         assert (
             merged.slots.tolist()
             == merged.rows.tolist()

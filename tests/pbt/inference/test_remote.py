@@ -103,10 +103,10 @@ def test_workers_number_frozen_players_as_they_like(ends: Ends) -> None:
     one.attach_player(1, player(5), 0)
     one.attach_player(2, player(6), 0)
     other.attach_player(1, player(6), 0)
-    one.send(0, request_of(1, [0, 1]))
-    one.send(0, request_of(2, [2]))
-    other.send(0, request_of(1, [3, 4]))
-    other.send(1, request_of(0, [5]))
+    one.send(0, [request_of(1, [0, 1])])
+    one.send(0, [request_of(2, [2])])
+    other.send(0, [request_of(1, [3, 4])])
+    other.send(1, [request_of(0, [5])])
     assert sorted(ends.serve_all()) == [1, 2, 3], (
         "both workers' rows of one player are acted on together"
     )
@@ -124,8 +124,8 @@ def test_workers_number_frozen_players_as_they_like(ends: Ends) -> None:
 
 def test_greedy_rows_are_acted_on_apart(ends: Ends) -> None:
     one, other = ends.ends
-    one.send(0, request_of(0, [0, 1], greedy=True))
-    other.send(0, request_of(0, [2]))
+    one.send(0, [request_of(0, [0, 1], greedy=True)])
+    other.send(0, [request_of(0, [2])])
     assert sorted(ends.serve_all()) == [1, 2]
 
 
@@ -134,14 +134,14 @@ def test_a_frozen_player_stays_until_the_last_worker_lets_it_go(ends: Ends) -> N
     one.attach_player(1, player(5), 0)
     other.attach_player(2, player(5), 0)
     one.detach(1)
-    other.send(0, request_of(2, [0]))
+    other.send(0, [request_of(2, [0])])
     ends.serve_all()
     ((_, ready),) = other.poll(1.0)
     assert ends.actions(ready) == [5] and ends.loaded == ["5"]
     other.detach(2)
     for number in (1, 2, 3):
         one.attach_player(number, player(10 + number), 0)
-    one.send(0, request_of(3, [1]))
+    one.send(0, [request_of(3, [1])])
     ends.serve_all()
     ((_, ready),) = one.poll(1.0)
     assert ends.actions(ready) == [13] and ends.loaded == ["5", "11", "12", "13"]
@@ -156,11 +156,11 @@ def test_a_policy_number_can_be_given_to_somebody_else(ends: Ends) -> None:
     """The old player still answers the requests that were sent before."""
     one, _ = ends.ends
     one.attach_player(1, player(5), 0)
-    one.send(0, request_of(1, [0]))
+    one.send(0, [request_of(1, [0])])
     ends.serve_all()
     one.detach(1)
     one.attach_player(1, player(6), 0)
-    one.send(0, request_of(1, [1]))
+    one.send(0, [request_of(1, [1])])
     ends.serve_all()
     assert [ends.actions(ready) for _, ready in one.poll(1.0)] == [[5], [6]]
 
@@ -169,7 +169,7 @@ def test_whoever_is_not_introduced_is_refused(ends: Ends) -> None:
     one, other = ends.ends
     one.attach_player(1, player(5), 0)
     other._server[1] = 0
-    other.send(0, request_of(1, [0, 1]))
+    other.send(0, [request_of(1, [0, 1])])
     with pytest.raises(
         EngineError,
         match="worker 1 asked policy 1 for 2 actions, but attached no player to that policy",
@@ -185,7 +185,7 @@ def test_whoever_is_not_introduced_is_refused(ends: Ends) -> None:
 def test_long_requests_come_back_in_parts(ends: Ends) -> None:
     one, _ = ends.ends
     count = 2 * MAX_ROWS + 10
-    one.send(3, request_of(0, [0] * count))
+    one.send(3, [request_of(0, [0] * count)])
     assert one.outstanding(3) == 3
     assert sum(ends.serve_all()) == count
     answers: list[Any] = []
@@ -199,8 +199,8 @@ def test_long_requests_come_back_in_parts(ends: Ends) -> None:
 def test_a_silent_server_is_named(ends: Ends) -> None:
     one, _ = ends.ends
     assert one.poll(10.0) == [], "nothing is outstanding: no wait"
-    one.send(0, request_of(0, [0]))
-    one.send(0, request_of(0, [1], greedy=True))
+    one.send(0, [request_of(0, [0])])
+    one.send(0, [request_of(0, [1], greedy=True)])
     assert one.poll(0.01) == [], "not yet"
     with pytest.raises(
         EngineError,
@@ -214,9 +214,9 @@ def test_a_silent_server_is_named(ends: Ends) -> None:
 
 def test_an_answer_to_nobody_is_named(ends: Ends) -> None:
     one, other = ends.ends
-    one.send(0, request_of(0, [0]))
+    one.send(0, [request_of(0, [0])])
     other._source, other._sent = 0, 7
-    other.send(0, request_of(0, [1]))
+    other.send(0, [request_of(0, [1])])
     ends.serve_all()
     with pytest.raises(EngineError, match="worker 0: got an answer to request 7, which is not"):
         one.poll(1.0)
@@ -231,9 +231,9 @@ def test_every_policy_has_one_server() -> None:
     }
     fifos = [make_fifo("sockets", 1 << 17) for _ in range(3)]
     inference = RemoteInference(0, 5, fifos[:2], fifos[2])
-    inference.send(0, request_of(3, [0]))
+    inference.send(0, [request_of(3, [0])])
     inference.attach_player(5, player(1), 0)
-    inference.send(0, request_of(5, [0]))
+    inference.send(0, [request_of(5, [0])])
     at = server_of_player(player(1), 0, 2)
     assert [len(fifo.get_many(0)) for fifo in fifos[:2]] == [
         2 if at == 0 else 0,
@@ -250,6 +250,6 @@ def test_an_answer_can_be_delayed(ends: Ends) -> None:
     service = PolicyService(
         ends.server, requests, {0: replies}, ends._load, range(1, 2), row, delay_s=0.02
     )
-    ends.ends[0].send(0, request_of(0, [0]))
+    ends.ends[0].send(0, [request_of(0, [0])])
     assert service.step(1.0) == 1
     assert row.read()["infer_s"] >= 0.02

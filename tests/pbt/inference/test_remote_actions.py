@@ -56,11 +56,12 @@ class Compared(RemoteInference):
         self.versions: Counter[int] = Counter()
         self.players: Counter[PlayerRef] = Counter()
 
-    def send(self, group: int, request: ActionRequest) -> None:
-        for name, column in self._private.column.items():
-            column[request.slots] = self._shared.column[name][request.slots]
-        self._local.serve(request)
-        super().send(group, request)
+    def send(self, group: int, requests: Sequence[ActionRequest]) -> None:
+        for request in requests:
+            for name, column in self._private.column.items():
+                column[request.slots] = self._shared.column[name][request.slots]
+            self._local.serve(request)
+        super().send(group, requests)
 
     def poll(self, timeout_s: float) -> list[tuple[int, ActionsReady]]:
         answers = super().poll(timeout_s)

@@ -91,9 +91,10 @@ class Hesitant(LocalInference):
         self.kept: list[tuple[int, ActionsReady]] = []
         self._let: list[tuple[int, ActionsReady]] = []
 
-    def send(self, group: int, request: ActionRequest) -> None:
-        super().send(group, request)
-        self.kept.append(self._ready.pop())
+    def send(self, group: int, requests: Sequence[ActionRequest]) -> None:
+        super().send(group, requests)
+        self.kept += self._ready
+        self._ready = []
 
     def let(self, number: int) -> None:
         self._let.append(self.kept.pop(number % len(self.kept)))

@@ -73,12 +73,12 @@ def test_local_inference_attaches_and_detaches() -> None:
     inference.attach_player(0, PlayerRef("scripted", "random"), 0)
     none = np.zeros(0, np.int64)
     request = ActionRequest(0, 0, none, none, none.astype(np.uint64), none.astype(np.uint64), False)
-    inference.send(4, request)
+    inference.send(4, [request])
     assert (inference.outstanding(4), inference.outstanding(0)) == (1, 0)
     assert [group for group, _ in inference.poll(9.0)] == [4] and inference.outstanding(4) == 0
     inference.detach(0)
     with pytest.raises(EngineError, match="not attached"):
-        inference.send(0, request)
+        inference.send(0, [request])
 
 
 def last_legal(seen: Any, mask: Any, uniforms: Any) -> Any:
