@@ -25,7 +25,7 @@ from pbt.envs.contract import Action, EnvSpec, Role
 from pbt.envs.spaces import ObservationCodec
 from pbt.envs.viewed_game import ViewedGame, own_roles
 from pbt.errors import EnvError, EnvFileError, PlayerError
-from pbt.inference.policy_server import NetworkPolicy
+from pbt.inference.policy_server import NetworkPolicy, check_finite
 from pbt.seeding import action_uniforms, seat_key
 from pbt.transport.slab import role_layout
 from pbt.transport.staging import CPU
@@ -176,7 +176,9 @@ class LoadedPlayer:
                 torch.from_numpy(uniforms),
                 greedy=greedy,
             )
-        self._hosted.check({name: one.numpy() for name, one in acted.named().items()})
+        check_finite(
+            [self._hosted], [1], {name: one.numpy() for name, one in acted.named().items()}
+        )
         self._state = acted.state
         actions: NDArray[Any] = acted.actions.numpy()
         return actions

@@ -179,7 +179,7 @@ class PolicyServer:
             if self._staging is None
             else self._act_on_device(model, request, self._staging)
         )
-        _check(hosted, counts, acted)
+        check_finite(hosted, counts, acted)
         column["actions"][at] = acted["actions"]
         for one in self._slabs[request.role].layout.acted:
             # A column of another algorithm's members stays as it is.
@@ -273,7 +273,7 @@ def _uniforms(request: ActionRequest, layout: RoleLayout, noise: int) -> NDArray
     return np.concatenate([of_step, of_game], axis=1)
 
 
-def _check(
+def check_finite(
     hosted: Sequence[NetworkPolicy], counts: Sequence[int], acted: Mapping[str, NDArray[Any]]
 ) -> None:
     """Raise EngineError where a network's numbers are no numbers: its actions mean nothing.

@@ -22,6 +22,11 @@ from pbt.models.distributions import Distribution, distribution, masked_outputs
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
 from pbt.models.recurrent import RecurrentCore
 from pbt.transport.slab import RoleLayout
+from pbt.transport.staging import CPU
+
+LEAST_ROWS = 16
+"""A CPU computes a product of fewer rows in another way, to other last bits, so as many rows are
+computed: what a network says of a row then depends on that row alone."""
 
 
 class ActOutput(NamedTuple):
@@ -100,11 +105,16 @@ class PolicyModel(nn.Module):
         uniforms       [N, W + the rule's noise] float64 in [0, 1), the only randomness
         greedy         take the best action instead
         """
+        more = _padding(len(mask), mask.device)
+        if more is not None:
+            observations = {name: leaf[more] for name, leaf in observations.items()}
+            episode_start, state = episode_start[more], state[more]
         features = self._features(observations)
         if self.core is not None:
             state = self.core.step(features, episode_start, state)
             features = self.core.output(state)
-        return self._chosen(self._said(features), mask, state, uniforms, greedy=greedy)
+        said = self._said(features)[: len(mask)]
+        return self._chosen(said, mask, state[: len(mask)], uniforms, greedy=greedy)
 
     def _said(self, features: Tensor) -> Tensor:
         """The output of the heads, [N, O + 1]."""
@@ -234,13 +244,22 @@ def act_together(
     models  each of which `acts_with_others`
     counts  of agents of each model; the agents of all follow one another, N together
     """
-    parts = {name: leaf.split(list(counts)) for name, leaf in observations.items()}
-    said = [
-        model._said(model._features({name: own[index] for name, own in parts.items()}))
-        for index, model in enumerate(models)
-    ]
+    said, begins = [], 0
+    for model, count in zip(models, counts, strict=True):
+        own = {name: leaf[begins : begins + count] for name, leaf in observations.items()}
+        if (more := _padding(count)) is not None:
+            own = {name: leaf[more] for name, leaf in own.items()}
+        features = model._features(own)
+        said.append(model._said(features)[:count])
+        begins += count
     state = torch.zeros(len(mask), 0)
     return models[0]._chosen(torch.cat(said), mask, state, uniforms, greedy=greedy)
+
+
+def _padding(count: int, device: torch.device = CPU) -> Tensor | None:
+    """Which of so many rows to compute for, where they are too few on a CPU; else None."""
+    few = 0 < count < LEAST_ROWS and device.type == "cpu"
+    return torch.arange(LEAST_ROWS) % count if few else None
 
 
 def build_model(

@@ -94,9 +94,11 @@ def joined(requests: Sequence[ActionRequest]) -> ActionRequest:
     """One request with the rows of several, in order; the rest is that of the first."""
     if len(requests) == 1:
         return requests[0]
-    columns = ("slots", "rows", "keys", "steps")
     return requests[0]._replace(
-        **{name: np.concatenate([getattr(one, name) for one in requests]) for name in columns}
+        slots=np.concatenate([one.slots for one in requests]),
+        rows=np.concatenate([one.rows for one in requests]),
+        keys=np.concatenate([one.keys for one in requests]),
+        steps=np.concatenate([one.steps for one in requests]),
     )
 
 
