@@ -18,7 +18,7 @@ class Inference(PolicyHost, Protocol):
     """
 
     def send(self, group: int, requests: Sequence[ActionRequest]) -> None:
-        """Ask for the actions of a group's rows."""
+        """Ask for the actions of a group's rows. requests: one for each policy that acts."""
 
     def poll(self, timeout_s: float) -> list[tuple[int, ActionsReady]]:
         """(group, answer) of all answers that are new.

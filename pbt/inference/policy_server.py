@@ -278,7 +278,7 @@ def check_finite(
 ) -> None:
     """Raise EngineError where a network's numbers are no numbers: its actions mean nothing.
 
-    counts  of observations that each network acted for
+    counts  how many observations each network acted for, in order
     acted   what acting gave for all of them, by name; each [N, ...]
     """
     columns = [one for name, one in acted.items() if name not in ("actions", "state")]

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import conv2d
 
 from pbt.config.learning import ModelConfig
 from pbt.envs.images import ImageShape
@@ -27,7 +26,7 @@ from pbt.models.convolutions import (
 )
 from pbt.models.normalizer import RunningMoments
 from pbt.models.pixels import Normal, block_side, prepare, weight_in_blocks
-from pbt.models.products import MOST_FIELDS, convolve
+from pbt.models.products import convolve
 
 # Added to the variance of a pixel, so that one that never changes counts as varying by a few grey
 # levels.
@@ -120,7 +119,6 @@ class ConvEncoder(nn.Module):
         height, width, channels, self._channel_axis = image
         convolutions = layers_for(config, image)
         check_fit(leaf, image, convolutions)
-        self._as_products = dtype == torch.float32 and height * width < MOST_FIELDS
         # Float32 gains nothing from blocks.
         self._side = (
             block_side(convolutions[0], height, width, channels) if dtype == torch.bfloat16 else 1
@@ -160,10 +158,7 @@ class ConvEncoder(nn.Module):
         normal, layers = self._packed or (self._normal(), self._computed())
         images = prepare(images, self._dtype, normal, self._block_side())
         for weight, bias, stride, padding in layers:
-            if self._as_products and images.is_cpu and not padding:
-                images = convolve(images, weight, bias, stride, self._activation)
-            else:
-                images = self._activation(conv2d(images, weight, bias, stride, padding))
+            images = convolve(images, weight, bias, stride, padding, self._activation)
         return flatten(images)
 
     def pack(self) -> None:

@@ -2,10 +2,11 @@
 
 Measurements may go through hidden layers of their own, which join the others in front of the core.
 The heads are those of the actions and the value. `act` and `unroll` are one computation in one
-precision: acting step by step and unrolling the same rows give equal log-probabilities.
+precision: acting step by step and unrolling the same rows give equal log-probabilities, up to
+rounding.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -20,13 +21,9 @@ from pbt.models.cores import new_core
 from pbt.models.dense import DenseLayers
 from pbt.models.distributions import Distribution, distribution, masked_outputs
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
+from pbt.models.products import padded
 from pbt.models.recurrent import RecurrentCore
 from pbt.transport.slab import RoleLayout
-from pbt.transport.staging import CPU
-
-LEAST_ROWS = 16
-"""A CPU computes a product of fewer rows in another way, to other last bits, so as many rows are
-computed: what a network says of a row then depends on that row alone."""
 
 
 class ActOutput(NamedTuple):
@@ -105,16 +102,12 @@ class PolicyModel(nn.Module):
         uniforms       [N, W + the rule's noise] float64 in [0, 1), the only randomness
         greedy         take the best action instead
         """
-        more = _padding(len(mask), mask.device)
-        if more is not None:
-            observations = {name: leaf[more] for name, leaf in observations.items()}
-            episode_start, state = episode_start[more], state[more]
-        features = self._features(observations)
+        count, features = len(mask), self._features(observations, enough=padded)
         if self.core is not None:
-            state = self.core.step(features, episode_start, state)
-            features = self.core.output(state)
-        said = self._said(features)[: len(mask)]
-        return self._chosen(said, mask, state[: len(mask)], uniforms, greedy=greedy)
+            state = self.core.step(features, padded(episode_start), padded(state))
+            features, state = self.core.output(state), state[:count]
+        said = self._said(features)[:count]
+        return self._chosen(said, mask, state, uniforms, greedy=greedy)
 
     def _said(self, features: Tensor) -> Tensor:
         """The output of the heads, [N, O + 1]."""
@@ -163,10 +156,14 @@ class PolicyModel(nn.Module):
         """The distribution of actions by what `unroll` gives. outputs: [..., O]."""
         return distribution(self.actions, outputs, self.log_deviations)
 
-    def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
-        features = self.hidden.through(self.encoder(observations))
+    def _features(
+        self, observations: Mapping[str, Tensor], enough: Callable[[Tensor], Tensor] | None = None
+    ) -> Tensor:
+        """The features of N rows, or of as many as `enough` makes of what the encoder gives."""
+        rows = enough or (lambda encoded: encoded)
+        features = self.hidden.through(rows(self.encoder(observations)))
         if self._measures:
-            own = self.measurements.through(self.encoder.measured(observations))
+            own = self.measurements.through(rows(self.encoder.measured(observations)))
             features = torch.cat([features, own], 1)
         return features if self.core is not None else features.float()
 
@@ -247,19 +244,10 @@ def act_together(
     said, begins = [], 0
     for model, count in zip(models, counts, strict=True):
         own = {name: leaf[begins : begins + count] for name, leaf in observations.items()}
-        if (more := _padding(count)) is not None:
-            own = {name: leaf[more] for name, leaf in own.items()}
-        features = model._features(own)
-        said.append(model._said(features)[:count])
+        said.append(model._said(model._features(own, enough=padded))[:count])
         begins += count
     state = torch.zeros(len(mask), 0)
     return models[0]._chosen(torch.cat(said), mask, state, uniforms, greedy=greedy)
-
-
-def _padding(count: int, device: torch.device = CPU) -> Tensor | None:
-    """Which of so many rows to compute for, where they are too few on a CPU; else None."""
-    few = 0 < count < LEAST_ROWS and device.type == "cpu"
-    return torch.arange(LEAST_ROWS) % count if few else None
 
 
 def build_model(

@@ -7,7 +7,9 @@ import torch
 from pbt.config.learning import ModelConfig
 from pbt.envs.spaces import Leaf
 from pbt.models.convolutions import convolved
-from pbt.models.products import MOST_FIELDS
+
+# Smaller images, such as boards, are computed faster than they are converted.
+_LEAST_PIXELS = 32 * 32
 
 
 def choose_dtype(
@@ -25,12 +27,9 @@ def choose_dtype(
 
 
 def sees_images(config: ModelConfig, leaves: Iterable[Leaf]) -> bool:
-    """Whether convolutions see something larger than a board.
-
-    Boards are computed faster than they are converted.
-    """
+    """Whether convolutions see something larger than a board."""
     images = (convolved(leaf, config) for leaf in leaves)
-    return any(image.height * image.width >= MOST_FIELDS for image in images if image)
+    return any(image.height * image.width >= _LEAST_PIXELS for image in images if image)
 
 
 def has_bfloat16(device: torch.device) -> bool:

@@ -18,6 +18,7 @@ from pbt.runtime.control import Paused, Permits
 from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.learner_handle import RemoteLearner
 from pbt.runtime.learner_scheduler import LearnerScheduler
+from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.process_counters import ProcessCounters
 from pbt.runtime.process_group import ProcessGroup
 from pbt.runtime.roster_sender import RosterSender
@@ -52,10 +53,7 @@ class RunState:
         """Begin at frame 0."""
         config, plans = blueprint.config, list(processes.plans.values())
         self.config, self.shared, self.counters = config, shared, ProcessCounters(processes)
-        self._measured = [blueprint.spec.replayable, blueprint.spec.chance]
-        self._processes, self._snapshots = processes, store.folder
-        self._workers = [plan for plan in plans if plan.groups]
-        self._servers = sum(plan.serves is not None for plan in plans)
+        self._spec, self._processes, self._snapshots = blueprint.spec, processes, store.folder
         # By partition, the states that workers take over at their next start, if not empty ones.
         self._resumed: list[SavedWorker] | None = None
         # Slots that are on their way back, by worker.
@@ -102,8 +100,8 @@ class RunState:
             "config": self.config.model_dump(mode="json"),
             "snapshots": str(self._snapshots),
             "hyperparams": {name: dict(member.hyperparams) for name, member in members.items()},
-            "servers": self._servers,
-            "measured": self._measured,
+            "servers": sum(one.serves is not None for one in self._processes.plans.values()),
+            "measured": [self._spec.replayable, self._spec.chance],
         }
         plans = [self._processes.plans[name] for name in processes]
         tables = self._tables() if any(plan.groups for plan in plans) else {}
@@ -130,8 +128,11 @@ class RunState:
                 "closing": self.final_games.begun,
                 "closing_games": games[plan.name],
             }
-            for source, plan in enumerate(self._workers)
+            for source, plan in enumerate(self._workers())
         }
+
+    def _workers(self) -> list[ProcessPlan]:
+        return [plan for plan in self._processes.plans.values() if plan.groups]
 
     def _next_states(self) -> list[SavedWorker]:
         return self._resumed or self.shared.empty_workers()
@@ -141,7 +142,8 @@ class RunState:
 
         answers: of the workers that rest, empty before they start.
         """
-        groups = [group for plan in self._workers if answers for group in answers[plan.name].groups]
+        workers = self._workers() if answers else ()
+        groups = [group for plan in workers for group in answers[plan.name].groups]
         worker = merge_workers(groups or self._next_states())
         # Counts are stored as one sum: at a resume, other processes host the roles.
         dropped = dict(self.counters.dropped() + self.scheduler.dropped)

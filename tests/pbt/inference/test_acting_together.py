@@ -47,8 +47,9 @@ def server_of(model_config: ModelConfig, role: Role) -> tuple[PolicyServer, Slab
     slab = waiting_slab(16 if model_config.core == "lstm" else model_config.memory_size, role)
     server = PolicyServer([slab], POLICIES)
     for policy in range(POLICIES - 1):
-        model = sharp_model(slab.layout, model_config, seed=policy)
-        server.attach(policy, NetworkPolicy(model, f"m{policy}"))
+        hosted = NetworkPolicy(sharp_model(slab.layout, model_config, seed=policy), f"m{policy}")
+        server.attach(policy, hosted)
+        hosted.version, hosted.weights = 10 + policy, 20 + policy
     server.attach(POLICIES - 1, ScriptedPolicy(slab.layout.actions.random_act, weights=7))
     return server, slab
 
@@ -76,9 +77,10 @@ def test_what_acts_together_writes_the_same_bits(
     calls: list[object] = []
     act = PolicyModel.act
     monkeypatch.setattr(PolicyModel, "act", lambda *a, **k: calls.append(1) or act(*a, **k))
-    answers = server.serve_all(requests())
+    asked = requests()
+    answers = server.serve_all(asked)
     assert told(answers) == told(one_by_one)
-    assert [one.slots is asked.slots for one, asked in zip(answers, requests(), strict=True)]
+    assert all(one.slots is of.slots for one, of in zip(answers, asked, strict=True))
     for name in ACTED:
         np.testing.assert_array_equal(slab.column[name], of_alone.column[name], err_msg=name)
     assert (server.rows_served, server.forwards) == (alone.rows_served, alone.forwards) == (21, 5)

@@ -19,6 +19,12 @@ NETWORKS = {
         BOARD,
         ModelConfig(hidden=(), conv=(ConvLayer(channels=8, kernel=3, padding=1),)),
     ),
+    "products": (
+        BOARD,
+        ModelConfig(
+            hidden=(), conv=(ConvLayer(channels=8, kernel=3), ConvLayer(channels=64, kernel=1))
+        ),
+    ),
     "gru": (BOARD, ModelConfig(hidden=(32,), **memory("gru", 16))),
     "images and measurements": (MIXED, ModelConfig(hidden=(32,), measurement_hidden=(16,))),
 }

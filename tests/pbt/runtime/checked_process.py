@@ -52,19 +52,20 @@ def watch() -> None:
     """Listen to the policy server and the learners' host."""
     acted, gathered, copied = Log("acted"), Log("gathered"), Log("copied")
     copies, batches = Counter[str](), Counter[str]()
-    serve, tell = PolicyServer.serve, LocalLearner.tell
+    serve_all, tell = PolicyServer.serve_all, LocalLearner.tell
 
-    def served(self: PolicyServer, request: ActionRequest) -> ActionsReady:
-        ready = serve(self, request)
-        hosted = self._policies[request.policy]
-        if isinstance(hosted, NetworkPolicy) and hosted._published is not None:
-            acted.write(
-                request.keys.view(np.int64),
-                request.steps,
-                request.policy,
-                hosted._publications,
-                hosted.version,
-            )
+    def served(self: PolicyServer, requests: Sequence[ActionRequest]) -> list[ActionsReady]:
+        ready = serve_all(self, requests)
+        for request in requests:
+            hosted = self._policies[request.policy]
+            if isinstance(hosted, NetworkPolicy) and hosted._published is not None:
+                acted.write(
+                    request.keys.view(np.int64),
+                    request.steps,
+                    request.policy,
+                    hosted._publications,
+                    hosted.version,
+                )
         return ready
 
     def gathering(self: LocalLearner, slots: Sequence[int]) -> None:
@@ -88,7 +89,7 @@ def watch() -> None:
                 self.policy, copies[self.name], self.shard.index, self.published.publications
             )
 
-    PolicyServer.serve = served  # type: ignore[method-assign]
+    PolicyServer.serve_all = served  # type: ignore[method-assign]
     LocalLearner.tell = telling  # type: ignore[method-assign]
 
 

@@ -152,14 +152,15 @@ class CheckedEngine:
     def _watch(self) -> None:
         """Listen between planner and worker, worker and server, batchers and learners."""
         population = self.population
-        serve = population.server.serve
+        serve_all = population.server.serve_all
 
-        def served(request: ActionRequest) -> ActionsReady:
-            self._note(request)
-            return serve(request)
+        def served(requests: Sequence[ActionRequest]) -> list[ActionsReady]:
+            for request in requests:
+                self._note(request)
+            return serve_all(requests)
 
         population.worker._games = Overheard(population.planner, self._plan)
-        population.server.serve = served  # type: ignore[method-assign]
+        population.server.serve_all = served  # type: ignore[method-assign]
         for local in population.learners:
             self._watch_batcher(local)
 

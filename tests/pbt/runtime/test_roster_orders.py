@@ -261,6 +261,8 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     assert [state.tables.table for own in tables.values() for state in own["states"]] == [
         list(share.tables) for share in desk.shared.shares
     ]
+    fillers = [one for own in tables.values() for state in own["states"] for one in state.fillers]
+    assert all((one.produced, one.dropped) == (0, {}) for one in fillers), "counted in main alone"
     assert [own["source"] for own in tables.values()] == [0, 1] and [
         own["closing_games"] for own in tables.values()
     ] == [3, 2]

@@ -5,6 +5,7 @@ writes into rows and answers.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,16 +40,16 @@ class VersionLog:
     def watch(self, engine: SerialEngine) -> None:
         population = engine.population
         learners = {local.policy: local.learner for local in population.learners}
-        serve = population.server.serve
+        serve_all = population.server.serve_all
 
-        def served(request: ActionRequest) -> ActionsReady:
-            if request.policy in learners:
+        def served(requests: Sequence[ActionRequest]) -> list[ActionsReady]:
+            for request in (one for one in requests if one.policy in learners):
                 version = learners[request.policy].version
                 for key, step in zip(request.keys.tolist(), request.steps.tolist(), strict=True):
                     self.acted[key][step] = version
-            return serve(request)
+            return serve_all(requests)
 
-        population.server.serve = served  # type: ignore[method-assign]
+        population.server.serve_all = served  # type: ignore[method-assign]
         for local in population.learners:
             self._watch_learner(engine, local)
 

@@ -4,7 +4,7 @@ A fault changes one function of the program, for the process that it is made in.
 one that the environment names (`checked_process`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import linear
 
 from pbt.algorithms.base import Reducer
 from pbt.algorithms.batch import Batch
@@ -99,20 +98,26 @@ def policies_read_anothers_weights(patch: Patch) -> None:
 
 def opponents_change_in_mid_game(patch: Patch) -> None:
     """From the third decision on, another frozen player answers for a frozen one."""
-    serve = PolicyServer.serve
+    serve_all = PolicyServer.serve_all
 
-    def serving(self: PolicyServer, request: ActionRequest) -> ActionsReady:
+    def serving(self: PolicyServer, requests: Sequence[ActionRequest]) -> list[ActionsReady]:
         frozen = [
             policy
             for policy, hosted in enumerate(self._policies)
             if isinstance(hosted, NetworkPolicy) and hosted._published is None
         ]
-        if request.policy in frozen and len(frozen) > 1 and (request.steps >= 2).any():
-            other = frozen[(frozen.index(request.policy) + 1) % len(frozen)]
-            return serve(self, request._replace(policy=other))._replace(policy=request.policy)
-        return serve(self, request)
 
-    patch(PolicyServer, "serve", serving)
+        def changed(request: ActionRequest) -> ActionRequest:
+            if request.policy not in frozen or not (request.steps >= 2).any():
+                return request
+            other = frozen[(frozen.index(request.policy) + 1) % len(frozen)]
+            return request._replace(policy=other)
+
+        answers = serve_all(self, [changed(request) for request in requests])
+        pairs = zip(answers, requests, strict=True)
+        return [answer._replace(policy=request.policy) for answer, request in pairs]
+
+    patch(PolicyServer, "serve_all", serving)
 
 
 def live_players_stand_in_for_frozen_ones(patch: Patch) -> None:
@@ -160,28 +165,24 @@ def _acted_otherwise(
 
     log_probs_of: (logits, mask, head sizes) -> the log-probabilities of every choice
     """
-    act = PolicyModel.act
+    chosen = PolicyModel._chosen
 
-    def acting(
+    def choosing(
         self: PolicyModel,
-        observations: Mapping[str, Tensor],
+        said: Tensor,
         mask: Tensor,
-        episode_start: Tensor,
         state: Tensor,
         uniforms: Tensor,
-        greedy: bool = False,
+        *,
+        greedy: bool,
     ) -> ActOutput:
-        acted = act(self, observations, mask, episode_start, state, uniforms, greedy)
-        features = self._features(observations)
-        if self.core is not None:
-            features = self.core.output(self.core.step(features, episode_start, state))
-        out = linear(features, self.heads.weight, self.heads.bias)[:, :-1]
+        acted = chosen(self, said, mask, state, uniforms, greedy=greedy)
         heads = self.actions.choices
-        log_probs = log_probs_of(out, mask, heads)
+        log_probs = log_probs_of(said[:, :-1], mask, heads)
         log_prob = joint_log_prob(log_probs, acted.actions, heads)
         return acted._replace(columns={**acted.columns, "log_prob": log_prob})
 
-    patch(PolicyModel, "act", acting)
+    patch(PolicyModel, "_chosen", choosing)
 
 
 def actors_ignore_masks(patch: Patch) -> None:
