@@ -107,16 +107,13 @@ class MadeUpGame:
 class NamesItself:
     """Stands for a network: its action is its own number, its recurrent state counts steps."""
 
-    state_size, version, weights = STATE, 0, 0
+    state_size, version, weights, acts_with_others = STATE, 0, 0, False
 
     def __init__(self, policy: int, heads: int) -> None:
         self.model, self._policy, self._heads, self.rule = self, policy, heads, Sampled()
 
     def refresh(self) -> None:
         self.version += 1
-
-    def check(self, log_prob: NDArray[np.float32]) -> None:
-        """Its numbers are always finite."""
 
     def act(
         self,
