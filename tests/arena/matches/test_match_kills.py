@@ -25,7 +25,8 @@ from arena.league.schema import games, match_game_key
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 
 KILLS = int(os.environ.get("ARENA_KILLS", "3"))
-GAMES = 400
+# So many that they take longer than a few commits.
+GAMES = 3000
 DEADLINE_S = 120.0
 
 
