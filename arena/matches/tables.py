@@ -154,11 +154,9 @@ class FrozenTables:
         Raises: EnvError when a game raises the same error twice, GuestError when a program does not
         start or keeps forfeiting.
         """
-        requests = self._worker.requests()
-        own = [one for one in requests if not self._guests.serves(one.policy)]
-        answers = iter(self._server.serve_all(own))
-        for one in requests:
-            guest = self._guests.serves(one.policy)
+        requests = [(one, self._guests.serves(one.policy)) for one in self._worker.requests()]
+        answers = iter(self._server.serve_all([one for one, guest in requests if not guest]))
+        for one, guest in requests:
             self._worker.receive(self._guests.serve(one) if guest else next(answers))
         self._guests.forfeit(self._worker)
         ended = []

@@ -59,13 +59,8 @@ def watch() -> None:
         for request in requests:
             hosted = self._policies[request.policy]
             if isinstance(hosted, NetworkPolicy) and hosted._published is not None:
-                acted.write(
-                    request.keys.view(np.int64),
-                    request.steps,
-                    request.policy,
-                    hosted._publications,
-                    hosted.version,
-                )
+                weights = request.policy, hosted._publications, hosted.version
+                acted.write(request.keys.view(np.int64), request.steps, *weights)
         return ready
 
     def gathering(self: LocalLearner, slots: Sequence[int]) -> None:

@@ -279,12 +279,16 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     assert {policy: sorted(row for _, row in entries) for policy, entries in parked.items()} == {
         policy: sorted(row for _, row in entries) for policy, entries in parked_before.items()
     }
-    again = desk.tables()
+
+
+def test_a_second_plane_starts_with_empty_tables(desk: Desk, engine: SerialEngine) -> None:
+    checkpoint = engine.take_cut(1)
+    desk.state.restore(checkpoint)
+    first, again = desk.tables(), desk.tables()
     empty = desk.shared.empty_workers()
-    assert [state for own in again.values() for state in own["states"]] == empty, (
-        "a second plane starts with empty tables"
-    )
-    over = desk.state.roster.state(state.planner.counts, ()).evaluated
+    assert [state for own in first.values() for state in own["states"]] != empty
+    assert [state for own in again.values() for state in own["states"]] == empty
+    over = desk.state.roster.state(checkpoint.state.planner.counts, ()).evaluated
     assert all(own["planner"].evaluated == over for own in again.values())
 
 
