@@ -56,7 +56,9 @@ def convolve(
     inputs = places.reshape(-1, side * side * channels)
     flat = weight.permute(0, 2, 3, 1).reshape(to, -1)
     # The activation comes before the shape: in place behind a view it would cost further copies.
-    outputs = activation(linear(padded(inputs), flat, bias))[: len(inputs)]
+    outputs = activation(linear(padded(inputs), flat, bias))
+    if len(outputs) > len(inputs):  # a slice would cost a copy of the gradient
+        outputs = outputs[: len(inputs)]
     return outputs.view(*places.shape[:3], to).permute(0, 3, 1, 2)
 
 

@@ -15,7 +15,7 @@ from pbt.envs.contract import Curricular, EnvSpec, Game, declared_objective, ope
 from pbt.errors import EngineError
 from pbt.matchmaking.next_games import GameFacts
 from pbt.models.convolutions import decided
-from pbt.models.precision import choose_dtype
+from pbt.models.precision import choose_dtype, sees_images
 from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.runtime.devices import DEVICES, choose_device
 from pbt.sampling.slots import Partition
@@ -71,6 +71,11 @@ class Blueprint:
     @property
     def policy_slots(self) -> int:
         return self.live_slots + self.frozen_slots
+
+    @property
+    def sees_images(self) -> bool:
+        """Whether a role's networks see images rather than boards or numbers."""
+        return any(sees_images(self.config.model, layout.leaves) for layout in self.layouts)
 
     def role_members(self, role: int) -> int:
         """How many members play the role."""

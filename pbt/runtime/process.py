@@ -21,7 +21,6 @@ from pbt.config.schema import RunConfig
 from pbt.config.stored import config_as_stored
 from pbt.envs import registry
 from pbt.errors import EngineError, PbtError
-from pbt.models.precision import sees_images
 from pbt.processes.freed_memory import keep_freed_memory
 from pbt.processes.messages import Failed, Stop
 from pbt.runtime.blueprint import blueprint_of
@@ -101,8 +100,7 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[ComponentHost]
     blueprint = blueprint_of(
         config, registry.spec(config.env.name, allow_files=True, measured=(replayable, chance))
     )
-    if any(sees_images(config.model, layout.leaves) for layout in blueprint.layouts):
-        keep_freed_memory()
+    keep_freed_memory(large=blueprint.sees_images)
     memory = AttachedMemory(blueprint, orders["memory"])
     memory.row.enter("starting")
     beat(memory.row)

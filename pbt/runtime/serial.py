@@ -15,6 +15,7 @@ from pbt.checkpoint.resharding import merge_workers
 from pbt.checkpoint.state import split_cut
 from pbt.checkpoint.workers import load_worker, save_worker
 from pbt.population.interfaces import ControlSource, RunSink
+from pbt.processes.freed_memory import keep_freed_memory
 from pbt.records import GameKind
 from pbt.runtime.assembly import Population
 from pbt.runtime.backpressure import SinkBackpressure
@@ -29,6 +30,7 @@ class SerialEngine(Engine):
     """Acts, steps and learns in turns until every member is done, or a stop is requested."""
 
     def __init__(self, population: Population, sink: RunSink, control: ControlSource) -> None:
+        keep_freed_memory(large=population.blueprint.sees_images)
         self.population, self.config = population, population.config
         self.scheduler = population.scheduler
         self._control, self._backlog = control, SinkBackpressure(sink)

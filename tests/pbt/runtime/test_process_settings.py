@@ -90,7 +90,7 @@ def test_where_that_is_forbidden_a_worker_starts_all_the_same(
 FAULTS = """
 import resource, sys, torch
 from pbt.processes.freed_memory import keep_freed_memory, return_freed_memory
-keep_freed_memory() if sys.argv[1] == "keep" else return_freed_memory()
+keep_freed_memory(large=True) if sys.argv[1] == "keep" else return_freed_memory()
 def work():
     return [torch.empty(1 << 24, dtype=torch.uint8).fill_(1) for _ in range(4)] and None
 # Until the holes that tensors leave are large enough for the next ones, aligned as they are.
@@ -130,7 +130,7 @@ from pbt.processes.freed_memory import keep_freed_memory, return_free_pages, ret
 if sys.argv[1] == "return":
     return_freed_memory()
 if sys.argv[1] in ("keep", "keep for now"):
-    keep_freed_memory()
+    keep_freed_memory(large=True)
 def heap():
     lines = open("/proc/self/smaps_rollup")
     return sum(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
