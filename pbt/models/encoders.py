@@ -94,8 +94,9 @@ class OneHotEncoder(nn.Module):
 class ConvEncoder(nn.Module):
     """[N, H, W, C] -> convolutions, each with an activation -> [N, features].
 
-    Images may also come as [N, C, H, W] or [N, H, W]. In memory their channels lie last, which is
-    what the convolutions are fastest on. When asked, every pixel of every channel is normalised by
+    The features are `channels` times `places`, those of a channel one behind the other. Images may
+    also come as [N, C, H, W] or [N, H, W]. In memory their channels lie last, which is what the
+    convolutions are fastest on. When asked, every pixel of every channel is normalised by
     statistics of its own: what stands still before the camera goes, what moves stays.
     """
 
@@ -141,6 +142,7 @@ class ConvEncoder(nn.Module):
             channels = layer.channels
         self.layers, self._convolutions = nn.ModuleList(layers), tuple(layers)
         self.features = channels * height * width
+        self.channels, self.places = channels, height * width
 
     def numbers(self, values: Tensor) -> Tensor:
         """The values before normalisation, [N, H * W * C] float32, channels last."""
@@ -152,14 +154,15 @@ class ConvEncoder(nn.Module):
             return values
         return values.unsqueeze(-1) if self._channel_axis is None else values.permute(0, 2, 3, 1)
 
-    def forward(self, values: Tensor) -> Tensor:
+    def forward(self, values: Tensor, *, as_they_lie: bool = False) -> Tensor:
+        """See the class. as_they_lie: all channels of a place one behind the other; no copy."""
         images = self._images(values)
         images = images.contiguous() if self._channel_axis == 0 else images
         normal, layers = self._packed or (self._normal(), self._computed())
         images = prepare(images, self._dtype, normal, self._block_side())
         for weight, bias, stride, padding in layers:
             images = convolve(images, weight, bias, stride, padding, self._activation)
-        return flatten(images)
+        return images.permute(0, 2, 3, 1).flatten(1) if as_they_lie else flatten(images)
 
     def pack(self) -> None:
         """Compute the numbers that pixels are normalised by, and lay the weights out.
@@ -248,6 +251,7 @@ class ObservationEncoder(nn.Module):
 
     features           of the leaves that go to the hidden layers
     measured_features  of those that have layers of their own, 0 where none have
+    image              (channels, places) of the features where an image is all that is seen
     """
 
     def __init__(
@@ -265,12 +269,19 @@ class ObservationEncoder(nn.Module):
         self._apart = tuple(pair for pair in self._pairs if pair[0] in apart)
         self.features = sum(part.features for _, part in self._joined)
         self.measured_features = sum(part.features for _, part in self._apart)
+        image = parts[0] if len(parts) == 1 and isinstance(parts[0], ConvEncoder) else None
+        self.image = None if image is None else (image.channels, image.places)
 
-    def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
+    def forward(self, observations: Mapping[str, Tensor], *, as_they_lie: bool = False) -> Tensor:
         """The features, [N, features] in the dtype given.
 
         observations  leaf name -> [N, *shape]
+        as_they_lie   of an `image`: its places first, each with all of its channels
         """
+        if as_they_lie:
+            ((name, part),) = self._joined
+            only: Tensor = part(observations[name], as_they_lie=True)
+            return only.to(self._dtype)
         features = [part(observations[name]).to(self._dtype) for name, part in self._joined]
         return features[0] if len(features) == 1 else torch.cat(features, 1)
 

@@ -81,6 +81,10 @@ class PolicyModel(nn.Module):
         self.core = new_core(config, joined, dtype)
         self.state_size = 0 if self.core is None else self.core.state_size
         self.heads = blank(nn.Linear, config.memory_size or joined, self.actions.outputs + 1)
+        # Heads right behind an image read its features as they lie in memory: their few weights are
+        # laid out for it instead of all features.
+        behind = not config.hidden and self.core is None and not self._measures
+        self._image = self.encoder.image if behind else None
         numbers = len(self.actions.numbers)
         self.log_deviations = nn.Parameter(torch.empty(numbers)) if numbers else None
 
@@ -111,7 +115,10 @@ class PolicyModel(nn.Module):
 
     def _said(self, features: Tensor) -> Tensor:
         """The output of the heads, [N, O + 1]."""
-        return linear(features, self.heads.weight, self.heads.bias)
+        weight = self.heads.weight
+        if self._image is not None:
+            weight = weight.view(len(weight), *self._image).transpose(1, 2).flatten(1)
+        return linear(features, weight, self.heads.bias)
 
     def _chosen(
         self, said: Tensor, mask: Tensor, state: Tensor, uniforms: Tensor, *, greedy: bool
@@ -161,7 +168,8 @@ class PolicyModel(nn.Module):
     ) -> Tensor:
         """The features of N rows, or of as many as `enough` makes of what the encoder gives."""
         rows = enough or (lambda encoded: encoded)
-        features = self.hidden.through(rows(self.encoder(observations)))
+        encoded = self.encoder(observations, as_they_lie=self._image is not None)
+        features = self.hidden.through(rows(encoded))
         if self._measures:
             own = self.measurements.through(rows(self.encoder.measured(observations)))
             features = torch.cat([features, own], 1)

@@ -1,9 +1,15 @@
 """Flattened images: torch's numbers, and a gradient that lies in memory as the images do."""
 
+import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
 
+from pbt.config.learning import ConvLayer, ModelConfig
+from pbt.envs.contract import Role
 from pbt.models.encoders import flatten
+from pbt.models.policy_model import build_model
+from pbt.transport.slab import role_layout
 
 
 @pytest.mark.parametrize("memory", [torch.contiguous_format, torch.channels_last], ids=str)
@@ -19,3 +25,21 @@ def test_numbers_and_gradient_are_those_of_torch(
     (reference,) = torch.autograd.grad((expected * weights).sum(), images)
     assert torch.equal(gradient, reference)
     assert gradient.is_contiguous(memory_format=memory)
+
+
+def test_heads_right_behind_an_image_weigh_the_flattened_features() -> None:
+    """They read them in another order: a weight belongs to the same feature all the same."""
+    board = spaces.Box(0, 1, (6, 7, 2), np.int8)
+    layout = role_layout(Role("seat", board, spaces.Discrete(7)), ("reward",), 4, 0)
+    layers = ConvLayer(channels=5, kernel=4), ConvLayer(channels=8, kernel=1)
+    model = build_model(layout, ModelConfig(hidden=(), conv=layers), 3)
+    boards = torch.randint(0, 2, (20, 6, 7, 2), dtype=torch.int8)
+    observations = {layout.leaves[0].name: boards}
+    features = model.encoder(observations)
+    found = model._said(model._features(observations))
+    expected = torch.nn.functional.linear(features, model.heads.weight, model.heads.bias)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    (one, other) = (
+        torch.autograd.grad(out.square().sum(), model.heads.weight)[0] for out in (found, expected)
+    )
+    torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
