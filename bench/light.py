@@ -24,6 +24,7 @@ Connect four, first by loops of torch, then in training:
   members_64   the same with 64 members
   self_play    the same with the demo's four members at the tables of one
   demo_policy  one_policy with the network, batch, parts and passes of the demo, as `demo_loop`
+  demo_members the same with the demo's four members: each is trained by one process
   demo         the demo's config: convolutions, two passes over a batch; moves of random openings,
                of frozen opponents and of evaluation games are played as well but are no frames,
                since no learner consumes them
@@ -54,7 +55,8 @@ uses plain GAE and ends there. Both use Adam.
 
 Reported, as medians over the rounds with least and greatest: the figures of bench/peers.py, and the
 `ratio` within a round: to `plain_loop` for connect four, to Sample Factory for simple_push. Without
---sample-factory only connect four is run.
+--sample-factory only connect four is run. With --only the named systems of connect four are run,
+and ratios are to the first of them.
 """
 
 import argparse
@@ -108,6 +110,7 @@ BOARDS: dict[str, tuple[str, ...]] = {
     },
     "self_play": SELF_PLAY,
     "demo_policy": (*ONLY_ITSELF, *ONE),
+    "demo_members": ONLY_ITSELF,
     "demo": (),
 }
 CONNECT_FOUR = (*LOOPS, *BOARDS)
@@ -222,7 +225,7 @@ def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -
         boards.append(
             {
                 system: connect_four(place / system, system, options)
-                for system in in_turn(CONNECT_FOUR, number)
+                for system in in_turn(options.only, number)
             }
         )
         told(number, boards[-1])
@@ -234,7 +237,7 @@ def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -
                 }
             )
             told(number, pushes[-1])
-    report: dict[str, Any] = {"connect_four": summary(boards, PLAIN_LOOP)}
+    report: dict[str, Any] = {"connect_four": summary(boards, options.only[0])}
     if peers:
         report |= {"peer_setting": setting, "tried": tried, "simple_push": summary(pushes)}
     return {**report, "rounds": {"connect_four": boards, "simple_push": pushes}}
@@ -259,6 +262,9 @@ def asked() -> argparse.Namespace:
         default=SETTINGS,
         metavar="SETTING",
         help="2x16, 2x16-plain, ...",
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=CONNECT_FOUR, default=CONNECT_FOUR, metavar="SYSTEM"
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=30.0)
