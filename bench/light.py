@@ -24,7 +24,7 @@ Connect four, first by loops of torch, then in training:
   members_64   the same with 64 members
   self_play    the same with the demo's four members at the tables of one
   demo_policy  one_policy with the network, batch, parts and passes of the demo, as `demo_loop`
-  demo_members the same with the demo's four members: each is trained by one process
+  demo_members the same with the demo's four members; on up to four cores one process trains each
   demo         the demo's config: convolutions, two passes over a batch; moves of random openings,
                of frozen opponents and of evaluation games are played as well but are no frames,
                since no learner consumes them
@@ -54,9 +54,8 @@ Differences: ours corrects by V-trace and lets the value go on after the time li
 uses plain GAE and ends there. Both use Adam.
 
 Reported, as medians over the rounds with least and greatest: the figures of bench/peers.py, and the
-`ratio` within a round: to `plain_loop` for connect four, to Sample Factory for simple_push. Without
---sample-factory only connect four is run. With --only the named systems of connect four are run,
-and ratios are to the first of them.
+`ratio` within a round: to `plain_loop`, or the first system of --only, for connect four, to Sample
+Factory for simple_push. Without --sample-factory only connect four is run.
 """
 
 import argparse
@@ -264,7 +263,12 @@ def asked() -> argparse.Namespace:
         help="2x16, 2x16-plain, ...",
     )
     parser.add_argument(
-        "--only", nargs="+", choices=CONNECT_FOUR, default=CONNECT_FOUR, metavar="SYSTEM"
+        "--only",
+        nargs="+",
+        choices=CONNECT_FOUR,
+        default=CONNECT_FOUR,
+        metavar="SYSTEM",
+        help="systems of connect four to run, the one that ratios are to first",
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=30.0)

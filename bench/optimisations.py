@@ -73,7 +73,7 @@ PIECES: dict[str, Piece] = {
         edit=("pbt/models/packing.py", "return hasattr(", "return False and hasattr(")
     ),
     "fresh_memory": Piece(
-        edit=("pbt/runtime/process.py", "        keep_freed_memory()\n", "        pass\n")
+        edit=("pbt/runtime/process.py", "    keep_freed_memory(images=blueprint.sees_images)\n", "")
     ),
     "no_turns": Piece(edit=("pbt/runtime/process.py", "os.SCHED_BATCH", "os.SCHED_OTHER")),
     "small_pages": Piece(variables=(("GLIBC_TUNABLES", "glibc.malloc.hugetlb=0"),)),

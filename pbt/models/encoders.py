@@ -155,7 +155,11 @@ class ConvEncoder(nn.Module):
         return values.unsqueeze(-1) if self._channel_axis is None else values.permute(0, 2, 3, 1)
 
     def forward(self, values: Tensor, *, as_they_lie: bool = False) -> Tensor:
-        """See the class. as_they_lie: all channels of a place one behind the other; no copy."""
+        """See the class.
+
+        as_they_lie: all channels of a place one behind the other, which copies nothing where
+                     channels lie last
+        """
         images = self._images(values)
         images = images.contiguous() if self._channel_axis == 0 else images
         normal, layers = self._packed or (self._normal(), self._computed())
@@ -251,7 +255,7 @@ class ObservationEncoder(nn.Module):
 
     features           of the leaves that go to the hidden layers
     measured_features  of those that have layers of their own, 0 where none have
-    image              (channels, places) of the features where an image is all that is seen
+    image_features     (channels, places) where an image is all that is seen, else None
     """
 
     def __init__(
@@ -270,13 +274,13 @@ class ObservationEncoder(nn.Module):
         self.features = sum(part.features for _, part in self._joined)
         self.measured_features = sum(part.features for _, part in self._apart)
         image = parts[0] if len(parts) == 1 and isinstance(parts[0], ConvEncoder) else None
-        self.image = None if image is None else (image.channels, image.places)
+        self.image_features = None if image is None else (image.channels, image.places)
 
     def forward(self, observations: Mapping[str, Tensor], *, as_they_lie: bool = False) -> Tensor:
         """The features, [N, features] in the dtype given.
 
         observations  leaf name -> [N, *shape]
-        as_they_lie   of an `image`: its places first, each with all of its channels
+        as_they_lie   of an image alone: its places one behind the other, each with all channels
         """
         if as_they_lie:
             ((name, part),) = self._joined

@@ -81,10 +81,11 @@ class PolicyModel(nn.Module):
         self.core = new_core(config, joined, dtype)
         self.state_size = 0 if self.core is None else self.core.state_size
         self.heads = blank(nn.Linear, config.memory_size or joined, self.actions.outputs + 1)
-        # Heads right behind an image read its features as they lie in memory: their few weights are
+        # Heads right behind an image read its features as they lie in memory: their weights are
         # laid out for it instead of all features.
-        behind = not config.hidden and self.core is None and not self._measures
-        self._image = self.encoder.image if behind else None
+        directly = not config.hidden and self.core is None
+        self._image_features = self.encoder.image_features if directly else None
+        self._packed_heads: Tensor | None = None
         numbers = len(self.actions.numbers)
         self.log_deviations = nn.Parameter(torch.empty(numbers)) if numbers else None
 
@@ -115,10 +116,15 @@ class PolicyModel(nn.Module):
 
     def _said(self, features: Tensor) -> Tensor:
         """The output of the heads, [N, O + 1]."""
-        weight = self.heads.weight
-        if self._image is not None:
-            weight = weight.view(len(weight), *self._image).transpose(1, 2).flatten(1)
+        weight = self._laid_out() if self._packed_heads is None else self._packed_heads
         return linear(features, weight, self.heads.bias)
+
+    def _laid_out(self) -> Tensor:
+        """The weights of the heads in the order of the features that come to them."""
+        weight, form = self.heads.weight, self._image_features
+        if form is None:
+            return weight
+        return weight.view(len(weight), *form).transpose(1, 2).flatten(1)
 
     def _chosen(
         self, said: Tensor, mask: Tensor, state: Tensor, uniforms: Tensor, *, greedy: bool
@@ -168,7 +174,7 @@ class PolicyModel(nn.Module):
     ) -> Tensor:
         """The features of N rows, or of as many as `enough` makes of what the encoder gives."""
         rows = enough or (lambda encoded: encoded)
-        encoded = self.encoder(observations, as_they_lie=self._image is not None)
+        encoded = self.encoder(observations, as_they_lie=self._image_features is not None)
         features = self.hidden.through(rows(encoded))
         if self._measures:
             own = self.measurements.through(rows(self.encoder.measured(observations)))
@@ -201,6 +207,8 @@ class PolicyModel(nn.Module):
         self.measurements.pack()
         if self.core is not None:
             self.core.pack()
+        if self._image_features is not None:
+            self._packed_heads = self._laid_out().detach()
 
     def keep_packed(self) -> None:
         """Free the weights that `pack` has laid out anew, for a policy that will not change.

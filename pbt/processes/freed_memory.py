@@ -9,23 +9,22 @@ import ctypes
 # Of <malloc.h>.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _LARGE = 1 << 20
-# What the tensors of a batch of small observations take. Blocks of half of it are as large as glibc
-# itself lets them become before it maps them.
-_OF_SMALL = 64 << 20
+# The most that glibc's own adaptation reaches.
+_MAPPED, _TRIMMED = 32 << 20, 64 << 20
 
 
-def keep_freed_memory(*, large: bool) -> None:
-    """Reuse the memory of freed tensors: raise both thresholds. Call it in workers and learners.
+def keep_freed_memory(*, images: bool) -> None:
+    """Reuse the memory of freed tensors: raise both thresholds. Call it where networks learn.
 
-    Otherwise every batch pays for fresh pages: as much as for a convolution of images, and some
-    tenth of the time with networks of boards.
+    Otherwise every batch pays for fresh pages.
 
-    large: observations are images, so whatever was freed is kept; else some 64 MB of it
+    images: observations are images: blocks of up to 1 GB stay in the heap; else those of up to
+            32 MB, and the end of the heap is given back when 64 MB of it are free
     """
-    if large:
+    if images:
         _set_thresholds(mapped=1 << 30, trimmed=(1 << 31) - 1)
     else:
-        _set_thresholds(mapped=_OF_SMALL // 2, trimmed=_OF_SMALL)
+        _set_thresholds(mapped=_MAPPED, trimmed=_TRIMMED)
 
 
 def return_freed_memory() -> None:

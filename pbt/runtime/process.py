@@ -100,7 +100,7 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[ComponentHost]
     blueprint = blueprint_of(
         config, registry.spec(config.env.name, allow_files=True, measured=(replayable, chance))
     )
-    keep_freed_memory(large=blueprint.sees_images)
+    keep_freed_memory(images=blueprint.sees_images)
     memory = AttachedMemory(blueprint, orders["memory"])
     memory.row.enter("starting")
     beat(memory.row)

@@ -15,7 +15,7 @@ from pbt.checkpoint.resharding import merge_workers
 from pbt.checkpoint.state import split_cut
 from pbt.checkpoint.workers import load_worker, save_worker
 from pbt.population.interfaces import ControlSource, RunSink
-from pbt.processes.freed_memory import keep_freed_memory
+from pbt.processes.freed_memory import keep_freed_memory, return_free_pages
 from pbt.records import GameKind
 from pbt.runtime.assembly import Population
 from pbt.runtime.backpressure import SinkBackpressure
@@ -30,7 +30,7 @@ class SerialEngine(Engine):
     """Acts, steps and learns in turns until every member is done, or a stop is requested."""
 
     def __init__(self, population: Population, sink: RunSink, control: ControlSource) -> None:
-        keep_freed_memory(large=population.blueprint.sees_images)
+        keep_freed_memory(images=population.blueprint.sees_images)
         self.population, self.config = population, population.config
         self.scheduler = population.scheduler
         self._control, self._backlog = control, SinkBackpressure(sink)
@@ -107,6 +107,7 @@ class SerialEngine(Engine):
     def take_cut(self, number: int) -> Checkpoint:
         population = self.population
         worker = merge_workers([save_worker(population.worker)])
+        return_free_pages()
         return self._cut(number, population.slabs, population.planner.state(), worker)
 
     def restore(self, checkpoint: Checkpoint) -> int:
@@ -172,3 +173,4 @@ class SerialEngine(Engine):
             # The game's own code may raise anything here, and nothing depends on it any more.
             with suppress(Exception):
                 table.game.close()
+        return_free_pages()

@@ -27,19 +27,29 @@ def test_numbers_and_gradient_are_those_of_torch(
     assert gradient.is_contiguous(memory_format=memory)
 
 
-def test_heads_right_behind_an_image_weigh_the_flattened_features() -> None:
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("channels_last", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_heads_right_behind_an_image_weigh_the_flattened_features(
+    dtype: torch.dtype, channels_last: bool, padding: int
+) -> None:
     """They read them in another order: a weight belongs to the same feature all the same."""
-    board = spaces.Box(0, 1, (6, 7, 2), np.int8)
+    shape = (6, 7, 2) if channels_last else (2, 6, 7)
+    board = spaces.Box(0, 1, shape, np.int8)
     layout = role_layout(Role("seat", board, spaces.Discrete(7)), ("reward",), 4, 0)
-    layers = ConvLayer(channels=5, kernel=4), ConvLayer(channels=8, kernel=1)
-    model = build_model(layout, ModelConfig(hidden=(), conv=layers), 3)
-    boards = torch.randint(0, 2, (20, 6, 7, 2), dtype=torch.int8)
-    observations = {layout.leaves[0].name: boards}
-    features = model.encoder(observations)
+    layers = ConvLayer(channels=5, kernel=3, padding=padding), ConvLayer(channels=8, kernel=1)
+    config = ModelConfig(hidden=(), conv=layers, channels_last_input=channels_last)
+    model = build_model(layout, config, 3, dtype)
+    observations = {layout.leaves[0].name: torch.randint(0, 2, (20, *shape), dtype=torch.int8)}
     found = model._said(model._features(observations))
+    features = model.encoder(observations).float()
     expected = torch.nn.functional.linear(features, model.heads.weight, model.heads.bias)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
-    (one, other) = (
+    one, other = (
         torch.autograd.grad(out.square().sum(), model.heads.weight)[0] for out in (found, expected)
     )
     torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+    with torch.inference_mode():
+        model.pack()
+        packed = model._said(model._features(observations))
+    torch.testing.assert_close(packed, expected.detach(), rtol=1e-5, atol=1e-5)

@@ -90,7 +90,8 @@ def test_where_that_is_forbidden_a_worker_starts_all_the_same(
 FAULTS = """
 import resource, sys, torch
 from pbt.processes.freed_memory import keep_freed_memory, return_freed_memory
-keep_freed_memory(large=True) if sys.argv[1] == "keep" else return_freed_memory()
+kinds = {"keep": True, "keep of boards": False}
+keep_freed_memory(images=kinds[sys.argv[1]]) if sys.argv[1] in kinds else return_freed_memory()
 def work():
     return [torch.empty(1 << 24, dtype=torch.uint8).fill_(1) for _ in range(4)] and None
 # Until the holes that tensors leave are large enough for the next ones, aligned as they are.
@@ -106,7 +107,12 @@ PAGES = 5 * 4 * (1 << 24) // resource.getpagesize()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("word", "least", "most"), [("keep", 0, PAGES // 10), ("return", PAGES // 2, 2 * PAGES)]
+    ("word", "least", "most"),
+    [
+        ("keep", 0, PAGES // 10),
+        ("keep of boards", 0, PAGES // 10),
+        ("return", PAGES // 2, 2 * PAGES),
+    ],
 )
 def test_large_tensors_use_pages_again(word: str, least: int, most: int) -> None:
     """Where freed pages are kept, a few rounds make room for all that follow.
@@ -130,7 +136,7 @@ from pbt.processes.freed_memory import keep_freed_memory, return_free_pages, ret
 if sys.argv[1] == "return":
     return_freed_memory()
 if sys.argv[1] in ("keep", "keep for now"):
-    keep_freed_memory(large=True)
+    keep_freed_memory(images=True)
 def heap():
     lines = open("/proc/self/smaps_rollup")
     return sum(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
