@@ -141,8 +141,11 @@ class ConvEncoder(nn.Module):
             )
             channels = layer.channels
         self.layers, self._convolutions = nn.ModuleList(layers), tuple(layers)
-        self.features = channels * height * width
         self.channels, self.places = channels, height * width
+
+    @property
+    def features(self) -> int:
+        return self.channels * self.places
 
     def numbers(self, values: Tensor) -> Tensor:
         """The values before normalisation, [N, H * W * C] float32, channels last."""
