@@ -58,24 +58,19 @@ A process that waits for another does so in a busy loop. Every setting is run on
 import argparse
 import json
 import os
-import re
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-GAME, GAME_ALONE = "puffer_connect4", "game"
-HORIZON, HIDDEN, WORKERS = 64, 64, 2
-FOREVER = 10**12
-UNTIMED, RANDOM_GAMES = 3, 1024
+from bench.pufferlib_trainer import GAME_ALONE, Figures, setting_of
+from bench.throughput import hardware, settings_of
+
+TRAINER = Path(__file__).with_name("pufferlib_trainer.py").resolve()
 # For the imports, and a batch that was begun in time.
 PATIENCE_S = 180.0
 SETTINGS = tuple(
@@ -93,200 +88,14 @@ SETTINGS = tuple(
     )
     for threads in (1, 2)
 )
-PACKAGES = ("pufferlib", "torch", "numpy", "gymnasium")
 ROWS = "learned steps of the one learning seat; PufferLib's search plays the other"
 COLUMNS = ("learned_per_s", "games", "without_games", "distinct", "idle")
-_SETTING = re.compile(r"(serial|sync|half)-([1-9]\d*)-([1-9]\d*)-([1-9]\d*)")
-
-Figures = dict[str, float | None]
-"""Name -> figure; None where a setting does not have it."""
-
-
-class Setting(NamedTuple):
-    """What a setting's word says."""
-
-    backend: str
-    environments: int
-    minibatch: int
-    threads: int
-
-
-def setting_of(word: str) -> Setting:
-    """The parts of a word. Raises: argparse.ArgumentTypeError when it is no setting."""
-    parts = _SETTING.fullmatch(word)
-    if parts is None:
-        raise argparse.ArgumentTypeError(
-            f"{word!r} is no setting: expected BACKEND-ENVIRONMENTS-MINIBATCH-THREADS, as "
-            "serial-512-4096-1, where BACKEND is serial, sync or half"
-        )
-    setting = Setting(parts[1], *map(int, parts.groups()[1:]))
-    batch = setting.environments * HORIZON
-    if batch % setting.minibatch or setting.minibatch % HORIZON or setting.environments % WORKERS:
-        raise argparse.ArgumentTypeError(
-            f"{word!r}: expected an even number of environments, and a minibatch of whole segments "
-            f"of {HORIZON} that divides the batch of {batch} rows"
-        )
-    return setting
 
 
 def setting_word(word: str) -> str:
     """The word itself, checked at once. Raises: argparse.ArgumentTypeError."""
     setting_of(word)
     return word
-
-
-# --- in PufferLib's environment -------------------------------------------------------------------
-
-
-class Clock:
-    """Adds up the time of calls."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def of(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The call, timed."""
-
-        def timed(*given: Any) -> Any:
-            began = time.perf_counter()
-            answer = call(*given)
-            self.seconds += time.perf_counter() - began
-            return answer
-
-        return timed
-
-
-def game_alone(seconds: float) -> Figures:
-    """Rows per second of random moves, without any trainer."""
-    np, ocean = import_module("numpy"), import_module("pufferlib.ocean")
-    game = ocean.env_creator(GAME)(num_envs=RANDOM_GAMES)
-    game.reset(1)
-    moves = np.random.default_rng(1).integers(0, 7, (64, RANDOM_GAMES))
-    steps, began = 0, time.perf_counter()
-    while (passed := time.perf_counter() - began) < seconds:
-        game.step(moves[steps % len(moves)])
-        steps += 1
-    return {"rows_per_s": steps * RANDOM_GAMES / passed}
-
-
-def trainer_of(setting: Setting, layers: int) -> Any:
-    """PufferLib's trainer, with its games."""
-    torch, pufferl = import_module("torch"), import_module("pufferlib.pufferl")
-    torch.set_num_threads(setting.threads)
-    torch.manual_seed(1)
-    config = pufferl.load_config(GAME)
-    workers = 1 if setting.backend == "serial" else WORKERS
-    config["env"] = {"num_envs": setting.environments // workers}
-    config["vec"] = {"backend": "Serial", "num_envs": 1, "seed": 1}
-    if workers > 1:
-        at_once = 1 if setting.backend == "half" else workers
-        config["vec"] |= {
-            "backend": "Multiprocessing",
-            "num_envs": workers,
-            "num_workers": workers,
-            "batch_size": at_once,
-            "overwork": True,
-        }
-    config |= {"rnn_name": None, "policy": {"hidden_size": HIDDEN}}
-    config["train"] |= {
-        "env": GAME,
-        "use_rnn": False,
-        "device": "cpu",
-        "optimizer": "adam",
-        "learning_rate": 2e-3,
-        "total_timesteps": FOREVER,
-        "update_epochs": 1,
-        "bptt_horizon": HORIZON,
-        "minibatch_size": setting.minibatch,
-        "max_minibatch_size": setting.minibatch,
-    }
-    games = pufferl.load_env(GAME, config)
-    policy = pufferl.load_policy(config, games)
-    for _ in range(layers - 1):
-        policy.encoder.append(torch.nn.Linear(HIDDEN, HIDDEN)).append(torch.nn.GELU())
-    return pufferl.PuffeRL(config["train"], games, policy)
-
-
-def learned(setting: Setting, options: argparse.Namespace) -> Figures:
-    """The figures of one run of a setting."""
-    trainer, games = trainer_of(setting, options.layers), Clock()
-    trainer.print_dashboard = lambda *_, **__: None
-    trainer.vecenv.send = games.of(trainer.vecenv.send)
-    trainer.vecenv.recv = games.of(trainer.vecenv.recv)
-    try:
-        for_seconds(trainer, options.warmup)
-        games.seconds, played = 0.0, trainer.global_step
-        rows, idle, seconds = for_seconds(trainer, options.seconds)
-        played, in_games = trainer.global_step - played, games.seconds
-        distinct = distinct_share(trainer)
-    finally:
-        trainer.close()
-    serial = setting.backend == "serial"
-    return {
-        "learned_per_s": rows / seconds,
-        "played_per_s": played / seconds,
-        "games": in_games / seconds,
-        "without_games": rows / (seconds - in_games) if serial else None,
-        "distinct": distinct,
-        "idle": idle,
-        "rows": rows,
-        "seconds": seconds,
-    }
-
-
-def for_seconds(trainer: Any, seconds: float) -> tuple[int, float, float]:
-    """Train for so long, and to the end of the batch.
-
-    Returns the learned rows, the share of the played ones that are idle, and the seconds.
-    """
-    rows, idle, began = 0, [], time.perf_counter()
-    while (passed := time.perf_counter() - began) < seconds or not rows:
-        trainer.evaluate()
-        trainer.train()
-        rows += trainer.total_minibatches * trainer.minibatch_size
-        idle.append(float(trainer.terminals.mean()))
-    return rows, statistics.fmean(idle), passed
-
-
-def distinct_share(trainer: Any) -> float:
-    """The share of a batch's segments that are learned at all, over some more batches."""
-    if trainer.total_minibatches == 1:
-        return 1.0  # it is drawn without replacement
-    torch: Any = import_module("torch")
-    draw, drawn = torch.multinomial, set[int]()
-
-    def noted(*given: Any, **named: Any) -> Any:
-        answer = draw(*given, **named)
-        drawn.update(answer.tolist())
-        return answer
-
-    shares = []
-    for _ in range(UNTIMED):
-        trainer.evaluate()
-        drawn.clear()
-        # In `train` nothing else is drawn: its moves are those of `evaluate`.
-        torch.multinomial = noted
-        try:
-            trainer.train()
-        finally:
-            torch.multinomial = draw
-        shares.append(len(drawn) / trainer.segments)
-    return statistics.fmean(shares)
-
-
-def inside(options: argparse.Namespace) -> None:
-    """One run in PufferLib's environment, whose figures go to a file."""
-    sys.argv = sys.argv[:1]  # PufferLib reads the command line as well
-    if options.run == GAME_ALONE:
-        figures = game_alone(options.seconds)
-    else:
-        figures = learned(setting_of(options.run), options)
-    versions = {name: version(name) for name in PACKAGES}
-    answer = {"versions": versions, "figures": figures}
-    options.json.write_text(json.dumps(answer), encoding="utf-8")
-
-
-# --- in ours --------------------------------------------------------------------------------------
 
 
 def one_run(word: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -296,7 +105,7 @@ def one_run(word: str, options: argparse.Namespace) -> dict[str, Any]:
         figures, log = folder / "figures.json", folder / "log.txt"
         # PufferLib leaves a link and checkpoints in the folder in which it runs. Without -P,
         # `import pufferlib` would find this module.
-        command = [str(options.python), "-P", str(Path(__file__).resolve()), "--run", word]
+        command = [str(options.python), "-P", str(TRAINER), word]
         command += [f"--seconds={options.seconds}", f"--warmup={options.warmup}"]
         command += [f"--layers={options.layers}", f"--json={figures}"]
         with log.open("wb") as out:
@@ -379,7 +188,13 @@ def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--python", type=Path, help="python of the environment with PufferLib")
+    parser.add_argument(
+        "--python",
+        type=Path,
+        required=True,
+        metavar="PYTHON",
+        help="python of the environment that has PufferLib",
+    )
     parser.add_argument(
         "--settings", nargs="+", type=setting_word, default=SETTINGS, metavar="SETTING"
     )
@@ -388,26 +203,14 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--warmup", type=float, default=5.0)
     parser.add_argument("--json", type=Path, default=None)
-    parser.add_argument("--run", default=None, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.run is None and options.python is None:
-        parser.error("--python is missing")
-    return options
+    return parser.parse_args()
 
 
 def main() -> None:
     options = asked()
-    if options.run is not None:
-        inside(options)
-        return
-    # Not imported above: PufferLib's environment does not have it.
-    from bench.throughput import hardware, settings_of
-
     # Not resolved: a virtual environment's python is a link.
     options.python = options.python.absolute()
-    settings = settings_of(options)
-    del settings["run"]
-    report = {"hardware": hardware(), "settings": settings, **report_of(options)}
+    report = {"hardware": hardware(), "settings": settings_of(options), **report_of(options)}
     print(table(report))
     if options.json is not None:
         options.json.write_text(
