@@ -107,8 +107,9 @@ class SerialEngine(Engine):
     def take_cut(self, number: int) -> Checkpoint:
         population = self.population
         worker = merge_workers([save_worker(population.worker)])
+        cut = self._cut(number, population.slabs, population.planner.state(), worker)
         return_free_pages()
-        return self._cut(number, population.slabs, population.planner.state(), worker)
+        return cut
 
     def restore(self, checkpoint: Checkpoint) -> int:
         population = self.population
