@@ -242,11 +242,8 @@ def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -
     return {**report, "rounds": {"connect_four": boards, "simple_push": pushes}}
 
 
-def asked() -> argparse.Namespace:
-    """The options of this call."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def add_peer(parser: argparse.ArgumentParser) -> None:
+    """Add the options of Sample Factory."""
     parser.add_argument(
         "--sample-factory",
         type=Path,
@@ -262,6 +259,14 @@ def asked() -> argparse.Namespace:
         metavar="SETTING",
         help="2x16, 2x16-plain, ...",
     )
+
+
+def asked() -> argparse.Namespace:
+    """The options of this call."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_peer(parser)
     parser.add_argument(
         "--only",
         nargs="+",

@@ -119,7 +119,8 @@ def figures_without(folder: Path, piece: Piece, options: argparse.Namespace) -> 
     )
 
 
-def main() -> None:
+def asked() -> argparse.Namespace:
+    """The options of this call."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -144,7 +145,11 @@ def main() -> None:
         help="override a value of our config; may be given often",
     )
     parser.add_argument("--json", type=Path, default=None)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = asked()
     rounds: list[dict[str, Figures]] = []
     with tempfile.TemporaryDirectory(prefix="optimisations-", ignore_cleanup_errors=True) as folder:
         for number in range(1, options.rounds + 1):
