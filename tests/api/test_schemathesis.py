@@ -80,7 +80,7 @@ def prepare(service: Service) -> Mapping[str, Any]:
         b"a film"
     )
     upload(service, "demo")
-    service.call("POST", "/v1/populations/demo/stop")
+    service.done(service.call("POST", "/v1/populations/demo/stop"))
     service.call("POST", "/v1/evaluations", {"players": ["quick", "random"], "env": "connect_four"})
     job = service.call("POST", "/v1/jobs", {"kind": "verification", "name": "match:1"})
     play = service.call(

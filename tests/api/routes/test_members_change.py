@@ -21,7 +21,7 @@ def demo(tmp_path: Path) -> Iterator[Service]:
     """A population of m0 and m1, which a person trained, and its snapshots."""
     write_league(tmp_path / "data")
     with serving(tmp_path / "data") as running:
-        running.call("POST", "/v1/populations/demo/stop")
+        running.done(running.call("POST", "/v1/populations/demo/stop"))
         yield running
 
 
