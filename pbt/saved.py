@@ -215,12 +215,14 @@ class SavedPlanner(Part, frozen=True):
     counts          games so far, by table
     evaluated       evaluation games so far, by snapshot
     closing_played  games of the final evaluation so far
+    closing_from    the counts when the last member stopped learning; empty while one learns
     """
 
     counts: Int64
     evaluated: dict[str, int]
     closing_played: int
     roster: SavedRoster
+    closing_from: list[int] = []
 
 
 class SavedSource(Part, frozen=True):
@@ -301,10 +303,11 @@ class SavedController(Part, frozen=True):
 
 
 class SavedEngine(Part, frozen=True):
-    """games: over so far, by kind."""
+    """games: over so far, by kind. round: learning phases that are over."""
 
     games: dict[GameKind, int]
     rows_trained: int
+    round: int = 0
 
 
 class SavedLeague(Part, frozen=True):

@@ -46,6 +46,8 @@ HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("model", "measurement_hidden", []),
     ("population", "began", {}),
     ("learning", "algorithm", "appo"),
+    ("runtime", "sync_steps", "auto"),
+    ("hts", "gradient", "clipped"),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")

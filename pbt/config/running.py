@@ -158,6 +158,17 @@ class CheckpointConfig(Section):
     keep: PositiveInt = 2
 
 
+class HtsConfig(Section):
+    """How rows are trained that the weights before the newest have acted (runtime.sync = "hts").
+
+    gradient  "clipped": the gradient at the newest weights, with the algorithm's own correction.
+              "delayed": the gradient at the weights that acted, applied to the newest, in one step
+              (Liu et al. 2020, "High-Throughput Synchronous Deep RL", equation 6)
+    """
+
+    gradient: Literal["clipped", "delayed"] = "clipped"
+
+
 class RuntimeConfig(Section):
     """Which process does what, on which device, and what is done about a process that dies.
 
@@ -174,10 +185,15 @@ class RuntimeConfig(Section):
     learners           (central) processes that train; 0: the servers' processes train
     groups             (central) sets of tables per worker: while one waits for its actions the next
                        is stepped
-    sync               the rhythm of acting and learning. "async": both go on at the same time.
-                       "sync": every table plays sampling.rollout_steps turns, then all learners
-                       train what is full, then tables go on: slower, and no weights change while
-                       a table plays
+    sync               the rhythm of acting and learning (docs/rhythms.md). "async": both go on at
+                       the same time. In the others every table plays a rollout of `sync_steps`
+                       turns, and what comes of a seed is the same in every placement. "sync":
+                       then all learners train all of its rows, then tables go on.
+                       "alternating" (central): the same with two sets of tables per worker, one
+                       of which is stepped while the other is acted for. "hts": learners train
+                       the rows of one rollout while tables play the next, so the weights that
+                       act are exactly one update old
+    sync_steps         turns of a rollout; "auto": sampling.rollout_steps
     inference_device   "cpu", "cuda:N", or "auto": CUDA where there is one, else the CPU
     learner_device     the same for learners
     queues             between workers and servers: "faster_fifo", "sockets", or "auto": faster-fifo
@@ -199,7 +215,8 @@ class RuntimeConfig(Section):
     servers: Processes = 1
     learners: Annotated[int, Field(ge=0, le=1024)] = 1
     groups: Processes = 2
-    sync: Literal["async", "sync"] = "async"
+    sync: Literal["async", "sync", "alternating", "hts"] = "async"
+    sync_steps: PositiveInt | Literal["auto"] = "auto"
     inference_device: Device = "auto"
     learner_device: Device = "auto"
     queues: Literal["auto", "faster_fifo", "sockets"] = "auto"
@@ -210,3 +227,8 @@ class RuntimeConfig(Section):
     silent_after_s: Seconds = 5.0
     inference_delay_s: Annotated[float, Field(ge=0.0, le=60.0)] = 0.0
     max_restarts: Count = 5
+
+    @property
+    def in_rounds(self) -> bool:
+        """Whether tables play in rollouts, between which everything is decided."""
+        return self.sync != "async"

@@ -26,6 +26,7 @@ from pbt.config.running import (
     CheckpointConfig,
     EnvConfig,
     EvaluationConfig,
+    HtsConfig,
     RuntimeConfig,
     SnapshotConfig,
 )
@@ -46,6 +47,7 @@ class RunConfig(Section):
     sampling        how games are played to be learned from
     learning        the update
     dqn             the update of members that learn by DQN
+    hts             the update where learning is one round behind
     pbt             population-based training
     matchmaking     who plays whom
     evaluation      games between frozen players
@@ -64,6 +66,7 @@ class RunConfig(Section):
     sampling: SamplingConfig = SamplingConfig()
     learning: LearningConfig = LearningConfig()
     dqn: DqnConfig = DqnConfig()
+    hts: HtsConfig = HtsConfig()
     pbt: PbtConfig = PbtConfig()
     matchmaking: MatchmakingConfig = MatchmakingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
@@ -94,7 +97,7 @@ class RunConfig(Section):
         """Cross-field problems, one line each: ``place = found: expected; what to do``."""
         problems = float32_problems(self) + self._batch_problems() + self._reward_problems()
         problems += self._optimizer_problems() + self._algorithm_problems()
-        problems += self._replay_problems()
+        problems += self._replay_problems() + self._rhythm_problems()
         if self.model.encoder == "mlp" and self.model.conv not in ("auto", ()):
             problems.append(
                 'model.conv: has layers, but encoder = "mlp" uses none; remove them, or set '
@@ -195,6 +198,34 @@ class RunConfig(Section):
                 f'model.core = "{self.model.core}": DQN replays single steps, without the memory '
                 'before them; set model.core = "none"'
             )
+        return problems
+
+    def _rhythm_problems(self) -> list[str]:
+        """What is wrong with the rhythm of acting and learning, one line each."""
+        runtime, learning, problems = self.runtime, self.learning, []
+        if runtime.sync == "alternating" and runtime.placement in ("serial", "inline"):
+            problems.append(
+                f'runtime.sync = "alternating": in "{runtime.placement}" a worker acts for its '
+                "own tables, so none could be stepped meanwhile; set "
+                'runtime.placement = "central", or runtime.sync = "sync"'
+            )
+        if self.hts.gradient == "delayed":
+            if runtime.sync != "hts":
+                problems.append(
+                    f'hts.gradient = "delayed": runtime.sync = "{runtime.sync}" has no delay; set '
+                    'runtime.sync = "hts", or remove it'
+                )
+            if (steps := learning.epochs * learning.minibatches) > 1:
+                problems.append(
+                    f'hts.gradient = "delayed": one step from all rows of a round; expected '
+                    f"learning.epochs = 1 and learning.minibatches = 1, which make {steps} steps "
+                    'now; set them, or hts.gradient = "clipped"'
+                )
+            if "dqn" in self.algorithms:
+                problems.append(
+                    'hts.gradient = "delayed": DQN trains on steps that many weights have acted; '
+                    'set hts.gradient = "clipped"'
+                )
         return problems
 
     def _batch_problems(self) -> list[str]:

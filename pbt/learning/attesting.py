@@ -93,10 +93,12 @@ class Attestor:
             self._learner.listener = self._listen
         return Attestation(self._learner.version, self._digest())
 
-    def update(self, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
+    def update(
+        self, batch: Batch, reducer: Reducer | None = None, round: int | None = None
+    ) -> UpdateStats:
         """`Learner.update`, watched. The caller publishes, then takes the attestation."""
         if not self._left and self._kept is None:
-            return self._learner.update(batch, reducer)
+            return self._learner.update(batch, reducer, round)
         learner, version = self._learner, self._learner.version
         oldest = int(torch.where(batch.valid, batch.version, version).min())
         factors, actor = learner.factors(), self._compare_actor(batch)
@@ -104,7 +106,7 @@ class Attestor:
         if learner.algorithm.replay is not None and self._kept is not None:
             learner.listener = self._listen
         try:
-            stats = learner.update(batch, reducer)
+            stats = learner.update(batch, reducer, round)
         finally:
             self._batch = learner.listener = None
         self._patience -= 1

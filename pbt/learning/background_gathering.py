@@ -13,6 +13,7 @@ import torch
 from pbt.algorithms.batch import Batch
 from pbt.errors import EngineError
 from pbt.learning.batcher import batch_forms, gather, gather_into
+from pbt.learning.lanes import gather_lanes, gather_lanes_into, lane_forms, lanes_of
 from pbt.transport.slab import Slab
 from pbt.transport.staging import CPU, staging_for
 
@@ -21,6 +22,8 @@ class _Work(NamedTuple):
     member: str
     role: int
     slots: tuple[int, ...]
+    lanes: bool
+    most: int | None
 
 
 class _Gathered(NamedTuple):
@@ -72,10 +75,22 @@ class BatchGatherer:
         if self._thread is not None:
             self._thread.start()
 
-    def gather(self, member: str, role: int, slots: Sequence[int]) -> None:
-        """Copy these slots of the role into the member's next batch."""
+    def gather(
+        self,
+        member: str,
+        role: int,
+        slots: Sequence[int],
+        *,
+        lanes: bool = False,
+        most: int | None = None,
+    ) -> None:
+        """Copy these slots of the role into the member's next batch.
+
+        lanes  as `pbt.learning.lanes` packs their rows, else slot by slot
+        most   (lanes) see `runs_of`
+        """
         self._asked[member] += 1
-        work = _Work(member, role, tuple(slots))
+        work = _Work(member, role, tuple(slots), lanes, most)
         if self._thread is None:
             self._copy(work)
         else:
@@ -150,8 +165,13 @@ class BatchGatherer:
     def _gathered(self, work: _Work) -> _Gathered:
         slab, slots = self.slabs[work.role], np.array(work.slots, np.int64)
         if self._staging is None:
-            return _Gathered(gather(slab, slots), None)
-        gather_into(self._staging.stage(batch_forms(slab, len(slots))), slab, slots)
+            batch = gather_lanes(slab, slots, work.most) if work.lanes else gather(slab, slots)
+            return _Gathered(batch, None)
+        if work.lanes:
+            lanes = lanes_of(slab, slots, work.most)
+            gather_lanes_into(self._staging.stage(lane_forms(slab, lanes)), slab, lanes)
+        else:
+            gather_into(self._staging.stage(batch_forms(slab, len(slots))), slab, slots)
         # The copy runs on a stream of its own; the event marks its end.
         with torch.cuda.stream(self._stream) if self._stream is not None else nullcontext():
             batch = Batch.of(self._staging.send())

@@ -52,13 +52,6 @@ class Batcher:
         self._queue.append(full)
         return []
 
-    def sort(self) -> None:
-        """Put the slots first whose first rows the oldest weights acted; equal ones by number."""
-        version = self._slab.column["version"]
-        self._queue = deque(
-            sorted(self._queue, key=lambda full: (version[full.slot, 0], full.slot))
-        )
-
     def take(self) -> list[SlotFull] | None:
         """The slots of the next batch, the first ones, or None while there are too few.
 
@@ -67,6 +60,11 @@ class Batcher:
         if len(self._queue) < self._batch_slots:
             return None
         return [self._queue.popleft() for _ in range(self._batch_slots)]
+
+    def take_all(self) -> list[SlotFull]:
+        """All slots of the queue; the caller owns them until it releases or requeues them."""
+        queue, self._queue = self._queue, deque()
+        return list(queue)
 
     def requeue(self, fulls: Sequence[SlotFull]) -> None:
         """Put slots from `take` that were not trained on back to the front, in their order."""

@@ -41,18 +41,13 @@ class OnPolicy:
     tensors: dict[str, Tensor] = {}
     slab = None
 
-    def __init__(self, member: str, parts: int, epochs: int) -> None:
-        """Cut each batch into `parts`, in each of `epochs` passes. member: for errors."""
-        self._member, self._parts, self._epochs = member, parts, epochs
+    def __init__(self, parts: int, epochs: int) -> None:
+        """Cut each batch into `parts`, in each of `epochs` passes."""
+        self._parts, self._epochs = parts, epochs
 
     def parts(self, batch: Batch, draw: Draw) -> Iterator[Batch]:
-        """See Experience. Raises: EngineError for a batch of fewer slots than parts."""
-        if batch.slots < self._parts:
-            raise EngineError(
-                f"learner of {self._member}: a batch of {batch.slots} slots; expected at "
-                f"least learning.minibatches = {self._parts}"
-            )
-        return minibatches(batch, self._parts, self._epochs, draw)
+        """See Experience. A batch of fewer slots than parts has a part for each."""
+        return minibatches(batch, min(self._parts, batch.slots), self._epochs, draw)
 
 
 class UniformReplay:

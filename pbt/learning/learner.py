@@ -8,6 +8,7 @@ batch; the sums keep these replicas equal bit for bit.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
 import torch
@@ -19,6 +20,7 @@ from pbt.algorithms.batch import Batch, observed_places
 from pbt.config.learning import HYPERPARAMS, LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
+from pbt.learning.behaviour import BehaviourWeights
 from pbt.learning.divergence import advice
 from pbt.learning.experience import Experience, OnPolicy, UniformReplay
 from pbt.learning.optimizer import FlatParameters, new_optimizer
@@ -59,6 +61,7 @@ class Learner:
         stop_at_frames: int | None = None,
         algorithm: Algorithm | None = None,
         replay: Slab | None = None,
+        delayed: bool = False,
     ) -> None:
         """model: on the device to train on.
 
@@ -67,6 +70,7 @@ class Learner:
         stop_at_frames  where `config.anneal_to` is reached, None = nothing is annealed
         algorithm       None: APPO
         replay          the ring of an algorithm that replays
+        delayed         gradients are those at the weights that acted (`BehaviourWeights`)
         """
         if len(key) < 2 or not isinstance(key[0], int):
             raise EngineError(f"learner: key = {key!r}; expected (run seed, ..., member)")
@@ -84,6 +88,7 @@ class Learner:
         self.experience = self._new_experience(replay)
         self._sums = StepSums(self.algorithm.sums)
         self._returns = self._new_scale()
+        self._behaviour = BehaviourWeights(model, self.parameters) if delayed else None
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
         self._batch: Batch | None = None  # trained on at the moment, for messages
@@ -97,7 +102,7 @@ class Learner:
     def _new_experience(self, replay: Slab | None) -> Experience:
         rules = self.algorithm.replay
         if rules is None:
-            return OnPolicy(self.member, self.config.minibatches, self.config.epochs)
+            return OnPolicy(self.config.minibatches, self.config.epochs)
         return UniformReplay(self.member, replay, rules, self.device)
 
     @property
@@ -120,7 +125,8 @@ class Learner:
             raise EngineError(f"{problem}; expected a weight for {', '.join(missing)} as well")
         self.hyperparams = hyperparams
         weights = [hyperparams.shaping[term] * self.config.reward_scale for term in self._terms]
-        self._shaping = torch.tensor(weights, device=self.device)
+        dtype = self.parameters.vector.dtype
+        self._shaping = torch.tensor(weights, device=self.device, dtype=dtype)
 
     def values_used(self) -> dict[str, float]:
         """What the last update's steps were computed with, by the names of `Hyperparams.flat`.
@@ -146,26 +152,31 @@ class Learner:
         marked = [name for name, row in HYPERPARAMS.items() if row.mark.annealed]
         return {name: left for name in marked if name not in self.config.not_annealed}
 
-    def update(self, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
-        """Train on this shard's part of a batch.
+    def update(
+        self, batch: Batch, reducer: Reducer | None = None, round: int | None = None
+    ) -> UpdateStats:
+        """Train on this shard's part of a batch. round: learning phases that are over.
 
         Returns the statistics of the whole batch; all but `lag_max` are the same on every shard.
         Raises EngineError after MAX_SKIPS_IN_A_ROW steps without a finite gradient, and when a
         weight is not finite any more.
         """
         reducer = SingleReducer() if reducer is None else reducer
-        lags = lag_sums(batch, self.version)
+        lags = lag_sums(batch, self.version, round)
         sums, norms, skipped_before = self._sums.vector, [], self.skipped
         self._last_step, self._batch = {}, batch
         if self._returns is not None:
             steps = self._rewards(batch), self._discounts(batch), batch.valid
             self._returns.begin(*steps, self.config.gae_lambda, reducer, self.version)
         for part in self._parts(batch):
-            gradient_and_weight, step_sums = self._gradients(part, reducer)
+            with self._acting(part):
+                gradient_and_weight, step_sums = self._gradients(part, reducer)
             total = reducer.sum(gradient_and_weight)
             weight = float(total[-1])
             if weight == 0.0:
                 continue
+            if self._behaviour is not None:
+                self._behaviour.keep()
             norm = self.apply(total[:-1], weight)
             if math.isfinite(norm):
                 norms.append(norm)
@@ -184,7 +195,13 @@ class Learner:
         self._observe(batch, reducer, totals)
         clocks = {"version": self.version, "skipped_steps": self.skipped - skipped_before}
         means = self.algorithm.means(totals)
-        return update_stats(facts, means, norms, lags.largest, **clocks)
+        return update_stats(facts, means, norms, lags, **clocks)
+
+    def _acting(self, batch: Batch) -> AbstractContextManager[None]:
+        """Within it the model computes with the weights at which gradients are taken."""
+        if self._behaviour is None:
+            return nullcontext()
+        return self._behaviour.acting(batch, self.version)
 
     def _parts(self, batch: Batch) -> Iterator[Batch]:
         """The parts of an update: what they are drawn by depends on the version alone."""
@@ -284,7 +301,9 @@ class Learner:
             observed = batch.observations[name][steps, slots]
             statistics.merge(reducer.sum(statistics.sums(part.numbers(observed))))
         if self._returns is not None:
-            self._returns.follow(sums["steps"], sums["target_squares"], self.model)
+            change = self._returns.follow(sums["steps"], sums["target_squares"], self.model)
+            if self._behaviour is not None:
+                self._behaviour.rescale_values(change)
 
     def state(self) -> dict[str, Tensor]:
         """A copy, on the CPU, of all that a learner needs to go on bit for bit.
@@ -309,6 +328,7 @@ class Learner:
             **{optimizer.PREFIX + name: tensor for name, tensor in optimizer.tensors().items()},
             **({} if self._returns is None else self._returns.tensors()),
             **{_MEMORY + name: tensor for name, tensor in self._memory.items()},
+            **({} if self._behaviour is None else self._behaviour.tensors),
             **self.experience.tensors,
             _CLOCKS: clocks,
         }
@@ -320,6 +340,8 @@ class Learner:
             self._returns.load(state, own=True)
         for name, tensor in self.experience.tensors.items():
             tensor.copy_(state[name])
+        if self._behaviour is not None:
+            self._behaviour.load(state)
         self.version, self.frames, self.skipped, self._skips_in_a_row = (
             int(n) for n in state[_CLOCKS]
         )

@@ -78,21 +78,25 @@ class ReturnScale:
         if squares > 0.0:
             self._set(count, squares)
 
-    def follow(self, count: float, squares: float, model: PolicyModel) -> None:
+    def follow(self, count: float, squares: float, model: PolicyModel) -> float:
         """Take in the targets of an update, and keep what the value head predicts.
+
+        Returns by what the value head was multiplied.
 
         count    number of targets, over all shards and passes
         squares  sum of their squares, each target divided by the present scale
         """
         if not self.known or count == 0.0:
-            return
+            return 1.0
         before, sums = self.scale, self.sums.tolist()
         self._set(sums[0] + count, sums[1] + squares * before**2)
+        change = before / self.scale
         if self._keeps_heads:
-            self._push(int(self.heads[-1, 0]) + 1, before / self.scale)
+            self._push(int(self.heads[-1, 0]) + 1, change)
         with torch.no_grad():
-            model.heads.weight[-1] *= before / self.scale
-            model.heads.bias[-1] *= before / self.scale
+            model.heads.weight[-1] *= change
+            model.heads.bias[-1] *= change
+        return change
 
     def in_present_unit(self, values: Tensor, versions: Tensor) -> Tensor:
         """What older versions predicted, as the present head says the same.

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pbt.algorithms.base import Loss
 from pbt.algorithms.batch import Batch
+from pbt.transport.slab import ROUND
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class UpdateStats:
     grad_norm      mean over the optimiser steps, before clipping
     lag_mean       mean policy lag of the valid rows when trained on, in learner versions
     lag_max        the largest policy lag, of this shard's rows only
+    round_lag      (least, most) learning phases that were over since the rows were acted, where
+                   there are rounds
     skipped_steps  optimiser steps that were skipped because loss or gradient was not finite
     taken_steps    optimiser steps that were taken
     means          what the algorithm tells (`Algorithm.means`), over the valid steps of all
@@ -36,6 +39,7 @@ class UpdateStats:
     skipped_steps: int
     taken_steps: int
     means: dict[str, float]
+    round_lag: tuple[int, int] | None = None
 
 
 class LagSums(NamedTuple):
@@ -43,20 +47,26 @@ class LagSums(NamedTuple):
 
     vector   [3] float64: frames, rows, sum of lags
     largest  the largest lag
+    rounds   see `UpdateStats.round_lag`
     """
 
     vector: Tensor
     largest: int
+    rounds: tuple[int, int] | None = None
 
 
-def lag_sums(batch: Batch, version: int) -> LagSums:
-    """Frames, rows and policy lag of a batch at learner version `version`."""
+def lag_sums(batch: Batch, version: int, round: int | None = None) -> LagSums:
+    """Frames, rows and policy lag of a batch at learner version `version` in a round."""
     lags = torch.where(batch.valid, version - batch.version.to(torch.int64), 0)
     # All four numbers leave the device in one copy.
     frames, rows, lag, largest = torch.stack(
         [torch.where(batch.valid, batch.tics, 0).sum(), batch.valid.sum(), lags.sum(), lags.max()]
     ).tolist()
-    return LagSums(torch.tensor([frames, rows, lag], dtype=torch.float64), largest)
+    vector, rounds = torch.tensor([frames, rows, lag], dtype=torch.float64), None
+    if round is not None and ROUND in batch.acted and rows:
+        acted = batch.acted[ROUND][batch.valid]
+        rounds = round - int(acted.max()), round - int(acted.min())
+    return LagSums(vector, largest, rounds)
 
 
 class StepSums:
@@ -86,7 +96,7 @@ def update_stats(
     facts: Tensor,
     means: dict[str, float],
     norms: Sequence[float],
-    lag_max: int,
+    lags: LagSums,
     *,
     version: int,
     skipped_steps: int,
@@ -99,8 +109,9 @@ def update_stats(
         rows=int(rows),
         grad_norm=sum(norms) / max(len(norms), 1),
         lag_mean=lag / max(rows, 1.0),
-        lag_max=lag_max,
+        lag_max=lags.largest,
         skipped_steps=skipped_steps,
         taken_steps=len(norms),
         means=means,
+        round_lag=lags.rounds,
     )

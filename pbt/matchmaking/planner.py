@@ -5,7 +5,7 @@ share a run. Each plans for its own tables, and all follow the same roster.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -45,6 +45,8 @@ class TrainingPlanner:
         tables: Sequence[int],
         counts: NDArray[np.int64],
         closing_games: int,
+        *,
+        in_rounds: bool = False,
     ) -> None:
         """Plan for some of the tables.
 
@@ -52,7 +54,9 @@ class TrainingPlanner:
         tables         numbers of the tables that this planner plans for
         counts         [all tables] games so far; the planner writes those of its own tables only
         closing_games  evaluation games to hand out after the last member has stopped learning
+        in_rounds      no plan depends on which tables this planner plans for
         """
+        self._in_rounds = in_rounds
         self._config, self._facts, self._frozen = config, facts, frozen
         self._tables, self._counts = tuple(tables), counts
         self._most_ahead = max(1, min(MOST_AHEAD, ENOUGH // max(1, len(tables))))
@@ -71,7 +75,7 @@ class TrainingPlanner:
     def roster(self, roster: Roster) -> None:
         """Plan by it from now on, and call `on_generation` for members with new weights."""
         before = self._members
-        self._evaluated.follow(self._roster, roster)
+        self._evaluated.follow(self._roster, roster, self._counts)
         self._follow(roster)
         for name, member in self._members.items():
             if name in before and member.generation != before[name].generation:
@@ -88,8 +92,11 @@ class TrainingPlanner:
         self._games_ahead = 1
 
     def close_with(self, games: int) -> None:
-        """Hand out `games` more evaluation games once no member learns."""
-        self._closing_total = self._evaluated.closing + games
+        """Hand out `games` more evaluation games once no member learns.
+
+        In rounds they are all games of the final evaluation, of which each table has its part.
+        """
+        self._closing_total = games if self._in_rounds else self._evaluated.closing + games
 
     def needed(self) -> set[str]:
         """Ids of the snapshots that a next game may seat, or that are seated now.
@@ -101,7 +108,16 @@ class TrainingPlanner:
     @property
     def closing_games(self) -> int:
         """Evaluation games that are still to be handed out once no member learns."""
+        if self._in_rounds:
+            return sum(map(self._closing_at, self._tables))
         return max(0, self._closing_total - self._evaluated.closing)
+
+    def _closing_at(self, table: int) -> int:
+        """The same of one table, in rounds."""
+        total, tables, began = self._closing_total, len(self._counts), self._evaluated.closing_from
+        part = total * (table + 1) // tables - total * table // tables
+        played = int(self._counts[table]) - began[table] if began else 0
+        return max(0, part - played)
 
     # --- what the worker asks ---------------------------------------------------------------------
 
@@ -132,7 +148,10 @@ class TrainingPlanner:
     def _begin(self, table: int, ahead: deque[NextGame]) -> GamePlan | None:
         """Find places for the frozen players of a table's next game, and count it as begun."""
         game = ahead[0]
-        seats = self._evaluation(game) if game.lineup is None else self._training(game.lineup)
+        if game.lineup is None:
+            seats = self._evaluation(table, game)
+        else:
+            seats = self._training(game.lineup)
         if seats is None:
             return None
         ahead.popleft()
@@ -156,20 +175,29 @@ class TrainingPlanner:
             self._live_seats[lineup.number] = seats
         return seats
 
-    def _evaluation(self, game: NextGame) -> tuple[SeatPlan, ...] | None:
+    def _evaluation(self, table: int, game: NextGame) -> tuple[SeatPlan, ...] | None:
         """The seats of an evaluation game; None where none can be played now."""
-        if not self._roster.learning and not self.closing_games:
-            return None
+        if not self._roster.learning:
+            left = self._closing_at(table) if self._in_rounds else self.closing_games
+            if not left:
+                return None
         facts, roster = self._facts, self._roster
         players = seat_evaluation_game(
             iter(game.draws),
             facts.seat_roles,
             roster.snapshots,
             facts.scripted,
-            self._evaluated.by_snapshot,
+            self._games_played(),
             self_play=facts.self_play,
         )
         return None if players is None else self._seat(players)
+
+    def _games_played(self) -> Mapping[str, int]:
+        """Evaluation games by snapshot, by which those with few of them are preferred.
+
+        In rounds there is no preference: it would depend on which tables this planner has.
+        """
+        return {} if self._in_rounds else self._evaluated.by_snapshot
 
     def game_over(self, plan: GamePlan) -> None:
         """The game was finished or voided; its frozen players may be evicted."""

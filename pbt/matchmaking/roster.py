@@ -71,6 +71,10 @@ class Roster:
         """At least one member still learns."""
         return any(member.learning for member in self.members)
 
+    def generations(self) -> dict[int, int]:
+        """Of the members' weights, by their index in the policy table."""
+        return {member.policy: member.generation for member in self.members}
+
     def snapshot_ids(self) -> set[str]:
         """Ids of the snapshots. Removing the weights of any other changes no game."""
         return {entry.snapshot_id for entry in self.snapshots}
@@ -144,12 +148,14 @@ class Roster:
 class EvaluationCounts:
     """Evaluation games so far.
 
-    by_snapshot  seats that each snapshot had in them
-    closing      games of the final evaluation, which is played when no member learns any more
+    by_snapshot   seats that each snapshot had in them
+    closing       games of the final evaluation, which is played when no member learns any more
+    closing_from  games of every table before it; empty while a member learns
     """
 
     by_snapshot: Counter[str] = field(default_factory=Counter)
     closing: int = 0
+    closing_from: list[int] = field(default_factory=list)
 
     def add(self, players: Iterable[PlayerRef], roster: Roster) -> None:
         """Count a game between these players that was planned by this roster."""
@@ -157,23 +163,30 @@ class EvaluationCounts:
         self.closing += not roster.learning
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(self.by_snapshot + other.by_snapshot, self.closing + other.closing)
+        closing = self.closing + other.closing
+        return type(self)(self.by_snapshot + other.by_snapshot, closing, self.closing_from)
 
     def __sub__(self, other: Self) -> Self:
         """What is left, never below 0."""
         closing = max(0, self.closing - other.closing)
-        return type(self)(self.by_snapshot - other.by_snapshot, closing)
+        return type(self)(self.by_snapshot - other.by_snapshot, closing, self.closing_from)
 
-    def follow(self, before: Roster, after: Roster) -> None:
-        """Follow another roster: where members learn again, there will be another end."""
+    def follow(self, before: Roster, after: Roster, counts: Iterable[int]) -> None:
+        """Follow another roster: where members learn again, there will be another end.
+
+        counts: games so far, of every table
+        """
         if after.learning and not before.learning:
-            self.closing = 0
+            self.closing, self.closing_from = 0, []
+        if before.learning and not after.learning:
+            self.closing_from = [int(count) for count in counts]
 
     def saved(self, counts: Iterable[int], roster: Roster) -> SavedPlanner:
         """Return the state of matchmaking. counts: games so far, of every table."""
         began = [int(count) for count in counts]
-        return SavedPlanner(began, dict(self.by_snapshot), self.closing, roster.state())
+        evaluated = dict(self.by_snapshot), self.closing
+        return SavedPlanner(began, *evaluated, roster.state(), self.closing_from)
 
     @classmethod
     def load(cls, state: SavedPlanner) -> Self:
-        return cls(Counter(state.evaluated), state.closing_played)
+        return cls(Counter(state.evaluated), state.closing_played, list(state.closing_from))

@@ -38,6 +38,7 @@ from pbt.runtime.blueprint import (
     blueprint_of,
     game_maker,
     network_dtype,
+    rollout_slots,
     slots_needed,
 )
 from pbt.runtime.control import Gathered, LearnerAnswer
@@ -146,6 +147,7 @@ def new_learner(
         stop_at_frames=config.stop_at_frames,
         algorithm=algorithm,
         replay=replay,
+        delayed=config.hts.gradient == "delayed",
     )
 
 
@@ -162,7 +164,8 @@ def new_planner(
     closing_games  games of the final evaluation that it may hand out
     """
     config, roster = blueprint.config, new_roster(blueprint)
-    return TrainingPlanner(config, blueprint.facts, roster, frozen, tables, counts, closing_games)
+    known = config, blueprint.facts, roster, frozen, tables, counts, closing_games
+    return TrainingPlanner(*known, in_rounds=config.runtime.in_rounds)
 
 
 def new_roster(blueprint: Blueprint) -> Roster:
@@ -269,7 +272,12 @@ def _slabs(blueprint: Blueprint) -> tuple[Slab, ...]:
     slabs = []
     for role, layout in enumerate(blueprint.layouts):
         seats = blueprint.tables * blueprint.seats_per_role[role]
-        needed = slots_needed(seats, blueprint.role_members(role), blueprint.batch_slots)
+        members = blueprint.role_members(role)
+        needed = (
+            rollout_slots(blueprint.config, seats, members)
+            if blueprint.config.runtime.in_rounds
+            else slots_needed(seats, members, blueprint.batch_slots)
+        )
         slabs.append(Slab(layout, needed))
     return tuple(slabs)
 

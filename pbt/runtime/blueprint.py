@@ -18,6 +18,7 @@ from pbt.models.convolutions import decided
 from pbt.models.precision import choose_dtype, sees_images
 from pbt.objective import ObjectiveKind, chosen_objective
 from pbt.runtime.devices import DEVICES, choose_device
+from pbt.runtime.pacing import new_pacing, rollout_turns
 from pbt.sampling.slots import Partition
 from pbt.transport.slab import RoleLayout, role_layout
 
@@ -80,6 +81,15 @@ class Blueprint:
     def role_members(self, role: int) -> int:
         """How many members play the role."""
         return sum(member.role == role for member in self.members)
+
+    def partition_slots(self, role: int, seats: int, shares: int) -> int:
+        """How many slots a role needs in a partition with so many of its seats, of some."""
+        config, members = self.config, self.role_members(role)
+        if config.runtime.in_rounds:
+            return rollout_slots(config, seats, members)
+        return shared_slots(
+            seats, members, self.batch_slots, config.runtime.waiting_batches, shares
+        )
 
 
 def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
@@ -159,9 +169,10 @@ def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
 
 def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     """Return one slab layout per role."""
-    state_size, acted = config.model.state_size, columns_of(config)
+    steps, state_size = config.sampling.rollout_steps, config.model.state_size
+    acted, rounds = columns_of(config), config.runtime.in_rounds
     return tuple(
-        role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size, acted)
+        role_layout(role, game.reward_terms, steps, state_size, acted, rounds=rounds)
         for role in game.roles
     )
 
@@ -202,6 +213,19 @@ def shared_slots(
     return seats * (members + 3) + members * (ceil(batch_slots * waiting_batches / shares) + 1)
 
 
+def rollout_slots(config: RunConfig, seats: int, members: int) -> int:
+    """Return how many slots a role needs in a partition whose tables play in rollouts.
+
+    In a rollout a seat takes at most so many rows as there are turns, each perhaps with one behind
+    it that ends an episode. It fills slots with them, and leaves one PARKED for each member that it
+    sat for. All are handed over at the end. While a rollout is trained, an overlapping one is
+    played. Fresh slots for the next one, and the two waves that a turn needs, come on top.
+    """
+    turns = rollout_turns(config)
+    filled = 1 + min(members, turns) + ceil(2 * turns / config.sampling.rollout_steps)
+    return seats * ((1 + new_pacing(config).overlaps) * filled + 3)
+
+
 def usual_slots(seats: int, members: int, batch_slots: int, shares: int) -> int:
     """Return how many slots of a partition a run uses in its usual course.
 
@@ -232,13 +256,9 @@ def equal_shares(blueprint: Blueprint, shares: int) -> list[Partition]:
             f"{blueprint.tables} tables in blocks of {block} for {shares} partitions: some would "
             "be empty; raise sampling.environments"
         )
-    waiting, batch_slots = blueprint.config.runtime.waiting_batches, blueprint.batch_slots
     slots = []
     for role, seats in enumerate(blueprint.seats_per_role):
-        members = blueprint.role_members(role)
-        counts = (
-            shared_slots(len(own) * seats, members, batch_slots, waiting, shares) for own in tables
-        )
+        counts = [blueprint.partition_slots(role, len(own) * seats, shares) for own in tables]
         starts = accumulate(counts, initial=0)
         slots.append([range(start, stop) for start, stop in pairwise(starts)])
     of_shares = zip(tables, zip(*slots, strict=True), strict=True)

@@ -61,19 +61,21 @@ class Paused(NamedTuple):
 
 
 class PlayTurns(NamedTuple):
-    """Play so many turns of every table, then say TurnsPlayed.
+    """Play so many turns of every table, hand over all rows, then say TurnsPlayed.
 
     A worker plays nothing before the first of these.
 
     turns  None: play on without end; 0: play nothing, because a learner or the league is behind.
            Neither is answered
+    round  learning phases that are over, which is noted in the rows
     """
 
     turns: int | None
+    round: int = 0
 
 
 class TurnsPlayed(NamedTuple):
-    """Every table has played its turns, or the worker lacks slots or games to play on."""
+    """Every table has played its turns, or the worker has no games to play on."""
 
 
 # --- workers --------------------------------------------------------------------------------------
@@ -128,10 +130,14 @@ class LongGame(NamedTuple):
 
 
 class Gather(NamedTuple):
-    """Copy these slots of the member's role into its next batch, or this process's shard of it."""
+    """Copy these slots of the member's role into its next batch, or this process's shard of it.
+
+    lanes  they are all that a rollout brought: pack their rows (`pbt.learning.lanes`)
+    """
 
     member: str
     slots: tuple[int, ...]
+    lanes: bool = False
 
 
 class Gathered(NamedTuple):
@@ -141,7 +147,25 @@ class Gathered(NamedTuple):
 
 
 class Train(NamedTuple):
-    """Update the member on the oldest batch that was gathered."""
+    """Update the member on the oldest batch that was gathered.
+
+    round    learning phases that are over
+    publish  at once; else say Trained, and wait for Publish
+    """
+
+    member: str
+    round: int = 0
+    publish: bool = True
+
+
+class Trained(NamedTuple):
+    """A learner has trained one batch, and acts with the weights before it until Publish."""
+
+    member: str
+
+
+class Publish(NamedTuple):
+    """Publish what was trained, then say Updated."""
 
     member: str
 
@@ -203,8 +227,8 @@ class MemberError(NamedTuple):
     text: str
 
 
-LearnerOrder = Gather | Train | Discard | Copy | SetHyperparams | Attest
-LearnerAnswer = Gathered | Updated | Attested | Copied | MemberError
+LearnerOrder = Gather | Train | Publish | Discard | Copy | SetHyperparams | Attest
+LearnerAnswer = Gathered | Trained | Updated | Attested | Copied | MemberError
 """A learner in the main process is told and says the same; no message is sent then."""
 
 FromMain = (

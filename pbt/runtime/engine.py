@@ -14,6 +14,7 @@ from pbt.models.weights import model_tensors
 from pbt.population.controller import Controller
 from pbt.records import GameKind
 from pbt.runtime.control import SetHyperparams
+from pbt.runtime.held_games import HeldGames
 from pbt.runtime.learner_scheduler import LearnerScheduler
 from pbt.saved import SavedEngine, SavedPlanner, SavedQueue, SavedRun, SavedWorker
 from pbt.transport.messages import GameEnd, GamesOver, SlotFull, WorkerMessage
@@ -53,11 +54,13 @@ class Engine(Protocol):
     config        in force, as it was last edited
     games         finished and voided games by kind
     scheduler     the members' learners, and the batches on their way to them
+    held          games of a rollout that is not over
     began         games have begun, so that the newest checkpoint is no longer all
     """
 
     config: RunConfig
     began: bool
+    held: HeldGames
     games: Counter[GameKind]
     scheduler: LearnerScheduler
 
@@ -134,7 +137,7 @@ class Engine(Protocol):
         scheduler, lines = self.scheduler, self.scheduler.pipelines.items()
         state = SavedRun(
             self.config.model_dump(mode="json"),
-            SavedEngine(dict(self.games), scheduler.rows_trained),
+            SavedEngine(dict(self.games), scheduler.rows_trained, scheduler.round),
             self.controller.state(),
             planner,
             worker,
@@ -152,6 +155,7 @@ class Engine(Protocol):
         state, tensors = checkpoint.state, checkpoint.tensors
         self.games = Counter(state.engine.games)
         self.scheduler.rows_trained = state.engine.rows_trained
+        self.scheduler.round = state.engine.round
         for name, line in self.scheduler.pipelines.items():
             line.batcher.load(queues[name])
             line.handle.load(tensors[learner_part(name)])
@@ -161,16 +165,32 @@ class Engine(Protocol):
         self.controller.load(state.controller)
 
     def _tell(self, message: WorkerMessage) -> None:
-        """Have the scheduler or the controller hear what a worker says, and count games."""
+        """Have the scheduler or the controller hear what a worker says.
+
+        In rounds games wait for the end of the rollout.
+        """
         match message:
             case SlotFull():
                 self.scheduler.slot_full(message)
+            case _ if self.scheduler.pacing.in_rounds:
+                self.held.add(message)
+            case _:
+                self._tell_games(message)
+
+    def _tell_held(self) -> None:
+        """Tell the games of a rollout, in the order of tables and their games."""
+        for games in self.held.take():
+            self._tell_games(games)
+
+    def _tell_games(self, games: GamesOver | GameEnd) -> None:
+        """Have the controller hear of games, and count them."""
+        match games:
             case GamesOver():
-                self.games["training"] += len(message.tables)
-                self.controller.on_games(message)
+                self.games["training"] += len(games.tables)
+                self.controller.on_games(games)
             case GameEnd():
-                self.games[message.plan.kind] += 1
-                self.controller.on_game(message)
+                self.games[games.plan.kind] += 1
+                self.controller.on_game(games)
 
     def needed(self) -> set[str]:
         """Return the ids of snapshots that sit now or that a next game may seat; only at rest."""

@@ -136,6 +136,9 @@ class WorkerHost:
             case control.PlayTurns():
                 self._sampler.play(message.turns)
                 self._in_rollout = bool(message.turns)
+                if self._in_rollout:
+                    for group in self._groups:
+                        group.round = message.round
             case control.SetRoster():
                 self._planner.roster = message.roster
             case control.CloseWith():
@@ -152,9 +155,7 @@ class WorkerHost:
             return False
         self._report(self._sampler.turn(PATIENCE_S))
         if self._in_rollout and self._sampler.played:
-            self._in_rollout = False
-            self._sampler.play(0)
-            self._channel.send(control.TurnsPlayed())
+            self._end_rollout()
         if (
             self._closing
             and not self._planner.roster.learning
@@ -164,6 +165,16 @@ class WorkerHost:
             self._closing = False
             self._channel.send(control.Quiet())
         return not self._sampler.stalled
+
+    def _end_rollout(self) -> None:
+        """Hand over all rows. Raises: EngineError when slots were lacking before the end."""
+        if not all(group.can_turn for group in self._groups):
+            raise EngineError("a rollout needs more slots than there are; a bug worth reporting")
+        self._in_rollout = False
+        self._sampler.play(0)
+        generations = self._planner.roster.generations()
+        self._report([full for group in self._groups for full in group.cut(generations)])
+        self._channel.send(control.TurnsPlayed())
 
     def _report(self, messages: list[Any]) -> None:
         """Count what happened on the board, then tell the main process.

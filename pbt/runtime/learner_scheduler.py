@@ -1,8 +1,9 @@
 """The scheduler of learners: full slots become batches, and rounds are decided between updates.
 
-It is the same in every placement. It gives work to handles (`pbt/runtime/learner_handle.py`) and
-hears their answers, which come within the call from a learner in this process, and later from one
-in another. While a decision about its member is due, a learner is told to train nothing.
+It is the same in every placement and rhythm. It gives work to handles
+(`pbt/runtime/learner_handle.py`) and hears their answers, which come within the call from a learner
+in this process, and later from one in another. While a decision about its member is due, a learner
+is told to train nothing.
 """
 
 from collections import Counter, deque
@@ -26,12 +27,13 @@ class LearnerScheduler:
     """Feeds every learner and puts its rounds in force.
 
     controller    decides on every update
-    pacing        says when learners are given batches, and in which order slots are trained
+    pacing        says when learners are given batches
     pipelines     by member, in the members' order
     dropped       rows of batches that were dropped on their way through learners, by reason
     rows_trained  by all learners
     updates       by all learners
     resting       no new batch is gathered; those that were gathered are trained
+    round         learning phases that are over, where the pacing has rounds
     """
 
     def __init__(
@@ -62,10 +64,13 @@ class LearnerScheduler:
             for handle in handles
         }
         self._by_policy = {line.handle.policy: line for line in self.pipelines.values()}
-        self.rows_trained = self.updates = 0
+        self.rows_trained = self.updates = self.round = 0
         self.resting = False
         # Updates whose rounds are decided only when a copy is in force. Their learners wait.
         self._undecided: deque[tuple[str, UpdateStats]] = deque()
+        # In a round: members whose batch is trained and not published, and updates that were.
+        self._trained: set[str] = set()
+        self._updated: dict[str, UpdateStats] = {}
 
     # --- giving learners their work ---------------------------------------------------------------
 
@@ -78,17 +83,49 @@ class LearnerScheduler:
     def dispatch(self) -> None:
         """Give every learner work, one after the other, until it can take no more.
 
-        While tables play a rollout it gives none. A learner in another process gathers its
-        next batch while it trains the one before it.
+        A learner in another process gathers its next batch while it trains the one before it.
+        In rounds this is the barrier: what came of the learning before is put in force, and where
+        learning and playing do not overlap, the next batches are given.
         """
-        if not self.pacing.between_rollouts:
+        if self.pacing.in_rounds:
+            if self.pacing.between_rollouts:
+                self._settle()
+                if not self.pacing.overlaps and not self.resting:
+                    self.learn_round()
+                    self._settle()
             return
-        max_lag, by_version = self._config.learning.max_lag, self.pacing.by_version
+        max_lag = self._config.learning.max_lag
         for line in self.pipelines.values():
             while self._may_work(line) and (
-                line.train() or (not self.resting and line.gather(max_lag, by_version=by_version))
+                line.train(control.Train(line.name)) or (not self.resting and line.gather(max_lag))
             ):
                 pass
+
+    def learn_round(self) -> None:
+        """Have the learners train the rows of the last rollout, unless one is still at work."""
+        if self.idle:
+            for line in self.pipelines.values():
+                if line.handle.reachable:
+                    publish = not self.pacing.overlaps
+                    line.train_round(control.Train(line.name, self.round, publish))
+
+    def _settle(self) -> None:
+        """Put in force what came of a learning phase, in the members' order.
+
+        Nothing is published or decided before all learners have trained.
+        """
+        lines = self.pipelines.values()
+        if any(line.batches and line.name not in self._trained for line in lines):
+            return
+        trained, self._trained = self._trained, set()
+        for line in lines:
+            if line.name in trained:
+                line.handle.tell(control.Publish(line.name))
+        if self._updated and not any(line.batches for line in lines):
+            updated, self._updated = self._updated, {}
+            self.round += 1
+            self._undecided += [(name, updated[name]) for name in self.pipelines if name in updated]
+            self._decide()
 
     def _may_work(self, line: Pipeline) -> bool:
         decided = not any(name == line.name for name, _ in self._undecided)
@@ -102,12 +139,17 @@ class LearnerScheduler:
         match answer:
             case control.Gathered():
                 line.gathered()
+            case control.Trained():
+                self._trained.add(line.name)
             case control.Updated():
                 line.batches.popleft()
                 self.rows_trained += answer.stats.rows
                 self.updates += 1
-                self._undecided.append((line.name, answer.stats))
-                self._decide()
+                if self.pacing.in_rounds:
+                    self._updated[line.name] = answer.stats
+                else:
+                    self._undecided.append((line.name, answer.stats))
+                    self._decide()
             case control.Attested():
                 member, published = self.controller.members[line.name], line.handle.published
                 self.controller.certifier.attested(member, answer.attestation, published)
@@ -179,6 +221,10 @@ class LearnerScheduler:
         line = self.pipelines[name]
         self.controller.certifier.lost(name, line.handle.version)
         self.rows_trained += line.take_back()
+        self._trained.discard(name)
+        if self.pacing.overlaps:
+            # Those of two rollouts would come together.
+            line.release(line.batcher.discard("restart"))
 
     def started(self, name: str) -> None:
         """Ask a learner whose process began again for a copy that was not in force."""
@@ -199,7 +245,12 @@ class LearnerScheduler:
     # --- where it stands --------------------------------------------------------------------------
 
     def behind(self) -> bool:
-        """Whether a learner has enough batches waiting that workers should hold."""
+        """Whether a learner has enough batches waiting that workers should hold.
+
+        In rounds they wait for learners anyway.
+        """
+        if self.pacing.in_rounds:
+            return False
         limit = self._config.runtime.waiting_batches * self._batch_slots
         return any(slots >= limit for slots in self.waiting().values())
 
@@ -212,13 +263,21 @@ class LearnerScheduler:
     def idle(self) -> bool:
         """Whether no batch, no decision and no copy is on its way."""
         lines = self.pipelines.values()
-        return not self._undecided and not any(line.batches or line.copying for line in lines)
+        decided = not self._undecided and not self._updated
+        return decided and not any(line.batches or line.copying for line in lines)
 
     @property
     def busy(self) -> bool:
         """Whether a learner has anything to do, now or when it has started again."""
-        waiting = self.waiting().values()
-        return not self.idle or any(slots >= self._batch_slots for slots in waiting)
+        if not self.idle or self.pacing.overlaps:
+            # Where learning overlaps, what waits is trained during the next rollout.
+            return not self.idle or not all(line.handle.reachable for line in self._lines_to_train)
+        least = 1 if self.pacing.in_rounds else self._batch_slots
+        return any(slots >= least for slots in self.waiting().values())
+
+    @property
+    def _lines_to_train(self) -> list[Pipeline]:
+        return [line for line in self.pipelines.values() if len(line.batcher)]
 
     def _batches(self) -> Iterator[Dispatched]:
         return (batch for line in self.pipelines.values() for batch in line.batches)

@@ -10,6 +10,7 @@ from pbt.hyperparams import Hyperparams
 from pbt.learning.attesting import Attestor
 from pbt.learning.background_gathering import BatchGatherer
 from pbt.learning.learner import Learner
+from pbt.learning.statistics import UpdateStats
 from pbt.population.interfaces import SnapshotStore
 from pbt.runtime import control
 from pbt.runtime.blueprint import MemberPlace
@@ -47,6 +48,7 @@ class LocalLearner:
         self.replay = learner.experience.slab
         self._batches, self._store, self._answer = batches, store, answer
         self._reducer = reducer
+        self._stats: UpdateStats | None = None
 
     @property
     def version(self) -> int:
@@ -67,13 +69,20 @@ class LocalLearner:
         match order:
             case control.Gather():
                 self._check_rows(list(order.slots))
-                self._batches.gather(self.name, self.role, order.slots)
+                # A replay keeps slots of one length.
+                most = None if self.replay is None else self.replay.layout.rollout_steps
+                self._batches.gather(
+                    self.name, self.role, order.slots, lanes=order.lanes, most=most
+                )
             case control.Train():
-                stats = self.attestor.update(self._batches.take(self.name), self._reducer)
-                self.publish()
-                if (attestation := self.attestor.take()) is not None:
-                    self._answer(control.Attested(self.name, attestation))
-                self._answer(control.Updated(self.name, stats))
+                batch = self._batches.take(self.name)
+                self._stats = self.attestor.update(batch, self._reducer, order.round)
+                if order.publish:
+                    self._publish_update()
+                else:
+                    self._answer(control.Trained(self.name))
+            case control.Publish():
+                self._publish_update()
             case control.Discard():
                 self._batches.discard(self.name)
             case control.Copy():
@@ -85,6 +94,14 @@ class LocalLearner:
             case control.Attest():
                 attestation = self.attestor.begin(order.publications)
                 self._answer(control.Attested(self.name, attestation))
+
+    def _publish_update(self) -> None:
+        """Publish what the last update made of the weights, and answer."""
+        assert self._stats is not None, "an update comes before"
+        self.publish()
+        if (attestation := self.attestor.take()) is not None:
+            self._answer(control.Attested(self.name, attestation))
+        self._answer(control.Updated(self.name, self._stats))
 
     def _check_rows(self, slots: list[int]) -> None:
         column = self._batches.slabs[self.role].column

@@ -1,8 +1,12 @@
 """Pacing: how acting and learning take turns.
 
-One object says when tables play, when learners are given batches, and in which order full slots are
-trained. The engine asks it for what workers are told, the scheduler of learners for the rest.
-`runtime.sync` names its kind; no other file asks which kind it is.
+One object says when tables play and when learners are given what was played. The engine asks it for
+what workers are told, the scheduler of learners for the rest. `runtime.sync` names its kind; no
+other file asks which kind it is.
+
+In rounds everything that depends on who is first waits for a barrier: games are counted, slots are
+handed over, rounds of PBT are decided and rosters change between two rollouts, and in the order of
+tables and members. So equal seeds give equal weights in every placement.
 """
 
 from collections.abc import Collection
@@ -16,21 +20,22 @@ from pbt.runtime.control import PlayTurns
 class Pacing(Protocol):
     """The rhythm of a run.
 
-    A rollout is a number of turns that every table plays before it stops.
+    A rollout is a number of turns that every table plays before it stops, and hands over its rows.
 
+    in_rounds         there are rollouts, and all rows of one are one batch of each member
+    overlaps          learners train the rows of one rollout while tables play the next
     between_rollouts  no table is in a rollout; always so where there are none. Then learners are
-                      given batches, so rounds of PBT are decided, workers hear of new win rates and
+                      given batches, rounds of PBT are decided, workers hear of new win rates and
                       snapshots, and a rest may begin. Of a member that fails in the middle of a
                       rollout, because its learner's process died too often, they hear at once
-    by_version        full slots are trained in the order of the weights that acted in their first
-                      rows, and of their numbers, else in the order in which they came
     words             for people; "" where nothing need be said
     late_after_s      a game in processes of its own that takes longer for a step does not keep the
                       other tables of its worker; None: all tables wait for it
     turn_every_s      a turn of the main process begins at most this often
     """
 
-    by_version: bool
+    in_rounds: bool
+    overlaps: bool
     words: str
     late_after_s: float | None
     turn_every_s: float
@@ -38,11 +43,14 @@ class Pacing(Protocol):
     @property
     def between_rollouts(self) -> bool: ...
 
-    def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
+    def next(
+        self, workers: Collection[str], *, hold: bool, busy: bool, round: int = 0
+    ) -> PlayTurns | None:
         """Return what all workers should hear now; None: nothing new.
 
-        hold  the league or a learner is behind
-        busy  a learner has something to do, or the run comes to rest
+        hold   the league or a learner is behind
+        busy   a learner has something to do first, or the run comes to rest
+        round  learning phases that are over
 
         Raises: EngineError within a rollout.
         """
@@ -57,7 +65,7 @@ class Pacing(Protocol):
 class Asynchronous:
     """Tables play without end, and learners train whatever is full."""
 
-    by_version = False
+    in_rounds = overlaps = False
     between_rollouts = True
     words = ""
     late_after_s: float | None = 0.25
@@ -69,7 +77,9 @@ class Asynchronous:
         # Whether the workers hold, as they were told last; None: they were told nothing.
         self._holding: bool | None = None
 
-    def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
+    def next(
+        self, workers: Collection[str], *, hold: bool, busy: bool, round: int = 0
+    ) -> PlayTurns | None:
         if hold == self._holding:
             return None
         self._holding = hold
@@ -82,36 +92,36 @@ class Asynchronous:
         self._holding = None
 
 
-class Synchronous:
-    """Every table plays a rollout, then all learners train what is full, then tables go on.
+class Rounds:
+    """Every table plays a rollout, then all learners train its rows.
 
-    Nothing acts while weights change. Slots that are not full after a rollout, as in games of
-    turns, go on in the next one with its weights.
+    They train before the next rollout begins, or where they overlap, during it.
     """
 
-    by_version = True
-    words = "synchronous"
+    in_rounds = True
     late_after_s: float | None = None
     # Everything waits for the next order, so a pause would be lost time.
     turn_every_s = 0.0
 
-    def __init__(self, rollout_steps: int) -> None:
-        """rollout_steps: turns of a rollout."""
-        self._turns = rollout_steps
+    def __init__(self, steps: int, words: str, *, overlaps: bool = False) -> None:
+        """steps: turns of a rollout."""
+        self.words, self.overlaps, self._steps = words, overlaps, steps
         self._playing: set[str] = set()
 
     @property
     def between_rollouts(self) -> bool:
         return not self._playing
 
-    def next(self, workers: Collection[str], *, hold: bool, busy: bool) -> PlayTurns | None:
+    def next(
+        self, workers: Collection[str], *, hold: bool, busy: bool, round: int = 0
+    ) -> PlayTurns | None:
         if self._playing:
             playing = ", ".join(sorted(self._playing))
             raise EngineError(f"a rollout was to begin in the middle of one: {playing} still play")
         if hold or busy:
             return None
         self._playing.update(workers)
-        return PlayTurns(self._turns)
+        return PlayTurns(self._steps, round)
 
     def played(self, worker: str) -> None:
         self._playing.discard(worker)
@@ -120,10 +130,22 @@ class Synchronous:
         self._playing.clear()
 
 
+def rollout_turns(config: RunConfig) -> int:
+    """Turns that every table plays in a rollout."""
+    steps = config.runtime.sync_steps
+    return config.sampling.rollout_steps if steps == "auto" else steps
+
+
 def new_pacing(config: RunConfig) -> Pacing:
     """Return the pacing that `runtime.sync` names."""
+    steps = rollout_turns(config)
     match config.runtime.sync:
         case "async":
             return Asynchronous()
         case "sync":
-            return Synchronous(config.sampling.rollout_steps)
+            return Rounds(steps, "synchronous")
+        case "alternating":
+            # Its two groups of tables per worker are the placement's (`placements.resolve`).
+            return Rounds(steps, "synchronous, alternating")
+        case "hts":
+            return Rounds(steps, "synchronous, learning one round behind", overlaps=True)

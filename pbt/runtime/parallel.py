@@ -24,6 +24,7 @@ from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.blueprint import blueprint_of
 from pbt.runtime.engine import Engine, ProcessStatus
 from pbt.runtime.fault_domains import FaultDomains
+from pbt.runtime.held_games import HeldGames
 from pbt.runtime.pausing import Rest
 from pbt.runtime.placements import process_plans
 from pbt.runtime.process_group import ProcessGroup
@@ -70,10 +71,12 @@ class ParallelEngine(Engine):
         self._ended: PbtError | None = None
         self._began_s = 0.0
         self.games: Counter[GameKind] = Counter()
+        self.held = HeldGames()
 
     @property
     def done(self) -> bool:
-        return self._state.final_games.over
+        over = self._state.final_games.over
+        return over and self.scheduler.pacing.between_rollouts and not self.held
 
     def closing(self) -> tuple[int, int]:
         # A training-time game that ends only now counts too, so more than the plan may be over.
@@ -123,12 +126,15 @@ class ParallelEngine(Engine):
             for name, message in self._processes.bury(domain):
                 self._route(name, message)
             self._domains.died(domain, reason)
+        pacing = self.scheduler.pacing
+        if pacing.between_rollouts:
+            self._tell_held()
         self.scheduler.dispatch()
-        if self.scheduler.pacing.between_rollouts:
-            self._state.roster.send_due(at_once=self.scheduler.resting)
+        if pacing.between_rollouts:
+            self._close_if_finished()
+            self._state.roster.send_due(at_once=self.scheduler.resting or pacing.in_rounds)
         self._state.send_released()
         self._have_tables_play()
-        self._close_if_finished()
 
     def _route(self, name: str, message: object) -> None:
         match message:
@@ -164,10 +170,15 @@ class ParallelEngine(Engine):
         processes, scheduler = self._processes, self.scheduler
         if not scheduler.pacing.between_rollouts or not processes.plane_is_ready:
             return
+        if self._state.final_games.over:
+            return
         hold, busy = self._backlog.full() or scheduler.behind(), scheduler.resting or scheduler.busy
-        play = scheduler.pacing.next(processes.workers(), hold=hold, busy=busy)
+        workers, pacing = processes.workers(), scheduler.pacing
+        play = pacing.next(workers, hold=hold, busy=busy, round=scheduler.round)
         if play is not None:
             processes.tell_workers(play)
+            if pacing.overlaps:
+                scheduler.learn_round()
 
     def _close_if_finished(self) -> None:
         """Begin the final evaluation when the last member has finished or failed."""

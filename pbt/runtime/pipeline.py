@@ -55,20 +55,31 @@ class Pipeline:
     def name(self) -> str:
         return self.handle.name
 
-    def train(self) -> bool:
+    def train(self, order: control.Train) -> bool:
         """Have the oldest batch trained. Returns False when there is none to begin with."""
         oldest = self.batches[0] if self.batches else None
         if oldest is None or oldest.publications is not None or oldest.discarded:
             return False
         oldest.publications = self.handle.published.publications
-        self.handle.tell(control.Train(self.name))
+        self.handle.tell(order)
         return True
 
-    def gather(self, max_lag: int | None, *, by_version: bool) -> bool:
+    def train_round(self, order: control.Train) -> None:
+        """Have all full slots trained, as one batch of the rows of a rollout."""
+        fulls = self.batcher.take_all()
+        rows = self.batcher.rows(fulls)
+        if not rows:
+            self.release(self.batcher.permits(fulls))
+            return
+        self.batches.append(Dispatched(fulls, rows))
+        slots = tuple(full.slot for full in fulls)
+        self.handle.tell(control.Gather(self.name, slots, lanes=True))
+        self.train(order)
+
+    def gather(self, max_lag: int | None) -> bool:
         """Have the next batch gathered, one ahead of that in training.
 
-        max_lag: slots with older rows are dropped first. by_version: the oldest slots are taken
-        first (`Batcher.sort`), not the first that came. Returns False when there are enough
+        max_lag: slots with older rows are dropped first. Returns False when there are enough
         batches, or too few slots.
         """
         if len(self.batches) >= 2:
@@ -77,8 +88,6 @@ class Pipeline:
             # The batch is trained after those in front of it, each of which adds one version.
             version = self.handle.version + len(self.batches)
             self.release(self.batcher.drop_stale(version, max_lag))
-        if by_version:
-            self.batcher.sort()
         fulls = self.batcher.take()
         if fulls is None:
             return False

@@ -68,8 +68,11 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
     every start.
     """
     runtime, sampling = config.runtime, config.sampling
+    alternates = runtime.sync == "alternating"
     placement = (
-        ("central" if cuda else "inline") if runtime.placement == "auto" else runtime.placement
+        runtime.placement
+        if runtime.placement != "auto"
+        else ("central" if cuda or alternates else "inline")
     )
     # The servers of "central" need a core as well.
     workers = (
@@ -82,7 +85,7 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
     )
     # Every group has a seat block of its own.
     blocks = -(-environments // sampling.seat_block)
-    groups = min(runtime.groups, blocks) if placement == "central" else 1
+    groups = min(2 if alternates else runtime.groups, blocks) if placement == "central" else 1
     resolved = runtime.model_copy(
         update={"placement": placement, "workers": min(workers, blocks // groups), "groups": groups}
     )
@@ -135,7 +138,9 @@ def _owned(
     most = (
         config.learning.batch_steps // config.sampling.rollout_steps // config.learning.minibatches
     )
-    if config.algorithm_of(members[place]) in REPLAYING:
+    if config.algorithm_of(members[place]) in REPLAYING or config.runtime.in_rounds:
+        # A replay is kept by one process. In rounds sums must not depend on how many workers
+        # there are.
         most = 1
     index, shards = sharing.index(worker), min(most, len(sharing))
     return (Shard(members[place], index, shards),) if index < shards else ()

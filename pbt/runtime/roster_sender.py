@@ -27,10 +27,15 @@ class RosterSender:
         roster: Roster,
         tell: Callable[..., None],
         clock: Callable[[], float] = time.monotonic,
+        counts: Iterable[int] = (),
     ) -> None:
-        """tell(message): to all workers that run. Those that start have it in their assignment."""
+        """Connect it.
+
+        tell(message)  tells all workers that run; those that start have it in their assignment
+        counts         games begun so far, of every table
+        """
         self._roster, self._tell, self._clock = roster, tell, clock
-        self._unsent, self._sent_s = False, clock()
+        self._unsent, self._sent_s, self._counts = False, clock(), counts
         self.evaluated = EvaluationCounts()
         # By table, the count of its newest game that is over.
         self._over: dict[int, int] = {}
@@ -49,7 +54,7 @@ class RosterSender:
         run also within a rollout.
         """
         before, self._roster, self._unsent = self._roster, roster, True
-        self.evaluated.follow(before, roster)
+        self.evaluated.follow(before, roster, self._counts)
         if (roster.members, roster.evaluation_share) != (before.members, before.evaluation_share):
             self.send()
 

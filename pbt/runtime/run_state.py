@@ -58,9 +58,12 @@ class RunState:
         self._resumed: list[SavedWorker] | None = None
         # Slots that are on their way back, by worker.
         self._released: dict[str, list[RolloutPermit]] = {}
-        self.roster = RosterSender(new_roster(blueprint), processes.tell_workers)
+        tell, counts = processes.tell_workers, shared.counts
+        self.roster = RosterSender(new_roster(blueprint), tell, counts=counts)
         final_games = config.evaluation.final_games * len(blueprint.members)
-        self.final_games = FinalEvaluation(final_games, processes.workers())
+        self.final_games = FinalEvaluation(
+            final_games, processes.workers(), dealt=not config.runtime.in_rounds
+        )
         shards = sorted(
             (shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains
         )

@@ -20,6 +20,7 @@ from pbt.records import GameKind
 from pbt.runtime.assembly import Population
 from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.engine import Engine, ProcessStatus
+from pbt.runtime.held_games import HeldGames
 from pbt.runtime.process_counters import RATE_OVER_S
 
 # Of the only process.
@@ -39,6 +40,7 @@ class SerialEngine(Engine):
         self._stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
         # Turns that may be played before the pacing is asked again.
         self._turns = inf
+        self.held = HeldGames()
         # (time, rows produced) when the rate was last measured.
         self._measured, self._rate = (time.monotonic(), 0), 0.0
 
@@ -49,6 +51,7 @@ class SerialEngine(Engine):
             self.controller.finished
             and population.planner.closing_games == 0
             and not population.worker.busy
+            and self.scheduler.pacing.between_rollouts
         )
 
     def closing(self) -> tuple[int, int]:
@@ -69,15 +72,26 @@ class SerialEngine(Engine):
             if pacing.between_rollouts and self._control.stop_requested():
                 return False
             if pacing.between_rollouts:
-                play = pacing.next((NAME,), hold=self._backlog.full(), busy=False)
-                if play is not None:
-                    self._turns = inf if play.turns is None else play.turns
+                self._begin_rollout()
             if self._turns:
                 self.turn()
             look()
             if pacing.between_rollouts:
                 between_turns()
         return True
+
+    def _begin_rollout(self) -> None:
+        """Begin what the pacing says, which without rollouts is to play on."""
+        scheduler = self.scheduler
+        hold, round_ = self._backlog.full(), scheduler.round
+        play = scheduler.pacing.next((NAME,), hold=hold, busy=scheduler.busy, round=round_)
+        if play is None:
+            return
+        self._turns = inf if play.turns is None else play.turns
+        if scheduler.pacing.in_rounds:
+            self.population.worker.round = play.round
+        if scheduler.pacing.overlaps:
+            scheduler.learn_round()
 
     def turn(self) -> None:
         """One turn: act, step, learn."""
@@ -90,13 +104,20 @@ class SerialEngine(Engine):
         for message in messages:
             self._tell(message)
         self._turns -= 1
-        if self._turns < inf and not (self._turns and population.worker.can_turn):
-            self._turns = 0.0
-            self.scheduler.pacing.played(NAME)
+        if not self._turns:
+            self._end_rollout()
         self.scheduler.dispatch()
         self._stage_s["infer"] += acted - started
         self._stage_s["simulate"] += stepped - acted
         self._stage_s["learn"] += time.perf_counter() - stepped
+
+    def _end_rollout(self) -> None:
+        """Hand over all rows, and tell the games in their order."""
+        worker = self.population.worker
+        for full in worker.cut(self.population.planner.roster.generations()):
+            self._tell(full)
+        self.scheduler.pacing.played(NAME)
+        self._tell_held()
 
     # --- resume -----------------------------------------------------------------------------------
 

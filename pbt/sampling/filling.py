@@ -1,7 +1,7 @@
 """Filling the slots of one role: the states FREE, OPEN, PARKED and FROZEN of docs/slots.md."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -78,10 +78,31 @@ class SlotFiller:
         running = seats[~over]
         state.slot[seats[over]] = NO_SLOT
         if len(running):
-            old = state.slot[running]
             fresh = np.array([self.pool.take() for _ in running], np.int64)
-            self.rows.go_on(old, fresh)
+            self.rows.go_on(state.slot[running], state.row[running], fresh)
             state.slot[running], state.row[running], state.first_row[running] = fresh, 0, 0
+        return messages
+
+    def cut(self, seats: Indices, generations: Mapping[int, int]) -> list[SlotFull]:
+        """Hand over every row at the end of a rollout: OPEN, PARKED -> FULL.
+
+        Games go on in fresh slots. A row that waits for its reward is not kept, since other weights
+        will act behind it; what its seat saw there bootstraps the rows before.
+
+        seats        of this role, at tables that play
+        generations  of the policies, by index
+        """
+        state = self._seats
+        own = seats[state.learning[seats] & (state.slot[seats] != NO_SLOT)]
+        empty = state.row[own] == 0
+        begun = own[empty & state.pending[own]]
+        self.rows.forget(state.slot[begun])
+        messages = [
+            SlotFull(self._role, policy, generations[policy], slot)
+            for policy, slot in self.pool.take_parked()
+        ]
+        messages += self.hand_over(own[~empty])
+        state.pending[own] = False
         return messages
 
     def leave(self, seats: Indices) -> None:

@@ -73,6 +73,8 @@ class RolloutWorker:
     levels         see `Table.levels`
     patience_s     how long the tables of one step are waited for; later ones are left out until
                    they are done. None: all are waited for, as equal runs need it
+
+    round  learning phases that are over, which is noted in the rows; None without rounds
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class RolloutWorker:
         self._role_seats = [np.flatnonzero(self.seats.role == role) for role in range(len(slabs))]
         self.asking = Asking(self.state, [slab.slots for slab in slabs])
         self.idle: list[int] = list(range(len(self.tables)))
+        self.round: int | None = None
 
     # --- one turn ---------------------------------------------------------------------------------
 
@@ -132,6 +135,8 @@ class RolloutWorker:
         self.seats.note_answers(changed, ready.version, ready.weights)
         actions = rows.actions[ready.slots, ready.rows]
         self.seats.action[seats, : actions.shape[1]] = actions
+        if self.round is not None:
+            rows.note_round(ready.slots, ready.rows, self.round)
         self._complete(seats)
 
     def advance(self, timeout_s: float = 0.0) -> list[WorkerMessage]:
@@ -170,6 +175,20 @@ class RolloutWorker:
         playing = np.repeat(self.state.playing, seats.per_table)
         for seat in np.flatnonzero(playing & seats.learning & (seats.policy == policy)).tolist():
             self.fillers[seats.role[seat]].empty(seat, generation)
+
+    def cut(self, generations: Mapping[int, int]) -> list[WorkerMessage]:
+        """End a rollout: hand over every row (`SlotFiller.cut`). generations: of the policies.
+
+        Raises: EngineError in the middle of a turn.
+        """
+        if self.in_motion:
+            raise EngineError("a rollout was to end in the middle of a turn; a bug worth reporting")
+        playing = np.repeat(self.state.playing, self.seats.per_table)
+        return [
+            full
+            for filler, seats in zip(self.fillers, self._role_seats, strict=True)
+            for full in filler.cut(seats[playing[seats]], generations)
+        ]
 
     @property
     def can_turn(self) -> bool:

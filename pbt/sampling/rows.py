@@ -9,7 +9,7 @@ from pbt.envs.contract import SeatTurn
 from pbt.envs.spaces import ObservationCodec
 from pbt.errors import EnvError
 from pbt.sampling.leaf_column import LeafColumn
-from pbt.transport.slab import OBSERVATION_PREFIX, Slab
+from pbt.transport.slab import OBSERVATION_PREFIX, ROUND, Slab
 
 Places = NDArray[np.int64]
 
@@ -45,14 +45,14 @@ class RowWriter:
         self._slab.poison(slots)
         self._initial_state[slots] = 0.0
 
-    def go_on(self, full: Places, fresh: Places) -> None:
-        """Let running episodes go on in fresh slots: with row T of the full ones, and their state.
+    def go_on(self, full: Places, rows: Places | int, fresh: Places) -> None:
+        """Let running episodes go on in fresh slots: with these rows of the full ones, and state.
 
         That is the observation which bootstraps the full slot, and the first of the fresh one.
         """
         self.open(fresh)
         for column in (*self.observations, self.mask, self._episode_start):
-            column[fresh, 0] = column[full, -1]
+            column[fresh, 0] = column[full, rows]
         self.live_state[fresh] = self.live_state[full]
         self._initial_state[fresh] = self.live_state[full]
 
@@ -123,6 +123,14 @@ class RowWriter:
         self.valid[at] = False
         for column in (self._rewards, self._tics, self.actions, *self._acted):
             column[at] = 0
+
+    def forget(self, slots: Places) -> None:
+        """Start slots again at row 0, whose action is not kept, with the memory behind it."""
+        self._initial_state[slots] = self.live_state[slots]
+
+    def note_round(self, slots: Places, rows: Places, round: int) -> None:
+        """Write in which round rows were acted."""
+        self.column[ROUND][slots, rows] = round
 
     def restart(self, slot: int, row: int) -> None:
         """Start the slot again after its rows before `row` were dropped.

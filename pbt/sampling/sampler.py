@@ -46,6 +46,8 @@ class Sampler:
         self._answers: dict[int, list[ActionsReady]] = {}
         # By group: policy -> generation that the group gets once it is at rest.
         self._deferred: list[dict[int, int]] = [{} for _ in self.groups]
+        # Whether the last turn played answers.
+        self._answered = False
         self._since_s = 0.0
 
     def play(self, turns: int | None) -> None:
@@ -75,6 +77,7 @@ class Sampler:
             not (
                 requests
                 or messages
+                or self._answered
                 or any(len(self.groups[index].asking.waiting) for index in started)
             )
             and self.at_rest()
@@ -149,6 +152,7 @@ class Sampler:
         """
         self._poll(0.0 if self._answers else min(timeout_s, _LONGEST_WAIT_S))
         answered = next(iter(self._answers), None)
+        self._answered = answered is not None
         touched = [*started]
         if answered is not None:
             for ready in self._answers.pop(answered):

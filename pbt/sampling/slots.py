@@ -72,6 +72,12 @@ class SlotPool:
     def give_back(self, slot: int) -> None:
         self._free.append(slot)
 
+    def take_parked(self) -> list[tuple[int, int]]:
+        """(policy, slot) of every PARKED slot; the caller owns them."""
+        taken = [(policy, slot) for policy, own in self._parked.items() for slot, _ in own]
+        self._parked.clear()
+        return taken
+
     def discard_parked(self, policy: int) -> list[tuple[int, int]]:
         """Free every PARKED slot of a policy; returns (slot, rows written) of each."""
         discarded = list(self._parked.pop(policy, ()))

@@ -50,6 +50,7 @@ class RoleLayout:
     state_size     width of the recurrent state, 0 without memory
     acted          what acting writes for the algorithm, besides actions, version and policy; empty
                    where nothing is learned
+    rounds         rows say in which round they were acted (`ROUND`)
     """
 
     role: Role
@@ -59,6 +60,7 @@ class RoleLayout:
     rollout_steps: int
     state_size: int
     acted: tuple[Column, ...] = ()
+    rounds: bool = False
 
 
 def role_layout(
@@ -67,6 +69,8 @@ def role_layout(
     rollout_steps: int,
     state_size: int,
     acted: tuple[Column, ...] = (),
+    *,
+    rounds: bool = False,
 ) -> RoleLayout:
     return RoleLayout(
         role,
@@ -76,6 +80,7 @@ def role_layout(
         rollout_steps,
         state_size,
         acted,
+        rounds,
     )
 
 
@@ -85,6 +90,7 @@ def seen_layouts(game: Game) -> tuple[RoleLayout, ...]:
 
 
 OBSERVATION_PREFIX = "obs/"
+ROUND = "round"
 F32, I32, U64, BOOL = (np.dtype(t) for t in (np.float32, np.int32, np.uint64, np.bool_))
 
 
@@ -118,6 +124,8 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
         *layout.acted,
         Column("version", (), I32, "T", "policy server", -1),
         Column("policy", (), I32, "T", "policy server", -1),
+        # Learning phases that were over when the row was acted on (`pbt.runtime.pacing`).
+        *([Column(ROUND, (), I32, "T", "worker", -1)] if layout.rounds else []),
         # The recurrent state before row 0, from which the learner starts, and the live state after
         # the newest row.
         Column("initial_state", (layout.state_size,), F32, "slot", "worker", np.nan),
