@@ -24,6 +24,7 @@ from arena.cli.machine_checks import (
     check_processes,
     check_python,
     check_queues,
+    check_rows,
     check_torch,
 )
 from arena.cli.output import DataOption, JsonOption, print_json
@@ -182,6 +183,7 @@ CHECKS: tuple[Callable[[Path], Iterator[Finding]], ...] = (
     check_torch,
     check_queues,
     check_precision,
+    check_rows,
     check_doom,
     check_cores,
     check_memory,

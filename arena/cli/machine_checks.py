@@ -147,6 +147,37 @@ def check_precision(data: Path) -> Iterator[Finding]:
         yield Finding("precision", "ok", f"{form}, with kernels of our own")
 
 
+def check_rows(data: Path) -> Iterator[Finding]:
+    """Whether networks answer a row alike whatever comes with it, as training in rounds needs it.
+
+    It yields nothing where PyTorch cannot be imported: `check_torch` reports that.
+    """
+    try:
+        import torch
+    except (ImportError, OSError):
+        return
+
+    from pbt.config.load import load_config
+    from pbt.envs import registry
+    from pbt.errors import EngineError
+    from pbt.runtime.blueprint import blueprint_of
+    from pbt.runtime.build import check_rows as check
+    from pbt.runtime.placements import resolve
+
+    threads = torch.get_num_threads()
+    try:
+        for name in ("demo", "cartpole_ppo"):
+            config = resolve(load_config(name), cores=1, cuda=torch.cuda.is_available())
+            check(blueprint_of(config, registry.spec(config.env.name)))
+    except EngineError as error:
+        yield Finding("rows", "note", str(error))
+    else:
+        text = "networks answer one alike whatever comes with it: rounds are reproducible"
+        yield Finding("rows", "ok", text)
+    finally:
+        torch.set_num_threads(threads)
+
+
 def check_doom(data: Path) -> Iterator[Finding]:
     """The library that keeps the engines of a match in step; there are matches on Linux only."""
     from pbt.envs.doom.machine import shared_memory_problem

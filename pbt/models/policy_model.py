@@ -21,7 +21,7 @@ from pbt.models.cores import new_core
 from pbt.models.dense import DenseLayers
 from pbt.models.distributions import Distribution, distribution, masked_outputs
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
-from pbt.models.products import padded
+from pbt.models.products import LEAST_ROWS, padded
 from pbt.models.recurrent import RecurrentCore
 from pbt.transport.slab import RoleLayout
 
@@ -80,6 +80,8 @@ class PolicyModel(nn.Module):
         joined = widths[-1] + own_widths[-1]
         self.core = new_core(config, joined, dtype)
         self.state_size = 0 if self.core is None else self.core.state_size
+        layers = *config.hidden, *own_widths[1:], config.memory_size
+        self._multiple = 1 if all(width % LEAST_ROWS == 0 for width in layers) else LEAST_ROWS
         self.heads = blank(nn.Linear, config.memory_size or joined, self.actions.outputs + 1)
         # Heads right behind an image read its features as they lie in memory: their weights are
         # laid out for it instead of all features.
@@ -107,12 +109,16 @@ class PolicyModel(nn.Module):
         uniforms       [N, W + the rule's noise] float64 in [0, 1), the only randomness
         greedy         take the best action instead
         """
-        count, features = len(mask), self._features(observations, enough=padded)
+        count, features = len(mask), self._features(observations, enough=self._padded)
         if self.core is not None:
-            state = self.core.step(features, padded(episode_start), padded(state))
+            starts, state = self._padded(episode_start), self._padded(state)
+            state = self.core.step(features, starts, state)
             features, state = self.core.output(state), state[:count]
         said = self._said(features)[:count]
         return self._chosen(said, mask, state, uniforms, greedy=greedy)
+
+    def _padded(self, rows: Tensor) -> Tensor:
+        return padded(rows, self._multiple)
 
     def _said(self, features: Tensor) -> Tensor:
         """The output of the heads, [N, O + 1]."""
@@ -260,7 +266,7 @@ def act_together(
     said, begins = [], 0
     for model, count in zip(models, counts, strict=True):
         own = {name: leaf[begins : begins + count] for name, leaf in observations.items()}
-        said.append(model._said(model._features(own, enough=padded))[:count])
+        said.append(model._said(model._features(own, enough=model._padded))[:count])
         begins += count
     state = torch.zeros(len(mask), 0)
     return models[0]._chosen(torch.cat(said), mask, state, uniforms, greedy=greedy)

@@ -19,10 +19,16 @@ Acting therefore computes at least so many: what a network says of a row depends
 _MOST_NUMBERS = 512
 
 
-def padded(rows: Tensor) -> Tensor:
-    """The rows, [N, ...], repeated where they are too few on a CPU: [LEAST_ROWS, ...]."""
-    enough = len(rows) >= LEAST_ROWS or not len(rows) or not rows.is_cpu
-    return rows if enough else rows[torch.arange(LEAST_ROWS) % len(rows)]
+def padded(rows: Tensor, multiple: int = 1) -> Tensor:
+    """The rows, [N, ...], repeated where they are too few on a CPU: at least LEAST_ROWS of them.
+
+    multiple: their number is to be one of it. Activations are computed for several numbers at
+    once, and what is left over in another way.
+    """
+    count = max(LEAST_ROWS, -(-len(rows) // multiple) * multiple)
+    enough = len(rows) >= count
+    enough = enough or not len(rows) or not rows.is_cpu
+    return rows if enough else rows[torch.arange(count) % len(rows)]
 
 
 def _pays(images: Tensor, side: int, stride: int) -> bool:
