@@ -26,7 +26,7 @@ from pbt.saved import (
     WaitingColumns,
 )
 from pbt.transport.messages import UNKNOWN_VERSION, GamePlan, SeatPlan
-from pbt.transport.slab import Slab
+from pbt.transport.slab import ROUND, Slab
 
 Places = dict[int, int]
 """Slot in a saved state -> slot in this run, of one role."""
@@ -270,6 +270,8 @@ def save_slab(slab: Slab, free: set[int]) -> dict[str, Tensor]:
 def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
     """Put saved slots into their places; those without a place are no longer needed.
 
+    Rows that were acted without rounds count as acted before the first learning phase.
+
     Raises: CheckpointError when the game changed since, or other columns were saved.
     """
     _check_columns(slab, saved)
@@ -277,6 +279,9 @@ def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
     kept = [index for index, slot in enumerate(used.tolist()) if slot in places]
     at = [places[used[index]] for index in kept]
     for name, array in slab.column.items():
+        if name == ROUND and name not in saved:
+            array[at] = 0
+            continue
         shape, expected = tuple(saved[name].shape), (len(used), *array.shape[1:])
         if shape != expected:
             shapes = (
@@ -291,7 +296,7 @@ def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
 
 
 def _check_columns(slab: Slab, saved: Mapping[str, Tensor]) -> None:
-    found, expected = saved.keys() - {"slots"}, slab.column.keys()
+    found, expected = saved.keys() - {"slots", ROUND}, slab.column.keys() - {ROUND}
     if found != expected:
         unknown, missing = (sorted(found - expected), sorted(expected - found))
         raise CheckpointError(

@@ -6,13 +6,11 @@ summing by the number of rows; `PolicyModel.act` therefore computes at least so 
 known to us chooses another. This is the test of that, on the machine at hand.
 """
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from pbt.envs.spaces import ObservationCodec
 from pbt.models.policy_model import PolicyModel
 from pbt.transport.slab import RoleLayout
 
@@ -40,13 +38,14 @@ def _inputs(
     model: PolicyModel, layout: RoleLayout, rng: np.random.Generator
 ) -> dict[str, dict[str, Tensor] | Tensor]:
     """What ROWS agents see, remember and draw."""
-    device = model.heads.weight.device
-    seen = {}
-    for leaf in layout.leaves:
-        drawn: NDArray[Any] = rng.normal(size=(ROWS, *leaf.shape))
-        if leaf.dtype.kind != "f":
-            drawn = rng.integers(0, 2 if leaf.dtype.kind == "b" else 100, (ROWS, *leaf.shape))
-        seen[leaf.name] = torch.from_numpy(drawn.astype(leaf.dtype)).to(device)
+    device, space = model.heads.weight.device, layout.role.observation_space
+    space.seed(0)
+    codec = ObservationCodec(space)
+    rows = [list(codec.split(space.sample())) for _ in range(ROWS)]
+    seen = {
+        leaf.name: torch.from_numpy(np.array(own, leaf.dtype).reshape(ROWS, *leaf.shape)).to(device)
+        for leaf, own in zip(layout.leaves, zip(*rows, strict=True), strict=True)
+    }
     width = layout.actions.width + model.rule.noise
     return {
         "observations": seen,

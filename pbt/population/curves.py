@@ -41,7 +41,9 @@ class TrainingCurves:
         """
         curves = {**stats.means, **asdict(stats), **member.hyperparams, **ranked}
         # Frames are the key of the point, and each update has as many steps: these are no curves.
-        del curves["frames"], curves["taken_steps"], curves["means"]
+        del curves["frames"], curves["taken_steps"], curves["means"], curves["round_lag"]
+        if stats.round_lag is not None:
+            curves["round_lag_min"], curves["round_lag_max"] = map(float, stats.round_lag)
         for name, by_member in (("return", self._returns), ("points", self._points)):
             if values := by_member.pop(member.name, []):
                 curves[name] = math.fsum(values) / len(values)

@@ -2,13 +2,15 @@
 
 import torch
 
+from pbt.algorithms.registry import new_algorithm
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
 from pbt.inference.policy_server import NetworkPolicy
+from pbt.models.policy_model import build_model
 from pbt.models.row_independence import odd_count
 from pbt.population.interfaces import ControlSource, RunSink
-from pbt.runtime.assembly import acting_model, assemble
+from pbt.runtime.assembly import assemble
 from pbt.runtime.blueprint import Blueprint, blueprint_of
 from pbt.runtime.devices import choose_device
 from pbt.runtime.engine import Engine
@@ -26,8 +28,10 @@ def check_rows(blueprint: Blueprint) -> None:
     torch.set_num_threads(blueprint.config.runtime.torch_threads)
     device = choose_device(blueprint.config.runtime, "inference_device")
     for member in {member.role: member for member in blueprint.members}.values():
-        model, layout = acting_model(blueprint, member), blueprint.layouts[member.role]
-        model.initialize(1)
+        layout, dtype = blueprint.layouts[member.role], blueprint.dtypes[member.role]
+        rule = new_algorithm(blueprint.config, member.name).rule(explores=True)
+        model = build_model(layout, blueprint.config.model, 1, dtype, rule)
+        model.fix_dtype()
         NetworkPolicy(model, member.name).settle(device)
         if (count := odd_count(model, layout)) is not None:
             raise EngineError(

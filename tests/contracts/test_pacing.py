@@ -15,13 +15,14 @@ import pytest
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.runtime.control import PlayTurns
-from pbt.runtime.pacing import Asynchronous, Pacing, Synchronous
+from pbt.runtime.pacing import Asynchronous, Pacing, Rounds
 from tests.pbt.runtime.placing import Running, placed
 
 STEPS = 4
 KINDS: dict[str, Callable[[], Pacing]] = {
     "async": Asynchronous,
-    "sync": lambda: Synchronous(STEPS),
+    "sync": lambda: Rounds(STEPS, "synchronous"),
+    "hts": lambda: Rounds(STEPS, "one round behind", overlaps=True),
 }
 WORKERS = ("worker 0", "worker 1", "worker 2")
 
@@ -103,7 +104,7 @@ def test_workers_that_begin_anew_are_told_again(kind: str) -> None:
 
 
 def test_nothing_is_played_while_a_synchronous_learner_trains() -> None:
-    pacing = Synchronous(STEPS)
+    pacing = Rounds(STEPS, "synchronous")
     assert pacing.next(WORKERS, hold=False, busy=True) is None
     assert pacing.next(WORKERS, hold=False, busy=False) == PlayTurns(STEPS)
     for worker in WORKERS:

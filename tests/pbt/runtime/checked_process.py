@@ -1,9 +1,10 @@
-"""`pbt.runtime.entry` for tests, with three variables of the environment.
+"""`pbt.runtime.entry` for tests, with four variables of the environment.
 
 ARENA_TEST_LOGS     writes down what it acted for, gathered and copied, as rows of int64 in files of
                     its own in that folder; `routing.py` reads them
 ARENA_TEST_FAILING  every update of that member raises
 ARENA_TEST_FAULT    makes that fault of `wiring_faults.py`
+ARENA_TEST_ROUNDS   makes that change of `round_faults.py`
 """
 
 import os
@@ -26,9 +27,10 @@ from pbt.runtime import process
 from pbt.runtime.control import Copy, Gather, LearnerOrder, Train
 from pbt.runtime.local_learner import LocalLearner
 from pbt.transport.messages import ActionRequest, ActionsReady
-from tests.pbt.runtime import wiring_faults
+from tests.pbt.runtime import round_faults, wiring_faults
 
 LOGS, FAILING, FAULT = "ARENA_TEST_LOGS", "ARENA_TEST_FAILING", "ARENA_TEST_FAULT"
+ROUNDS = "ARENA_TEST_ROUNDS"
 
 
 class Log:
@@ -98,9 +100,11 @@ def watch_versions() -> None:
         publish(self)
         published.write(self.policy, self.published.publications, self.learner.version)
 
-    def updating(self: Learner, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
+    def updating(
+        self: Learner, batch: Batch, reducer: Reducer | None = None, round: int | None = None
+    ) -> UpdateStats:
         version, name = self.version, self.member.split("/")[-1]
-        stats = update(self, batch, reducer)
+        stats = update(self, batch, reducer, round)
         lags = round(stats.lag_mean * stats.rows), stats.lag_max
         trained.write(member_number(name), batches[name], version, *lags)
         batches[name] += 1
@@ -131,4 +135,6 @@ if __name__ == "__main__":
         fail(os.environ[FAILING])
     if FAULT in os.environ:
         getattr(wiring_faults, os.environ[FAULT])(setattr)
+    if ROUNDS in os.environ:
+        getattr(round_faults, os.environ[ROUNDS])(setattr)
     leave(process.main(int(sys.argv[1])))

@@ -1,0 +1,97 @@
+"""What would make rounds depend on the placement, and sleeps, which must not.
+
+Each function changes the program in the process that it is called in; child processes call the one
+that the environment names (`checked_process`).
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from pbt.inference.policy_server import PolicyServer
+from pbt.learning import lanes
+from pbt.learning.learner import Learner
+from pbt.models.policy_model import PolicyModel
+from pbt.runtime import placements
+from pbt.runtime.engine import Engine
+from pbt.runtime.held_games import HeldGames
+from pbt.runtime.placements import Shard
+from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.transport.messages import SlotFull, WorkerMessage
+from tests.pbt.runtime.wiring_faults import Patch
+
+
+def sleeps(patch: Patch) -> None:
+    """Games, servers and learners now and then take longer, each time otherwise."""
+    chance = random.Random(os.urandom(8))
+    places: list[tuple[Any, str]] = [
+        (RolloutWorker, "advance"),
+        (PolicyServer, "serve_all"),
+        (Learner, "update"),
+    ]
+    for owner, name in places:
+        patch(owner, name, _late(getattr(owner, name), chance))
+
+
+def _late(call: Callable[..., Any], chance: random.Random) -> Callable[..., Any]:
+    def late(*given: Any, **named: Any) -> Any:
+        if chance.random() < 0.2:
+            time.sleep(chance.uniform(0.0, 0.01))
+        return call(*given, **named)
+
+    return late
+
+
+def no_padding(patch: Patch) -> None:
+    """Networks answer as few rows as come."""
+
+    def as_they_are(self: PolicyModel, rows: Tensor) -> Tensor:
+        return rows
+
+    patch(PolicyModel, "_padded", as_they_are)
+
+
+def rows_as_they_come(patch: Patch) -> None:
+    """Batches are in the order in which slots were filled."""
+
+    def unsorted(keys: Any) -> Any:
+        return np.arange(np.shape(keys)[-1])
+
+    class Numpy:
+        lexsort = staticmethod(unsorted)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(np, name)
+
+    patch(lanes, "np", Numpy())
+
+
+def games_as_they_come(patch: Patch) -> None:
+    """Games are told at once, so that rates of winning change within a rollout."""
+    hold = HeldGames.add
+
+    def telling(self: Engine, message: WorkerMessage) -> None:
+        if isinstance(message, SlotFull):
+            self.scheduler.slot_full(message)
+        else:
+            self._tell_games(message)
+
+    patch(Engine, "_tell", telling)
+    patch(HeldGames, "add", hold)
+
+
+def shards_by_workers(patch: Patch) -> None:
+    """A member is trained in as many parts as there are workers."""
+    owned = placements._owned
+
+    def parted(config: Any, members: tuple[str, ...], worker: int, workers: int) -> Any:
+        if workers == 1:
+            return owned(config, members, worker, workers)
+        return tuple(Shard(member, worker, workers) for member in members)
+
+    patch(placements, "_owned", parted)

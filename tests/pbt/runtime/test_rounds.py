@@ -1,0 +1,126 @@
+"""In rounds equal seeds give equal weights and games, however many processes play and learn."""
+
+import hashlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pbt.config.schema import RunConfig
+from pbt.runtime import process_group
+from tests.pbt.runtime import round_faults
+from tests.pbt.runtime.checked_process import ROUNDS
+from tests.pbt.runtime.placing import Running, placed
+
+LAYOUTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "serial": ("serial", {}),
+    "inline, 1": ("inline", {"workers": 1}),
+    "inline, 2": ("inline", {"workers": 2}),
+    "inline, 4": ("inline", {"workers": 4}),
+    "central, 1 server, 1 group": ("central", {"servers": 1, "groups": 1}),
+    "central, 2 servers, 2 groups": ("central", {"workers": 2, "servers": 2, "groups": 2}),
+    "central, 3 servers, 2 groups": ("central", {"servers": 3, "groups": 2}),
+    "servers that learn": ("mixture", {}),
+}
+RHYTHMS = ("sync", "hts")
+FRAMES = 200
+
+
+class Outcome(NamedTuple):
+    """What a run must share with its likes.
+
+    weights  digest of all members' weights
+    games    digest of all games in the order in which they were told
+    lags     (least, most) lag in rounds of every update, in the order of members
+    """
+
+    weights: str
+    games: str
+    lags: tuple[tuple[float, float], ...]
+
+
+def config_of(layout: str, rhythm: str, **changes: Any) -> RunConfig:
+    placement, runtime = LAYOUTS[layout]
+    # Networks as wide as real ones, so that sums depend on their order.
+    changes.setdefault("model", {"core": "none", "hidden": [64]})
+    return placed(placement, "tictactoe", FRAMES, runtime={**runtime, "sync": rhythm}, **changes)
+
+
+def outcome(run: Running) -> Outcome:
+    games = hashlib.sha256("\n".join(map(repr, run.sink.games)).encode()).hexdigest()
+    points = sorted(run.sink.points, key=lambda point: point[:2])
+    lags = tuple((one["round_lag_min"], one["round_lag_max"]) for _, _, one in points)
+    return Outcome(run.engine.weights_digest(), games, lags)
+
+
+def run_whole(folder: Path, layout: str, rhythm: str, **changes: Any) -> Outcome:
+    with Running(config_of(layout, rhythm, **changes), folder).start() as run:
+        run.finish()
+        return outcome(run)
+
+
+def with_change(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Make a change of `round_faults` here and in all processes of runs."""
+    getattr(round_faults, name)(monkeypatch.setattr)
+    monkeypatch.setenv(ROUNDS, name)
+    program = "tests.pbt.runtime.checked_process"
+    monkeypatch.setattr(process_group.ProcessGroup, "program", program)
+
+
+@pytest.mark.parametrize("rhythm", RHYTHMS)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "inline, 2",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in LAYOUTS if one != "inline, 2"),
+    ],
+)
+def test_the_placement_changes_nothing(
+    layout: str, rhythm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With sleeps at random places. "serial" runs twice, without them at first."""
+    alone = run_whole(tmp_path / "alone", "serial", rhythm)
+    with_change(monkeypatch, "sleeps")
+    assert run_whole(tmp_path / "other", layout, rhythm) == alone
+    # Rows of the first round are trained before any learning is over.
+    lag = float(rhythm == "hts")
+    assert set(alone.lags) == {(lag, lag), (0.0, 0.0)}
+    assert alone.lags.count((0.0, 0.0)) == (3 if lag else len(alone.lags))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault", ["no_padding", "rows_as_they_come", "games_as_they_come", "shards_by_workers"]
+)
+def test_each_of_the_reasons_is_one(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_change(monkeypatch, fault)
+    one, two = (run_whole(tmp_path / name, name, "sync") for name in ("serial", "inline, 2"))
+    assert one[:2] != two[:2]
+
+
+@pytest.mark.parametrize("rhythm", RHYTHMS)
+def test_a_run_that_was_stopped_ends_like_one_that_was_not(rhythm: str, tmp_path: Path) -> None:
+    """It goes on in another placement, also within the final evaluation."""
+    whole = run_whole(tmp_path / "whole", "serial", rhythm)
+    config = config_of("serial", rhythm)
+    with Running(config, tmp_path / "parts").start() as run:
+        run.until(lambda: run.engine.rows_trained > 150)
+        cut, games = run.cut(), list(run.sink.games)
+    with Running(config_of("inline, 2", rhythm), tmp_path / "parts") as run:
+        run.engine.restore(cut)
+        run.sink.games[:0] = games
+        run.finish()
+        assert outcome(run)[:2] == whole[:2]
+
+
+def test_nothing_is_written_while_it_is_read(tmp_path: Path) -> None:
+    """Tables of an overlapping rollout never touch the slots that are learned from."""
+    config = config_of("serial", "hts")
+    with Running(config, tmp_path).start() as run:
+        rows = []
+        run.finish(lambda: rows.append(run.engine.rows_standing()))
+    tables, turns = config.sampling.environments, config.sampling.rollout_steps
+    assert isinstance(tables, int)
+    assert 0 < max(rows) <= 2 * tables * turns
