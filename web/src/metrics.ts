@@ -43,6 +43,14 @@ const METRICS: Readonly<Record<string, Metric>> = {
     says: "Mean policy lag: updates between the choice of an action and its use in an update.",
   },
   lag_max: { unit: "versions", says: "The largest policy lag of a row in the update." },
+  round_lag_max: {
+    unit: "learning phases",
+    says: "In rounds: the most learning phases between acting and training of a row in the update.",
+  },
+  round_lag_min: {
+    unit: "learning phases",
+    says: "In rounds: the fewest learning phases between acting and training of a row.",
+  },
   kl: {
     unit: "nats",
     says: "How far an update trains from the policy that acted: mean estimate of KL(mu || pi).",

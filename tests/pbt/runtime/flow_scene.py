@@ -454,6 +454,7 @@ class Scene:
             "frames": rows,
             "rows": rows,
             "means": {},
+            "round_lag": None,
         }
         return UpdateStats(**facts)
 

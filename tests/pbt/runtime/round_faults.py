@@ -1,50 +1,25 @@
-"""What would make rounds depend on the placement, and sleeps, which must not.
+"""What would make rounds depend on the placement, and sleeps (bench/sleepy.py), which must not.
 
 Each function changes the program in the process that it is called in; child processes call the one
 that the environment names (`checked_process`).
 """
 
-import os
-import random
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from pbt.inference.policy_server import PolicyServer
+from bench.sleepy import sleeps
 from pbt.learning import lanes
-from pbt.learning.learner import Learner
 from pbt.models.policy_model import PolicyModel
 from pbt.runtime import placements
 from pbt.runtime.engine import Engine
 from pbt.runtime.held_games import HeldGames
 from pbt.runtime.placements import Shard
-from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.transport.messages import SlotFull, WorkerMessage
 from tests.pbt.runtime.wiring_faults import Patch
 
-
-def sleeps(patch: Patch) -> None:
-    """Games, servers and learners now and then take longer, each time otherwise."""
-    chance = random.Random(os.urandom(8))
-    places: list[tuple[Any, str]] = [
-        (RolloutWorker, "advance"),
-        (PolicyServer, "serve_all"),
-        (Learner, "update"),
-    ]
-    for owner, name in places:
-        patch(owner, name, _late(getattr(owner, name), chance))
-
-
-def _late(call: Callable[..., Any], chance: random.Random) -> Callable[..., Any]:
-    def late(*given: Any, **named: Any) -> Any:
-        if chance.random() < 0.2:
-            time.sleep(chance.uniform(0.0, 0.01))
-        return call(*given, **named)
-
-    return late
+__all__ = ["games_as_they_come", "no_padding", "rows_as_they_come", "shards_by_workers", "sleeps"]
 
 
 def no_padding(patch: Patch) -> None:
