@@ -46,6 +46,7 @@ HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("model", "measurement_hidden", []),
     ("population", "began", {}),
     ("learning", "algorithm", "appo"),
+    ("learning", "scale_with_batch", 0),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")
