@@ -111,6 +111,11 @@ class SamplingConfig(Section):
     rollout_steps  T, the rows of a slot. By default a batch is one slot of each table
     opening_plies  a training game begins with 0 to this many uniformly random decisions; the number
                    is drawn for each game, and no member learns from them
+    decorrelation_steps
+                   before its first game a table makes 0 to this many uniformly random moves, once;
+                   the number is drawn for each table. Where games end on the way others begin; no
+                   member learns from these moves, and the game that they end in is not scored. So
+                   tables that begin together do not end their games together
     seat_block     this many neighbouring tables draw the same players for games of the same count,
                    which makes the batches of inference larger
     """
@@ -118,6 +123,7 @@ class SamplingConfig(Section):
     environments: Tables | Literal["auto"] = 16
     rollout_steps: Annotated[int, Field(ge=2, le=100_000)] = 128
     opening_plies: Plies = 0
+    decorrelation_steps: Annotated[int, Field(ge=0, le=100_000)] = 0
     seat_block: Tables = 1
 
 
@@ -277,7 +283,7 @@ class LearningConfig(Section):
         """By what hyperparameters are multiplied for the size of the batch, by name.
 
         The square root is the rule of Stooke & Abbeel 2018, "Accelerated methods for deep
-        reinforcement learning", section 5.2, where A2C has 7e-4 at 80 steps.
+        reinforcement learning", section 5.3, where A2C has 7e-4 at 80 steps.
         """
         base = self.scale_with_batch
         return {"learning_rate": math.sqrt(self.batch_steps / base)} if base else {}

@@ -47,6 +47,7 @@ HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("population", "began", {}),
     ("learning", "algorithm", "appo"),
     ("learning", "scale_with_batch", 0),
+    ("sampling", "decorrelation_steps", 0),
 )
 _OWN_OPTION = "env.options."
 _BARE_FRACTION = re.compile(r"([-+]?)(\.\d+(?:[eE][-+]?\d+)?)")

@@ -242,7 +242,7 @@ def test_annealing_shrinks_values_linearly_with_the_members_clock(
             assert used[name] == pytest.approx(full * (1.0 if name in kept else share))
 
 
-# Of "Accelerated methods for deep reinforcement learning", section 5.2: 7e-4 at 80 steps.
+# Of "Accelerated methods for deep reinforcement learning", section 5.3: 7e-4 at 80 steps.
 @pytest.mark.parametrize(
     ("steps", "rate"),
     [(80, 7e-4), (320, 2 * 7e-4), (720, 3 * 7e-4), (2560, 3.96e-3), (20, 7e-4 / 2)],
