@@ -1,18 +1,35 @@
 """`arena compare`: which of two configurations trains the stronger players, over seeds."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from arena.cli.app import INTERRUPTED
+from arena.cli.compare_metrics import (
+    MetricOption,
+    TargetOption,
+    TimeLimitOption,
+    read_metric,
+    tell_metric,
+)
+from arena.cli.compare_words import (
+    EXIT_CODES,
+    WIDTH,
+    comparison_json,
+    head_lines,
+    looks_lines,
+    seeds_text,
+    verdict_text,
+)
 from arena.cli.match_options import exit_spoiled, progress_bar
 from arena.cli.output import DataOption, JsonOption, assignments, print_json, say
 from arena.data.paths import check_population_name, data_dir
 from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted
 from arena.matches.compare_finals import ComparisonResult, play_finals
+from arena.matches.compare_metrics import AskedMetric, MetricResult, check_metric, measure
 from arena.matches.compare_trainings import train_runs
 from arena.matches.earlier_plans import as_begun
 from arena.matches.game_list import is_spoiled
@@ -23,15 +40,11 @@ from arena.words import number_of
 from pbt.config.values import LARGEST
 from pbt.objective import OBJECTIVE_WORDS, ObjectiveKind
 
-# Exit codes for the verdict on A, the same as those of `arena match --assert`.
-WORSE, UNDECIDED = 5, 6
 DECIDED_BY: Mapping[ObjectiveKind, str] = {
     "win": "by games won",
     "margin": "by margins: what A wins of B a game",
     "return": "by returns: how much more A gets than B a game",
 }
-WIDTH = 9
-EXIT_CODES = {"better": 0, "worse": WORSE, "undecided": UNDECIDED}
 
 Overrides = Annotated[
     list[str] | None, assignments("--set", "Override a value of both configs; may be repeated.")
@@ -101,6 +114,9 @@ def command(
     seeds: SeedsOption = 3,
     games: GamesOption = MATCH_GAMES,
     name: NameOption = None,
+    metric: MetricOption = None,
+    time_limit: TimeLimitOption = None,
+    target: TargetOption = None,
     overrides: Overrides = None,
     overrides_a: OverridesOfA = None,
     overrides_b: OverridesOfB = None,
@@ -109,34 +125,48 @@ def command(
 ) -> None:
     """Train A and B with each seed, and play all trained players of A against all of B.
 
-    One training runs after the other. The score, or lead in margins or returns, is A's.
+    One training runs after the other. The score, or lead in margins or returns, is A's. With
+    --metric the evaluation games of the trainings decide, and no others are played.
 
     Exit codes: 0 A is better; 5 A is worse; 6 undecided; 2 wrong input; 4 more than one game and
     more than 1 % of the games raised an error; 130 Ctrl-C, which keeps everything: the same command
     goes on.
     """
-    shared = overrides or []
+    asked, shared = read_metric(metric, time_limit, target), overrides or []
     contestants = {
         side: _contestant(side.upper(), source, [*shared, *(own or ()), f"stop_at_frames={frames}"])
         for side, source, own in zip(SIDES, (a, b), (overrides_a, overrides_b), strict=True)
     }
     chosen = check_population_name(name) if name is not None else _name(a, b)
     comparison = as_begun(Comparison(chosen, contestants, seeds, frames, games, data_dir(data)))
+    if asked is not None:
+        check_metric(comparison, asked)
+    outcome = _result(comparison, asked)
+    if isinstance(outcome, MetricResult):
+        tell_metric(outcome, as_json)
+    else:
+        _tell(outcome, as_json)
+
+
+def _result(comparison: Comparison, asked: AskedMetric | None) -> ComparisonResult | MetricResult:
+    """Train what is not trained yet, and compare it; an interruption exits with its code."""
     try:
         train_runs(comparison, say)
+        if asked is not None:
+            return measure(comparison, asked)
         with progress_bar("finals") as on_progress:
-            outcome = play_finals(comparison, say, on_progress)
+            return play_finals(comparison, say, on_progress)
     except Interrupted:
         say("stopped; everything is kept, and the same command goes on")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _tell(outcome: ComparisonResult, as_json: bool) -> None:
+    """Print the result, and exit with its code."""
     if as_json:
         print_json(outcome_json(outcome))
     else:
         print("\n".join(outcome_lines(outcome)))
-    _exit(outcome)
-
-
-def _exit(outcome: ComparisonResult) -> None:
     planned = outcome.games * len(outcome.values) ** 2
     if is_spoiled(outcome.errors, planned):
         exit_spoiled(outcome.errors, number_of(planned, "game"))
@@ -166,32 +196,16 @@ def _name(a: str, b: str) -> str:
 
 def outcome_lines(outcome: ComparisonResult) -> list[str]:
     """The report for people; the verdict is the last line."""
-    comparison, seeds = outcome.comparison, len(outcome.values)
-    env = comparison.contestants["a"].config.env.name
-    size = (
-        f"{seeds} seed{'s' * (seeds != 1)} each, {comparison.frames} frames per member, "
-        f"{number_of(outcome.games, 'game')} for each pair of runs"
-    )
-    lines = [
-        f"{comparison.name}   {env}, {size}",
-        *(
-            f"{contestant.label:<9}{contestant.source}"
-            for contestant in comparison.contestants.values()
-        ),
-        *(
-            f"Differs  {key}: A {left}, B {right}"
-            for key, (left, right) in comparison.differences().items()
-        ),
+    comparison = outcome.comparison
+    size = f"{seeds_text(comparison)}, {number_of(outcome.games, 'game')} for each pair of runs"
+    return [
+        *head_lines(comparison, size),
         f"Decided  {DECIDED_BY[outcome.objective]}",
         *_run_lines(outcome),
         *_total_lines(outcome),
+        *looks_lines(outcome.looks),
+        f"Verdict  {verdict_text(outcome.total.verdict, len(outcome.values))}",
     ]
-    if len(outcome.looks) > 1:
-        lines.append(
-            f"Looks    {len(outcome.looks)}, {looks_text(outcome.looks)}; stopping at the "
-            "first verdict is wrong in more than 5 % of cases"
-        )
-    return [*lines, f"Verdict  {verdict(outcome)}"]
 
 
 def _run_lines(outcome: ComparisonResult) -> list[str]:
@@ -219,10 +233,6 @@ def _total_lines(outcome: ComparisonResult) -> list[str]:
     return lines
 
 
-def looks_text(looks: Sequence[int]) -> str:
-    return f"after {', '.join(map(str, looks[:-1]))} and {looks[-1]} seeds"
-
-
 def _interval(outcome: ComparisonResult) -> str:
     total = outcome.total
     if total.low is None or total.high is None:
@@ -237,21 +247,6 @@ def _interval(outcome: ComparisonResult) -> str:
     return f" {ends}   95 % over seeds, Student's t with {total.freedom:.1f} degrees of freedom"
 
 
-def verdict(outcome: ComparisonResult) -> str:
-    """The verdict in one sentence."""
-    seeds = len(outcome.values)
-    match outcome.total.verdict:
-        case "better":
-            return f"A is better (95 %, {seeds} seeds)"
-        case "worse":
-            return f"A is worse (95 %, {seeds} seeds)"
-        case _:
-            return (
-                f"undecided (95 %); with --seeds {max(2, 2 * seeds)} the same command "
-                "goes on: a narrower interval, and one more look"
-            )
-
-
 def outcome_json(outcome: ComparisonResult) -> dict[str, Any]:
     """The result for `--json`, from A's side.
 
@@ -262,7 +257,7 @@ def outcome_json(outcome: ComparisonResult) -> dict[str, Any]:
     """
     comparison, total, wins = outcome.comparison, outcome.total, outcome.objective == "win"
     return {
-        "comparison": comparison.name,
+        **comparison_json(comparison, len(outcome.values), outcome.looks),
         "verdict": total.verdict,
         "objective": outcome.objective,
         "score": total.mean if wins else None,
@@ -275,17 +270,8 @@ def outcome_json(outcome: ComparisonResult) -> dict[str, Any]:
         "spread_b": total.spread_b,
         "scores": outcome.values if wins else None,
         "leads": None if wins else outcome.values,
-        "seeds": len(outcome.values),
-        "looks": outcome.looks,
-        "frames": comparison.frames,
         "games_per_pair": outcome.games,
         "errors": outcome.errors,
-        "env": comparison.contestants["a"].config.env.name,
-        "differences": {key: list(values) for key, values in comparison.differences().items()},
-        "populations": {
-            side: [comparison.population(side, seed + 1) for seed in range(len(outcome.values))]
-            for side in SIDES
-        },
     }
 
 

@@ -245,6 +245,13 @@ def streams_of(league: League, name: str) -> dict[int, int]:
     return {start.number: start.streams or 1 for start in starts}
 
 
+def start_times(league: League, name: str) -> list[float]:
+    """When each start of a population began, in seconds since the epoch. Raises: PlayerError."""
+    with league.read() as connection:
+        starts = starts_of(connection, find_population(connection, name).id)
+    return [start.started_at for start in starts]
+
+
 def starts_of(connection: Connection, population_id: int) -> Sequence[Any]:
     """The rows of a population's starts, oldest first."""
     return connection.execute(_STARTS, {"population_id": population_id}).all()

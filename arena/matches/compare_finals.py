@@ -96,7 +96,7 @@ def play_finals(
         games_per_cell,
         sum(meetings[_key(pair)]["errors"] for pair in pairs),
         _total(objective, values, cells, games_per_cell),
-        _looks(comparison, kept),
+        looks_of(comparison, kept),
     )
 
 
@@ -210,7 +210,7 @@ def _play(
     write_kept(comparison, kept)
 
 
-def _looks(comparison: Comparison, kept: Kept) -> tuple[int, ...]:
+def looks_of(comparison: Comparison, kept: Kept) -> tuple[int, ...]:
     """Numbers of seeds of all looks. This one is noted, unless it repeats an earlier one."""
     if comparison.seeds not in kept.looks:
         kept.looks.append(comparison.seeds)

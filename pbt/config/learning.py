@@ -5,6 +5,7 @@ values of their own; `python -m bench.defaults` measures how well they learn som
 Doom's (Petrenko et al. 2020, tables A.4 and A.5), stand in config files.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -110,6 +111,11 @@ class SamplingConfig(Section):
     rollout_steps  T, the rows of a slot. By default a batch is one slot of each table
     opening_plies  a training game begins with 0 to this many uniformly random decisions; the number
                    is drawn for each game, and no member learns from them
+    decorrelation_steps
+                   before its first game a table makes 0 to this many uniformly random moves, once;
+                   the number is drawn for each table. Where games end on the way others begin; no
+                   member learns from these moves, and the game that they end in is not scored. So
+                   tables that begin together do not end their games together
     seat_block     this many neighbouring tables draw the same players for games of the same count,
                    which makes the batches of inference larger
     """
@@ -117,6 +123,7 @@ class SamplingConfig(Section):
     environments: Tables | Literal["auto"] = 16
     rollout_steps: Annotated[int, Field(ge=2, le=100_000)] = 128
     opening_plies: Plies = 0
+    decorrelation_steps: Annotated[int, Field(ge=0, le=100_000)] = 0
     seat_block: Tables = 1
 
 
@@ -181,6 +188,10 @@ class LearningConfig(Section):
     epochs                passes over a batch
     optimizer             what turns gradients into steps
     learning_rate         the optimiser's step size; PBT mutates it
+    scale_with_batch      a base batch, in steps: the optimiser takes learning_rate times the square
+                          root of batch_steps / scale_with_batch. The batch of one update counts,
+                          whatever its minibatches, epochs and shards. PBT mutates, copies and shows
+                          the rate at the base batch. 0: the rate is taken as it is
     entropy_coef          weight of the entropy bonus; PBT mutates it
     magnet_coef           weight of KL(policy || magnet), where the magnet is an average of the
                           member's own weights: in games without a best move it keeps members from
@@ -231,6 +242,7 @@ class LearningConfig(Section):
     learning_rate: Annotated[
         LearningRate, Mutable((1e-6, 1e-1), within=OneOrLess, annealed=True)
     ] = 5e-4
+    scale_with_batch: Annotated[int, Field(ge=0, le=100_000_000)] = 0
     entropy_coef: Annotated[
         Coefficient,
         Mutable((1e-6, 1.0), within=HundredOrLess, annealed=True, algorithm="appo"),
@@ -265,6 +277,16 @@ class LearningConfig(Section):
     max_lag: PositiveInt | None = None
     timeout_s: Seconds = 300.0
     shaping: dict[str, RewardWeight] = {}
+
+    @property
+    def batch_factors(self) -> dict[str, float]:
+        """By what hyperparameters are multiplied for the size of the batch, by name.
+
+        The square root is the rule of Stooke & Abbeel 2018, "Accelerated methods for deep
+        reinforcement learning", section 5.3, where A2C has 7e-4 at 80 steps.
+        """
+        base = self.scale_with_batch
+        return {"learning_rate": math.sqrt(self.batch_steps / base)} if base else {}
 
 
 class DqnConfig(Section):

@@ -35,6 +35,7 @@ def hyperparameter_keys(config: RunConfig) -> list[str]:
 
 
 _EDITABLE_LEARNING = (
+    "scale_with_batch",
     "minibatches",
     "epochs",
     "adam_beta2",

@@ -193,6 +193,11 @@ class RunConfig(Section):
                 f"dqn.replay_rows = {dqn.replay_rows}: less than learning.batch_steps = "
                 f"{self.learning.batch_steps}, which come at once; raise it"
             )
+        if base := self.learning.scale_with_batch:
+            problems.append(
+                f"learning.scale_with_batch = {base}: DQN takes steps from dqn.batch_rows rows, "
+                "whatever the batch; make it 0"
+            )
         if self.model.core != "none":
             problems.append(
                 f'model.core = "{self.model.core}": DQN replays single steps, without the memory '

@@ -41,9 +41,9 @@ class Attestation(NamedTuple):
     version  of its weights
     weights  their digest (`pbt.models.digests`), in the form in which they act
     values   what the last optimiser step was computed with, by the names of `Hyperparams.flat`,
-             annealed, and shaping weights times the reward scale; empty where no step was taken
-             since the learner was asked
-    factors  of the annealing in that step, by hyperparameter
+             times `factors`, and shaping weights times the reward scale; empty where no step was
+             taken since the learner was asked
+    factors  `Learner.factors` of that step, by hyperparameter
     oldest   the lowest version of the rows of the last batch, None without one
     actor    log-probabilities as the actor stored them, against those computed again by weights of
              the version that stands with the rows; None: not compared

@@ -131,7 +131,7 @@ class Learner:
     def values_used(self) -> dict[str, float]:
         """What the last update's steps were computed with, by the names of `Hyperparams.flat`.
 
-        Some are annealed, and shaping weights are scaled. Empty where the update took no step.
+        Some are annealed or scaled, as shaping weights are. Empty where the update took no step.
         """
         if not self._last_step:
             return {}
@@ -144,13 +144,16 @@ class Learner:
         return {name: value * factors.get(name, 1.0) for name, value in values.items()}
 
     def factors(self) -> dict[str, float]:
-        """What is left now of each hyperparameter that is annealed."""
-        if self._stop_at_frames is None:
-            return {}
-        done = min(1.0, self.frames / self._stop_at_frames)
-        left = 1.0 + (self.config.anneal_to - 1.0) * done
-        marked = [name for name, row in HYPERPARAMS.items() if row.mark.annealed]
-        return {name: left for name in marked if name not in self.config.not_annealed}
+        """By what hyperparameters are multiplied now, by annealing and for the batch's size."""
+        config, factors = self.config, dict[str, float]()
+        if self._stop_at_frames is not None:
+            done = min(1.0, self.frames / self._stop_at_frames)
+            left = 1.0 + (config.anneal_to - 1.0) * done
+            marked = [name for name, row in HYPERPARAMS.items() if row.mark.annealed]
+            factors = {name: left for name in marked if name not in config.not_annealed}
+        for name, factor in config.batch_factors.items():
+            factors[name] = factors.get(name, 1.0) * factor
+        return factors
 
     def update(
         self, batch: Batch, reducer: Reducer | None = None, round: int | None = None

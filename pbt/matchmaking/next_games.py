@@ -98,6 +98,9 @@ class NextGames:
         needed = 1 + max(1 + 2 * seats, evaluation_draws(seats))
         drawn = uniforms(counted(self._players, tables // block * block, counts, needed))
         evaluation = drawn[:, 0] < self._share
+        if config.sampling.decorrelation_steps and self._training is not None:
+            # The first game of a table sets it apart from the others, which a training game may.
+            evaluation &= counts > 0
         lineups: Sequence[Lineup | None] = [None] * len(tables)
         if self._training is not None:
             lineups = self._training.seat(drawn[:, 1:], tables)

@@ -19,7 +19,8 @@ from pbt.matchmaking.roster import EvaluationCounts, Roster
 from pbt.matchmaking.seats import seat_evaluation_game
 from pbt.records import PlayerRef
 from pbt.saved import SavedPlanner
-from pbt.transport.messages import GamePlan, SeatPlan
+from pbt.seeding import uniform
+from pbt.transport.messages import DECORRELATION, GamePlan, SeatPlan
 
 # Games of a table that are planned at once, where the roster stays; half as many more may wait.
 # With many tables fewer are, since a call is worth its while from about so many games on.
@@ -159,11 +160,22 @@ class TrainingPlanner:
         number, seed, opening, *_ = game
         noise = ("action", table, number)
         if game.lineup is not None:
-            return GamePlan(number, "training", seed, seats, noise, opening, seed)
+            plan = GamePlan(number, "training", seed, seats, noise, opening, seed)
+            return plan if number else self._first(plan, table)
         self._evaluated.add((seat.player for seat in seats), self._roster)
         return GamePlan(
             number, "evaluation", seed, seats, noise, opening, seed, record_actions=True
         )
+
+    def _first(self, plan: GamePlan, table: int) -> GamePlan:
+        """The plan of a table's first training game, with an opening that sets the table apart.
+
+        `pbt.sampling.decorrelation` says what becomes of it.
+        """
+        most = self._config.sampling.decorrelation_steps
+        moves = int(uniform(self._config.seed, "decorrelate", table) * (most + 1))
+        noise = (DECORRELATION, table, plan.game_count)
+        return plan._replace(noise=noise, opening_plies=moves) if moves else plan
 
     def _training(self, lineup: Lineup) -> tuple[SeatPlan, ...] | None:
         """The seats of a training game; None while there is no place for a frozen player."""

@@ -46,7 +46,7 @@ def values_problem(
 
     used          see `pbt.learning.attesting.Attestation.values`
     league        the flat hyperparameters in force
-    factors       of the annealing, by hyperparameter
+    factors       of the annealing and of the batch's size, by hyperparameter
     reward_scale  by which the learner multiplies shaping weights
     """
     expected = {name: _in_use(name, value, factors, reward_scale) for name, value in league.items()}

@@ -17,11 +17,14 @@ from pbt.transport.messages import GameEnd, GamesOver, SeatPlan, began_version, 
 def endings(tables: Sequence[Table], outcomes: Mapping[int, Outcome]) -> list[GameEnd | GamesOver]:
     """The messages about games that were played to their end, in their order.
 
-    tables    of one worker, at least one
+    There is none about games that decorrelate.
+
+    tables    of one worker
     outcomes  by position
     """
     told = list[GameEnd | GamesOver]()
-    for together, own in groupby(tables, key=_told_together):
+    scored = [table for table in tables if not table.plan.decorrelates]
+    for together, own in groupby(scored, key=_told_together):
         alike = list(own)
         theirs = [outcomes[table.position] for table in alike]
         if together:

@@ -8,8 +8,7 @@ One turn of its loop::
         ...                                    # SlotFull -> learner, GamesOver -> controller
 
 Answers may also come one by one, with `advance` after any of them; the next `requests` then hands
-out the rows that wait by then. docs/slots.md tells the life of a slot; `filling.py` owns its states
-FREE, OPEN, PARKED and FROZEN.
+out the rows that wait by then. docs/slots.md tells the life of a slot; `filling.py` has its states.
 
 Tables are stepped together, and everything about them and their seats stands in columns. A table is
 known by its position among those of the worker, a seat by its entry in `Seats`.
@@ -26,6 +25,7 @@ from pbt.envs.groups import Decisions, Failures, Turns
 from pbt.errors import EngineError, EnvError
 from pbt.sampling.asking import Asking
 from pbt.sampling.bookkeeping import Taken, books_of
+from pbt.sampling.decorrelation import begun_again
 from pbt.sampling.ending import endings, game_end
 from pbt.sampling.filling import SlotFiller, fill_slots
 from pbt.sampling.filming import GameObserver
@@ -122,9 +122,7 @@ class RolloutWorker:
     # --- one turn ---------------------------------------------------------------------------------
 
     def requests(self) -> list[ActionRequest]:
-        """Seat idle tables, then request actions for all rows that wait.
-        There is one request per (policy, role, greedy).
-        """
+        """Seat idle tables; one request per (policy, role, greedy) for all rows that wait."""
         self._seat_idle_tables()
         return self.asking.requests()
 
@@ -322,6 +320,9 @@ class RolloutWorker:
 
     def _end_well(self, positions: list[int], outcomes: Mapping[int, Outcome]) -> None:
         """End games that were played to their end, and whose slots were taken."""
+        if again := begun_again(self.tables, positions):
+            self._begin(np.array([*again], np.int64), [*again.values()])
+            positions = [position for position in positions if position not in again]
         tables = [self.tables[position] for position in positions]
         self._outbox += endings(tables, outcomes)
         self.state.playing[positions] = False

@@ -135,11 +135,11 @@ class Table:
         return self.game.reset(self.plan.seed)
 
     def note_level(self) -> None:
-        """Note how hard the next game is, after one that is over.
+        """Note how hard the next game is, after one that is over and says how its players do.
 
         Raises: EnvError for a level that is no finite number.
         """
-        if (curriculum := self.curriculum) is not None:
+        if (curriculum := self.curriculum) is not None and not self.plan.decorrelates:
             level = curriculum.next_level()
             if not math.isfinite(level):
                 raise EnvError(f"{self.where}: next_level() gave {level}; expected a finite number")

@@ -14,6 +14,8 @@ from pbt.records import GameKind, GameRecord, PlayerRef, SeatRecord
 
 UNKNOWN_VERSION = -1
 """Of a seat without an action, or whose first action is not known."""
+DECORRELATION = "decorrelation"
+"""Begins the noise key of games that `pbt.sampling.decorrelation` begins."""
 
 
 class SeatPlan(NamedTuple):
@@ -56,6 +58,11 @@ class GamePlan(NamedTuple):
     record_actions: bool = False
     greedy: bool = False
     pair: int | None = None
+
+    @property
+    def decorrelates(self) -> bool:
+        """Its opening sets the table apart from others; the game is neither scored nor told of."""
+        return self.noise[:1] == (DECORRELATION,)
 
 
 def lineups_of(plans: Iterable[GamePlan]) -> tuple[list[tuple[SeatPlan, ...]], list[int]]:

@@ -18,7 +18,7 @@ import pytest
 from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
 from arena.matches.compare import Comparison, Contestant, read_kept
-from arena.matches.compare_finals import ComparisonResult, _looks
+from arena.matches.compare_finals import ComparisonResult, looks_of
 from arena.stats.seed_scores import seed_lead, seed_score
 from pbt.config.schema import RunConfig
 from pbt.objective import ObjectiveKind
@@ -193,7 +193,7 @@ def test_looks_are_counted_and_said(tmp_path: Path) -> None:
     """
     begun = replace(outcome([[0.5]]).comparison, data=tmp_path)
     looks = [
-        _looks(one, read_kept(one))
+        looks_of(one, read_kept(one))
         for one in (replace(begun, seeds=seeds) for seeds in (3, 3, 6, 3))
     ]
     assert looks == [(3,), (3,), (3, 6), (3, 6)]

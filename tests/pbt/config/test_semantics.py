@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -252,11 +253,13 @@ def test_dqn_needs_games_of_one_choice() -> None:
         ({"dqn": {"replay_rows": 3000, "least_rows": 1501}}, "dqn.least_rows = 1501: more than"),
         ({"dqn": {"replay_rows": 3000, "batch_rows": 1600}}, "dqn.batch_rows = 1600: more than"),
         ({"dqn": {"replay_rows": 2047}}, "dqn.replay_rows = 2047: less than"),
+        ({"learning": {"scale_with_batch": 80}}, "learning.scale_with_batch = 80: DQN takes steps"),
         ({"model": {"core": "gru"}}, 'model.core = "gru": DQN replays single steps'),
     ],
 )
-def test_dqn_refuses_what_it_cannot_learn_by(sections: dict[str, object], problem: str) -> None:
+def test_dqn_refuses_what_it_cannot_learn_by(sections: dict[str, Any], problem: str) -> None:
     with_members(2, **sections)
-    for chosen in ({"learning": {"algorithm": "dqn"}}, {"members": {"m1": {"algorithm": "dqn"}}}):
+    learning = {**sections.get("learning", {}), "algorithm": "dqn"}
+    for chosen in ({"learning": learning}, {"members": {"m1": {"algorithm": "dqn"}}}):
         with pytest.raises(ValueError, match=re.escape(problem)):
-            with_members(2, **sections, **chosen)
+            with_members(2, **{**sections, **chosen})

@@ -1,5 +1,6 @@
 """The learner as an object: clocks, state, hyperparameters, broken gradients and statistics."""
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from itertools import chain
@@ -16,6 +17,7 @@ from pbt.config.learning import ModelConfig
 from pbt.errors import EngineError
 from pbt.learning.learner import Learner
 from pbt.models.weights import to_bytes
+from pbt.population.certificates import values_problem
 from tests.pbt.learning.one_pass import (
     equal_states,
     hyperparams_of,
@@ -238,6 +240,58 @@ def test_annealing_shrinks_values_linearly_with_the_members_clock(
         for name in ("learning_rate", "entropy_coef"):
             full = learner.hyperparams.values[name]
             assert used[name] == pytest.approx(full * (1.0 if name in kept else share))
+
+
+# Of "Accelerated methods for deep reinforcement learning", section 5.3: 7e-4 at 80 steps.
+@pytest.mark.parametrize(
+    ("steps", "rate"),
+    [(80, 7e-4), (320, 2 * 7e-4), (720, 3 * 7e-4), (2560, 3.96e-3), (20, 7e-4 / 2)],
+)
+def test_the_learning_rate_grows_with_the_square_root_of_the_batch(
+    make_bench: Make, steps: int, rate: float
+) -> None:
+    bench = make_bench(config=one_pass(batch_steps=steps, scale_with_batch=80))
+    shaping = dict.fromkeys(bench.terms, 1.0)
+    learner = bench.learner(hyperparams=hyperparams_of(shaping, learning_rate=7e-4))
+    learner.update(bench.batch(learner.model))
+    used = learner.values_used()
+    assert used["learning_rate"] == pytest.approx(rate, rel=1e-3)
+    assert used["learning_rate"] == 7e-4 * math.sqrt(steps / 80)
+    assert learner.hyperparams.values["learning_rate"] == 7e-4
+    assert used["adam_beta1"] == 0.9
+    # The certificates expect what was used of what the league has.
+    league, factors = learner.hyperparams.flat(), learner.factors()
+    assert values_problem(used, league, factors, bench.config.reward_scale) is None
+
+
+def test_a_scaled_rate_trains_as_the_product_does_and_none_as_ever(make_bench: Make) -> None:
+    def trained(rate: float, **changes: Any) -> dict[str, Tensor]:
+        config = one_pass(batch_steps=2560, minibatches=2, epochs=2, **changes)
+        bench = make_bench(config=config)
+        shaping = dict.fromkeys(bench.terms, 1.0)
+        learner = bench.learner(hyperparams=hyperparams_of(shaping, learning_rate=rate))
+        for seed in range(3):
+            learner.update(bench.batch(bench.model(5), seed=seed))
+        return learner.state()
+
+    plain = trained(7e-4)
+    assert equal_states(trained(7e-4, scale_with_batch=0), plain)
+    assert equal_states(trained(7e-4, scale_with_batch=2560), plain)
+    scaled = trained(7e-4, scale_with_batch=80)
+    assert equal_states(scaled, trained(7e-4 * math.sqrt(2560 / 80)))
+    assert not equal_states(scaled, plain)
+
+
+def test_annealing_and_the_size_of_the_batch_both_count(make_bench: Make) -> None:
+    changes = {"anneal_to": 0.0, "batch_steps": 320, "scale_with_batch": 80}
+    for kept, left in ((), 0.75), (("learning_rate",), 1.0):
+        bench = make_bench(config=one_pass(not_annealed=kept, **changes))
+        key, shaping = (1, "m0"), bench.hyperparams()
+        learner = Learner(
+            bench.model(0), bench.config, shaping, bench.terms, key=key, stop_at_frames=1000
+        )
+        learner.frames = 250
+        assert learner.factors() == {"learning_rate": 2 * left, "entropy_coef": 0.75}
 
 
 def test_annealed_to_nothing_the_weights_stand_still(make_bench: Make, weights_of: Weights) -> None:

@@ -211,3 +211,14 @@ def test_many_seats_among_many_players_are_each_drawn_by_their_own_numbers() -> 
             name = among[int(choice * len(among))]
             expected = name.snapshot_id if isinstance(name, SnapshotEntry) else name.name
             assert player.name == expected
+
+
+def test_where_tables_are_set_apart_their_first_game_is_one_of_training() -> None:
+    apart = {"environments": TABLES, "opening_plies": 5, "decorrelation_steps": 9}
+    plain, first = (planned(roster(0.5), **own) for own in ({}, {"sampling": apart}))
+    begin = range(0, len(plain), COUNTS)
+    assert any(plain[at].evaluation for at in begin)
+    assert not any(first[at].evaluation for at in begin)
+    later = [at for at in range(len(plain)) if at % COUNTS]
+    assert [plain[at] for at in later] == [first[at] for at in later]
+    assert all(plain[at].evaluation or plain[at] == first[at] for at in begin)
