@@ -1,6 +1,7 @@
 """The processes of a run in which games, servers and learners now and then take longer.
 
-It is `pbt.runtime.entry` behind `sleeps`, for runs whose outcome must not depend on who is first.
+It is `pbt.runtime.entry` behind `sleeps`, for runs whose outcome must not depend on the order in
+which processes come to an end.
 """
 
 import os

@@ -8,8 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pbt.algorithms.base import ReplayRules
+from pbt.algorithms.base import Algorithm, ReplayRules
 from pbt.algorithms.batch import Batch, minibatches
+from pbt.config.learning import LearningConfig
 from pbt.errors import EngineError
 from pbt.learning.batcher import NOT_TRAINED_ON
 from pbt.transport.slab import Slab
@@ -119,3 +120,16 @@ class UniformReplay:
                 both = np.stack([array[slots, rows], array[slots, rows + 1]])
                 tensors[column.name] = torch.from_numpy(both)
         return Batch.of(tensors).to(self._device)
+
+
+def new_experience(
+    algorithm: Algorithm,
+    config: LearningConfig,
+    member: str,
+    replay: Slab | None,
+    device: torch.device,
+) -> Experience:
+    """The experience of a member's learner. replay: the ring of an algorithm that replays."""
+    if algorithm.replay is None:
+        return OnPolicy(config.minibatches, config.epochs)
+    return UniformReplay(member, replay, algorithm.replay, device)

@@ -22,10 +22,10 @@ from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning.behaviour import BehaviourWeights
 from pbt.learning.divergence import advice
-from pbt.learning.experience import Experience, OnPolicy, UniformReplay
+from pbt.learning.experience import new_experience
 from pbt.learning.optimizer import FlatParameters, new_optimizer
 from pbt.learning.reducer import SingleReducer
-from pbt.learning.return_scale import ReturnScale
+from pbt.learning.return_scale import new_scale
 from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, update_stats
 from pbt.learning.weight_copy import copy_weights
 from pbt.models.policy_model import PolicyModel
@@ -57,7 +57,7 @@ class Learner:
         hyperparams: Hyperparams,
         reward_terms: tuple[str, ...],
         *,
-        key: tuple[Key, ...],
+        key: tuple[int, *tuple[Key, ...]],
         stop_at_frames: int | None = None,
         algorithm: Algorithm | None = None,
         replay: Slab | None = None,
@@ -72,12 +72,9 @@ class Learner:
         replay          the ring of an algorithm that replays
         delayed         gradients are those at the weights that acted (`BehaviourWeights`)
         """
-        if len(key) < 2 or not isinstance(key[0], int):
-            raise EngineError(f"learner: key = {key!r}; expected (run seed, ..., member)")
         self.model, self.config = model, config
-        self._terms = reward_terms
-        self._stop_at_frames = stop_at_frames
-        self._key: tuple[int, tuple[Key, ...]] = (key[0], key[1:])
+        self._terms, self._stop_at_frames = reward_terms, stop_at_frames
+        self._key = key[0], key[1:]
         self.parameters = FlatParameters(model)
         self._optimizer = new_optimizer(config, self.parameters.vector)
         # What the latest step of this update was taken with.
@@ -85,25 +82,14 @@ class Learner:
         self.algorithm = Appo(config) if algorithm is None else algorithm
         self._memory = self.algorithm.memory(self.parameters.vector)
         self.algorithm.explore(model, hyperparams.values, 0)
-        self.experience = self._new_experience(replay)
+        self.experience = new_experience(self.algorithm, config, self.member, replay, self.device)
         self._sums = StepSums(self.algorithm.sums)
-        self._returns = self._new_scale()
+        self._returns = new_scale(config, self.device) if self.algorithm.scales_returns else None
         self._behaviour = BehaviourWeights(model, self.parameters) if delayed else None
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
         self.listener: Callable[[Batch, Tensor], None] | None = None
         self._batch: Batch | None = None  # trained on at the moment, for messages
         self.set_hyperparams(hyperparams)
-
-    def _new_scale(self) -> ReturnScale | None:
-        if not (self.config.normalize_returns and self.algorithm.scales_returns):
-            return None
-        return ReturnScale(self.device, keeps_heads=self.config.value_clip is not None)
-
-    def _new_experience(self, replay: Slab | None) -> Experience:
-        rules = self.algorithm.replay
-        if rules is None:
-            return OnPolicy(self.config.minibatches, self.config.epochs)
-        return UniformReplay(self.member, replay, rules, self.device)
 
     @property
     def device(self) -> torch.device:
@@ -168,9 +154,7 @@ class Learner:
         lags = lag_sums(batch, self.version, round)
         sums, norms, skipped_before = self._sums.vector, [], self.skipped
         self._last_step, self._batch = {}, batch
-        if self._returns is not None:
-            steps = self._rewards(batch), self._discounts(batch), batch.valid
-            self._returns.begin(*steps, self.config.gae_lambda, reducer, self.version)
+        self._begin_returns(batch, reducer)
         for part in self._parts(batch):
             with self._acting(part):
                 gradient_and_weight, step_sums = self._gradients(part, reducer)
@@ -178,8 +162,6 @@ class Learner:
             weight = float(total[-1])
             if weight == 0.0:
                 continue
-            if self._behaviour is not None:
-                self._behaviour.keep()
             norm = self.apply(total[:-1], weight)
             if math.isfinite(norm):
                 norms.append(norm)
@@ -199,6 +181,12 @@ class Learner:
         clocks = {"version": self.version, "skipped_steps": self.skipped - skipped_before}
         means = self.algorithm.means(totals)
         return update_stats(facts, means, norms, lags, **clocks)
+
+    def _begin_returns(self, batch: Batch, reducer: Reducer) -> None:
+        """Let a batch say how large returns are, unless that is known."""
+        if self._returns is not None:
+            steps = self._rewards(batch), self._discounts(batch), batch.valid
+            self._returns.begin(*steps, self.config.gae_lambda, reducer, self.version)
 
     def _acting(self, batch: Batch) -> AbstractContextManager[None]:
         """Within it the model computes with the weights at which gradients are taken."""
@@ -281,6 +269,8 @@ class Learner:
                 raise EngineError(f"learner of {self.member}: {refused} {self._values()}")
             return norm
         self._skips_in_a_row = 0
+        if self._behaviour is not None:
+            self._behaviour.keep()
         scale = min(1.0, self.config.max_grad_norm / (norm + 1e-6))
         self._last_step = self._annealed_values()
         vector = self.parameters.vector

@@ -14,6 +14,7 @@ from torch import Tensor
 from pbt.algorithms.base import Reducer
 from pbt.algorithms.losses import moment_sums
 from pbt.algorithms.vtrace import gae
+from pbt.config.learning import LearningConfig
 from pbt.models.policy_model import PolicyModel
 
 # The names of the tensors in a learner's state.
@@ -137,3 +138,10 @@ class ReturnScale:
     def _measure(self) -> None:
         count, squares = self.sums.tolist()
         self.scale = math.sqrt(squares / count) if squares > 0.0 else 1.0
+
+
+def new_scale(config: LearningConfig, device: torch.device) -> ReturnScale | None:
+    """The scale of a learner's returns, None where the config leaves them as they are."""
+    if not config.normalize_returns:
+        return None
+    return ReturnScale(device, keeps_heads=config.value_clip is not None)

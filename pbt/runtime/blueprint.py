@@ -78,6 +78,11 @@ class Blueprint:
         """Whether a role's networks see images rather than boards or numbers."""
         return any(sees_images(self.config.model, layout.leaves) for layout in self.layouts)
 
+    @property
+    def final_games(self) -> int:
+        """Games of the final evaluation."""
+        return self.config.evaluation.final_games * len(self.members)
+
     def role_members(self, role: int) -> int:
         """How many members play the role."""
         return sum(member.role == role for member in self.members)

@@ -4,9 +4,9 @@ One object says when tables play and when learners are given what was played. Th
 what workers are told, the scheduler of learners for the rest. `runtime.sync` names its kind; no
 other file asks which kind it is.
 
-In rounds everything that depends on who is first waits for a barrier: games are counted, slots are
-handed over, rounds of PBT are decided and rosters change between two rollouts, and in the order of
-tables and members. So equal seeds give equal weights in every placement.
+In rounds everything that depends on which process is first waits for a barrier: games are counted,
+slots are handed over, rounds of PBT are decided and rosters change between two rollouts, and in the
+order of tables and members. So equal seeds give equal weights in every placement.
 """
 
 from collections.abc import Collection

@@ -60,10 +60,8 @@ class RunState:
         self._released: dict[str, list[RolloutPermit]] = {}
         tell, counts = processes.tell_workers, shared.counts
         self.roster = RosterSender(new_roster(blueprint), tell, counts=counts)
-        final_games = config.evaluation.final_games * len(blueprint.members)
-        self.final_games = FinalEvaluation(
-            final_games, processes.workers(), dealt=not config.runtime.in_rounds
-        )
+        final_games, dealt = blueprint.final_games, not config.runtime.in_rounds
+        self.final_games = FinalEvaluation(final_games, processes.workers(), dealt=dealt)
         shards = sorted(
             (shard.index, plan.name, shard.member) for plan in plans for shard in plan.trains
         )

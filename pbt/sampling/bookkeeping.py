@@ -5,7 +5,7 @@ for all seats, and plays where it was built.
 """
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,6 +88,20 @@ class Bookkeeping:
             np.bincount(seats.role[own[completed]], minlength=len(self._rows)),
         )
 
+    def without(self, wrong: Collection[int], taken: Taken, positions: Indices) -> Taken:
+        """Nothing is due any more at tables whose games went wrong: they have ended.
+
+        positions: as `take` was given them
+        """
+        state, seats, spoiled = self._state, self._seats, np.array(list(wrong), np.int64)
+        state.due[spoiled] = 0
+        seats.due[seats.at(spoiled)] = False
+        waiting, opening = (
+            own[~np.isin(own // seats.per_table, spoiled)] for own in (taken.waiting, taken.opening)
+        )
+        ended = positions[state.due[positions] == 0]
+        return taken._replace(waiting=waiting, opening=opening, ended=ended)
+
     def _complete(self, turns: Turns, own: Indices) -> NDArray[np.bool_]:
         """Write the consequences of pending rows. Returns which of the turns had one, [N]."""
         seats = self._seats
@@ -102,6 +116,15 @@ class Bookkeeping:
             writer.complete(*at, turns.rewards[of], *ends, turns.tics[of])
             seats.row[done] += 1
         return completed
+
+    def note_begun_move(self, position: int) -> None:
+        """Add the actions of a move that is not complete to the history: they were decided."""
+        seats = self._seats
+        own = np.array(seats.of(position))
+        own = own[seats.chosen[own]]
+        seats.chosen[own] = False
+        numbers = own - position * seats.per_table
+        self._state.history.add(np.full(len(own), position), numbers, seats.action[own])
 
     def answered(self, own: Indices, version: int, weights: int) -> Indices:
         """Note that weights of this version and digest have answered for seats of one role.

@@ -29,9 +29,11 @@ def draw_openings(
     """Draw what seats of one role do next in the openings of their games: `opening_action` of many.
 
     tables  of the worker, by position
-    seats   [N], one at least
+    seats   [N]
     rows    of their role
     """
+    if not len(seats):
+        return
     at = state.seats.slot[seats], state.seats.row[seats]
     rows.fingerprint(*at, state.origins(seats))
     positions = seats // state.seats.per_table

@@ -24,7 +24,7 @@ from pbt.envs.contract import Game, Outcome
 from pbt.envs.groups import Decisions, Failures, Turns
 from pbt.errors import EngineError, EnvError
 from pbt.sampling.asking import Asking
-from pbt.sampling.bookkeeping import Taken, books_of
+from pbt.sampling.bookkeeping import books_of
 from pbt.sampling.decorrelation import begun_again
 from pbt.sampling.ending import endings, game_end
 from pbt.sampling.filling import SlotFiller, fill_slots
@@ -73,9 +73,10 @@ class RolloutWorker:
     levels         see `Table.levels`
     patience_s     how long the tables of one step are waited for; later ones are left out until
                    they are done. None: all are waited for, as equal runs need it
-
-    round  learning phases that are over, which is noted in the rows; None without rounds
+    round          learning phases that are over, which is noted in the rows; None: no rounds
     """
+
+    round: int | None = None
 
     def __init__(
         self,
@@ -117,7 +118,6 @@ class RolloutWorker:
         self._role_seats = [np.flatnonzero(self.seats.role == role) for role in range(len(slabs))]
         self.asking = Asking(self.state, [slab.slots for slab in slabs])
         self.idle: list[int] = list(range(len(self.tables)))
-        self.round: int | None = None
 
     # --- one turn ---------------------------------------------------------------------------------
 
@@ -236,8 +236,8 @@ class RolloutWorker:
         keys = seat_keys(self._seed, [plan.noise for plan in plans], self.seats.per_table)
         self.state.begin(positions, plans, keys)
         seats = self.seats.at(positions)
-        for role, filler in enumerate(self.fillers):
-            filler.sit(seats[self.seats.role[seats] == role])
+        for own, filler in zip(self._by_role(seats), self.fillers, strict=True):
+            filler.sit(own)
         for table in tables:
             self._observer.begins(table)
         self._take(positions, self.group.begin(positions), {})
@@ -268,7 +268,7 @@ class RolloutWorker:
         full = fill_slots(self.fillers, self.seats, turns, taken, self.group.observe)
         wrong = {**wrong, **self.group.failures}
         if wrong:
-            taken = self._without(wrong, taken, positions)
+            taken = self._books.without(wrong, taken, positions)
         self.asking.wait(taken.waiting)
         if len(taken.opening):
             self._open(taken.opening)
@@ -277,24 +277,14 @@ class RolloutWorker:
         if len(taken.ended):
             self._finish(taken.ended, wrong)
 
-    def _without(self, wrong: Failures, taken: Taken, positions: Indices) -> Taken:
-        """Nothing is due any more at tables whose games went wrong: they have ended."""
-        state, seats, spoiled = self.state, self.seats, np.array(list(wrong), np.int64)
-        state.due[spoiled] = 0
-        seats.due[seats.at(spoiled)] = False
-        waiting, opening = (
-            own[~np.isin(own // seats.per_table, spoiled)] for own in (taken.waiting, taken.opening)
-        )
-        ended = positions[state.due[positions] == 0]
-        return taken._replace(waiting=waiting, opening=opening, ended=ended)
-
     def _open(self, seats: Indices) -> None:
         """Act for seats whose games are in their openings."""
-        for role, filler in enumerate(self.fillers):
-            own = seats[self.seats.role[seats] == role]
-            if len(own):
-                draw_openings(self.tables, self.state, own, filler.rows)
+        for own, filler in zip(self._by_role(seats), self.fillers, strict=True):
+            draw_openings(self.tables, self.state, own, filler.rows)
         self._complete(seats)
+
+    def _by_role(self, seats: Indices) -> list[Indices]:
+        return [seats[self.seats.role[seats] == role] for role in range(len(self.fillers))]
 
     def _complete(self, seats: Indices) -> None:
         """Note that seats have chosen; tables that have all of their actions are stepped next."""
@@ -309,8 +299,8 @@ class RolloutWorker:
         good = {at: one for at, one in outcomes.items() if isinstance(one, Outcome)}
         bad = {at: one for at, one in outcomes.items() if isinstance(one, EnvError)}
         seats = self.seats.at(np.array(list(good), np.int64))
-        for role, filler in enumerate(self.fillers):
-            filler.leave(seats[self.seats.role[seats] == role])
+        for left, filler in zip(self._by_role(seats), self.fillers, strict=True):
+            filler.leave(left)
         for is_good, own in groupby(positions.tolist(), key=good.__contains__):
             if is_good:
                 self._end_well(list(own), good)
@@ -335,9 +325,8 @@ class RolloutWorker:
 
     def _spoil(self, position: int, error: EnvError) -> None:
         """Void a game that went wrong. Raises EnvError when the error must end the run."""
-        self._note_begun_move(position)
-        hint = self._code.note(self.tables[position], error)
-        self.void(position, f"voided: {error}{hint}")
+        self._books.note_begun_move(position)
+        self.void(position, f"voided: {error}{self._code.note(self.tables[position], error)}")
 
     def void(self, position: int, reason: str, places: Sequence[int] | None = None) -> None:
         """Void a spoiled game: its rows are dropped and its table gets a new game object.
@@ -346,7 +335,7 @@ class RolloutWorker:
         """
         table = self.tables[position]
         self._observer.spoiled(table)
-        self._note_begun_move(position)
+        self._books.note_begun_move(position)
         self.asking.leave_out(position)
         for seat in table.seats:
             self.fillers[self.seats.role[seat]].rewind(seat)
@@ -359,11 +348,3 @@ class RolloutWorker:
         self.idle.append(position)
         self._games.game_over(table.plan)
         self.group.renew(position)
-
-    def _note_begun_move(self, position: int) -> None:
-        """Add the actions of a move that is not complete to the history: they were decided."""
-        seats = np.array(self.tables[position].seats)
-        seats = seats[self.seats.chosen[seats]]
-        self.seats.chosen[seats] = False
-        numbers = seats - position * self.seats.per_table
-        self.state.history.add(np.full(len(seats), position), numbers, self.seats.action[seats])

@@ -91,7 +91,7 @@ def test_replayed_steps_are_compared_and_their_gradient_still_comes() -> None:
     hyperparams = replace(given, values={**given.values, "epsilon_end": 0.1})
     learner = Learner(model, config, hyperparams, bench.terms, key=(1, "m0"), algorithm=dqn)
     # The steps of a batch are trained on as if they had been drawn.
-    learner.experience = OnPolicy("m0", 1, 1)
+    learner.experience = OnPolicy(1, 1)
     attestor, batch, other = Attestor(learner), *(bench.batch(bench.model()) for _ in range(2))
     batch = replace(batch, acted={"action_value": dqn.recomputed(model, other).detach()})
     attestor.begin(1)
