@@ -146,7 +146,7 @@ class Learner:
     ) -> UpdateStats:
         """Train on this shard's part of a batch. round: learning phases that are over.
 
-        Returns the statistics of the whole batch; all but `lag_max` are the same on every shard.
+        Returns the statistics of the whole batch, but for lags that stand for this shard alone.
         Raises EngineError after MAX_SKIPS_IN_A_ROW steps without a finite gradient, and when a
         weight is not finite any more.
         """

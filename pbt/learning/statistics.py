@@ -1,7 +1,9 @@
 """Statistics of an update: sums that add up over minibatches and shards, and means of them."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import NamedTuple
 
 import torch
@@ -21,6 +23,8 @@ class UpdateStats:
     rows           number of valid steps of the batch, counted once for all epochs
     grad_norm      mean over the optimiser steps, before clipping
     lag_mean       mean policy lag of the valid rows when trained on, in learner versions
+    lag_median     the policy lag that half of the rows do not exceed, of this shard's rows only
+    lag_p95        the same of 95 % of the rows
     lag_max        the largest policy lag, of this shard's rows only
     round_lag      (least, most) learning phases that were over since the rows were acted, where
                    there are rounds
@@ -35,6 +39,8 @@ class UpdateStats:
     rows: int
     grad_norm: float
     lag_mean: float
+    lag_median: int
+    lag_p95: int
     lag_max: int
     skipped_steps: int
     taken_steps: int
@@ -46,27 +52,35 @@ class LagSums(NamedTuple):
     """Policy lag of one shard's part of a batch.
 
     vector   [3] float64: frames, rows, sum of lags
-    largest  the largest lag
+    median, p95, largest
+             lags that half, 95 % and all of the rows do not exceed
     rounds   see `UpdateStats.round_lag`
     """
 
     vector: Tensor
+    median: int
+    p95: int
     largest: int
     rounds: tuple[int, int] | None = None
 
 
 def lag_sums(batch: Batch, version: int, round: int | None = None) -> LagSums:
     """Frames, rows and policy lag of a batch at learner version `version` in a round."""
-    lags = torch.where(batch.valid, version - batch.version.to(torch.int64), 0)
-    # All four numbers leave the device in one copy.
-    frames, rows, lag, largest = torch.stack(
-        [torch.where(batch.valid, batch.tics, 0).sum(), batch.valid.sum(), lags.sum(), lags.max()]
+    # Rows that are not valid come first when the others are sorted.
+    lags = torch.where(batch.valid, version - batch.version.to(torch.int64), -1)
+    # All numbers leave the device in one copy.
+    frames, *ordered = torch.cat(
+        [torch.where(batch.valid, batch.tics, 0).sum()[None], lags.flatten().sort().values]
     ).tolist()
-    vector, rounds = torch.tensor([frames, rows, lag], dtype=torch.float64), None
+    of_rows = ordered[bisect_left(ordered, 0) :]
+    rows = len(of_rows)
+    vector = torch.tensor([frames, rows, sum(of_rows)], dtype=torch.float64)
+    half, most, all_ = (of_rows[ceil(rows * part) - 1] if rows else 0 for part in (0.5, 0.95, 1.0))
+    rounds = None
     if round is not None and ROUND in batch.acted and rows:
         acted = batch.acted[ROUND][batch.valid]
         rounds = round - int(acted.max()), round - int(acted.min())
-    return LagSums(vector, largest, rounds)
+    return LagSums(vector, half, most, all_, rounds)
 
 
 class StepSums:
@@ -109,6 +123,8 @@ def update_stats(
         rows=int(rows),
         grad_norm=sum(norms) / max(len(norms), 1),
         lag_mean=lag / max(rows, 1.0),
+        lag_median=lags.median,
+        lag_p95=lags.p95,
         lag_max=lags.largest,
         skipped_steps=skipped_steps,
         taken_steps=len(norms),

@@ -42,6 +42,8 @@ const METRICS: Readonly<Record<string, Metric>> = {
     unit: "versions",
     says: "Mean policy lag: updates between the choice of an action and its use in an update.",
   },
+  lag_median: { unit: "versions", says: "The policy lag that half of the update's rows do not exceed." },
+  lag_p95: { unit: "versions", says: "The policy lag that 95 % of the update's rows do not exceed." },
   lag_max: { unit: "versions", says: "The largest policy lag of a row in the update." },
   round_lag_max: {
     unit: "learning phases",

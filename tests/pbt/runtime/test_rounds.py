@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pbt.algorithms.batch import Batch
 from pbt.config.schema import RunConfig
+from pbt.learning import background_gathering
 from pbt.runtime import process_group
 from tests.pbt.runtime import round_faults
 from tests.pbt.runtime.checked_process import ROUNDS
@@ -113,6 +115,34 @@ def test_a_run_that_was_stopped_ends_like_one_that_was_not(rhythm: str, tmp_path
         run.sink.games[:0] = games
         run.finish()
         assert outcome(run)[:2] == whole[:2]
+
+
+@pytest.mark.parametrize("game", ["connect_four", "openspiel:leduc_poker", "cartpole"])
+def test_nine_of_ten_places_of_a_batch_are_rows(
+    game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares, gather = list[float](), background_gathering.gather_lanes
+
+    def noting(*given: Any) -> Batch:
+        batch = gather(*given)
+        shares.append(float(batch.valid.float().mean()))
+        return batch
+
+    monkeypatch.setattr(background_gathering, "gather_lanes", noting)
+    changes = {"sampling": {"environments": 48, "rollout_steps": 16, "opening_plies": 0}}
+    config = placed(
+        "serial",
+        game,
+        1500,
+        population={"members": 1},
+        learning={"batch_steps": 768},
+        evaluation={"share": 0.0, "final_games": 0},
+        runtime={"sync": "sync"},
+        **changes,
+    )
+    with Running(config, tmp_path).start() as run:
+        run.finish()
+    assert len(shares) > 1 and sum(shares) / len(shares) >= 0.9
 
 
 def test_nothing_is_written_while_it_is_read(tmp_path: Path) -> None:
