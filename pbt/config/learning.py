@@ -111,13 +111,10 @@ class SamplingConfig(Section):
     rollout_steps  T, the rows of a slot. By default a batch is one slot of each table
     opening_plies  a training game begins with 0 to this many uniformly random decisions; the number
                    is drawn for each game, and no member learns from them
-    decorrelation_steps
-                   before its first game a table makes 0 to this many uniformly random moves, once;
-                   the number is drawn for each table. Where games end on the way others begin; no
-                   member learns from these moves, and the game that they end in is not scored. So
-                   tables that begin together do not end their games together
-    seat_block     this many neighbouring tables draw the same players for games of the same count,
-                   which makes the batches of inference larger
+    decorrelation_steps  before its first game a table makes 0 to this many uniformly random moves,
+                   once; the number is drawn for each table. Where games end on the way others
+                   begin; no member learns from these moves, and the game that they end in is not
+                   scored. So tables that begin together do not end their games together
     """
 
     environments: Tables | Literal["auto"] = 16
