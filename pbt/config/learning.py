@@ -105,16 +105,18 @@ class ModelConfig(Section):
 class SamplingConfig(Section):
     """How games are played to be learned from.
 
-    environments   tables that play at the same time. "auto": 128 for every rollout worker; the
-                   number is written into the stored config when a population starts, since seeds
-                   belong to tables
-    rollout_steps  T, the rows of a slot. By default a batch is one slot of each table
-    opening_plies  a training game begins with 0 to this many uniformly random decisions; the number
-                   is drawn for each game, and no member learns from them
+    environments         tables that play at the same time. "auto": 128 for every rollout worker;
+                         the number is written into the stored config when a population starts,
+                         since seeds belong to tables
+    rollout_steps        T, the rows of a slot. By default a batch is one slot of each table
+    opening_plies        a training game begins with 0 to this many uniformly random decisions; the
+                         number is drawn for each game, and no member learns from them
     decorrelation_steps  before its first game a table makes 0 to this many uniformly random moves,
-                   once; the number is drawn for each table. Where games end on the way others
-                   begin; no member learns from these moves, and the game that they end in is not
-                   scored. So tables that begin together do not end their games together
+                         once; the number is drawn for each table. Where games end on the way others
+                         begin; no member learns from these moves, and the game that they end in is
+                         not scored. So tables that begin together do not end their games together
+    seat_block           this many neighbouring tables draw the same players for games of the same
+                         count, which makes the batches of inference larger
     """
 
     environments: Tables | Literal["auto"] = 16
