@@ -44,6 +44,7 @@ TimeLimitOption = Annotated[
     float | None,
     typer.Option(
         min=1.0,
+        max=31_536_000.0,
         metavar="SECONDS",
         help="Of --metric final-time: seconds of each training.",
         show_default=False,

@@ -189,7 +189,7 @@ def test_rows_that_the_batch_does_not_have_show(monkeypatch: pytest.MonkeyPatch)
     attestor = Attestor(learner)
     attestor.begin(1)
     update, other = learner.update, bench.batch(learner.model, seed=5)
-    monkeypatch.setattr(learner, "update", lambda batch, reducer=None: update(other, reducer))
+    monkeypatch.setattr(learner, "update", lambda batch, *given: update(other, *given))
     attestor.update(bench.batch(learner.model, seed=6))
     said = attestor.take()
     assert said is not None and said.trained is not None

@@ -57,15 +57,12 @@ def test_slots_are_handed_out_oldest_first_and_only_as_whole_batches(slab: Slab)
     assert batcher.rows(taken) == slab.column["valid"][[5, 1, 7]].sum()
 
 
-def test_sorted_slots_begin_with_the_oldest_weights_and_of_these_the_lowest_number(
-    slab: Slab,
-) -> None:
+def test_a_rollout_takes_all_that_waits(slab: Slab) -> None:
     batcher = Batcher(slab, 0, 2)
-    for slot, version in ((5, 4), (1, 9), (7, 3), (2, 4)):
-        slab.column["version"][slot] = [version, *range(90, 90 + T - 1)]
+    for slot in (5, 1, 7):
         batcher.add(full(slot), 0)
-    batcher.sort()
-    assert batcher.waiting == (7, 2, 5, 1) and batcher.take() == [full(7), full(2)]
+    assert batcher.take_all() == [full(5), full(1), full(7)]
+    assert batcher.take_all() == [] and len(batcher) == 0
 
 
 def test_what_was_not_trained_on_is_taken_again_in_its_order(slab: Slab) -> None:

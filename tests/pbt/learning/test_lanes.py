@@ -37,15 +37,19 @@ class Run:
     end: str
 
 
-def some_runs(seed: int, seats: int, turns: int) -> list[Run]:
-    """The runs of a rollout in which every seat takes so many rows."""
+def some_runs(seed: int, seats: int, turns: int, truncated: float = 0.5) -> list[Run]:
+    """The runs of a rollout in which every seat takes so many rows.
+
+    truncated: share of the games that end so
+    """
     random_, runs = random.Random(seed), []
     for seat in range(seats):
         left, count, first, fresh = turns, random_.randrange(50), random_.randrange(9), False
         while left:
             rows = min(left, random_.randint(1, 2 * STEPS))
             left -= rows
-            end = random_.choice(("terminated", "truncated")) if left else "open"
+            end = "truncated" if random_.random() < truncated else "terminated"
+            end = end if left else "open"
             runs.append(Run((seat // 2, count, seat % 2), first, rows, fresh, end))
             count, first, fresh = count + 1, random_.randrange(3), True
     return runs
@@ -186,11 +190,11 @@ def test_a_lane_begins_with_the_memory_of_its_run() -> None:
     assert torch.equal(begun[:, 0], batch.rewards[0, ~fresh, 0]) and (begun > 0).all()
 
 
-@pytest.mark.parametrize("seats", [2, 30, 200])
-def test_nine_of_ten_rows_are_valid(seats: int) -> None:
+@pytest.mark.parametrize("seats", [30, 200])
+def test_nine_of_ten_places_are_rows_where_games_end_by_themselves(seats: int) -> None:
     for seed in range(5):
-        batch = batch_of(some_runs(seed, seats, 4 * STEPS), 0, seed)
-        assert batch.valid.float().mean() >= (0.9 if seats > 2 else 0.6)
+        batch = batch_of(some_runs(seed, seats, 4 * STEPS, truncated=0.1), 0, seed)
+        assert batch.valid.float().mean() >= 0.9
 
 
 def test_a_replay_gets_pieces_of_its_own_length() -> None:
