@@ -35,7 +35,8 @@ def hyperparams_of(
 
 def numbers_of(stats: UpdateStats) -> dict[str, float]:
     """All numbers of an update by name, those that its algorithm tells among them."""
-    own = {name: value for name, value in vars(stats).items() if name != "means"}
+    told = vars(stats).items()
+    own = {name: value for name, value in told if name not in ("means", "round_lag")}
     return {**own, **stats.means}
 
 

@@ -14,7 +14,6 @@ from torch.distributions import Categorical
 
 from pbt.algorithms.batch import zeroed_observations
 from pbt.config.learning import ModelConfig
-from pbt.errors import EngineError
 from pbt.learning.learner import Learner
 from pbt.models.weights import to_bytes
 from pbt.population.certificates import values_problem
