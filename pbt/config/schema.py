@@ -94,7 +94,7 @@ class RunConfig(Section):
         """Cross-field problems, one line each: ``place = found: expected; what to do``."""
         problems = float32_problems(self) + self._batch_problems() + self._reward_problems()
         problems += self._optimizer_problems() + self._algorithm_problems()
-        problems += self._replay_problems()
+        problems += self._replay_problems() + self._shuffle_problems()
         if self.model.encoder == "mlp" and self.model.conv not in ("auto", ()):
             problems.append(
                 'model.conv: has layers, but encoder = "mlp" uses none; remove them, or set '
@@ -194,6 +194,23 @@ class RunConfig(Section):
             problems.append(
                 f'model.core = "{self.model.core}": DQN replays single steps, without the memory '
                 'before them; set model.core = "none"'
+            )
+        return problems
+
+    def _shuffle_problems(self) -> list[str]:
+        """What is wrong where parts are drawn from single steps, one line each."""
+        if self.learning.shuffle != "rows" or "appo" not in self.algorithms:
+            return []
+        problems = []
+        if self.learning.vtrace:
+            problems.append(
+                'learning.shuffle = "rows": its targets are those of GAE, but learning.vtrace = '
+                "true; set learning.vtrace = false"
+            )
+        if self.model.core != "none":
+            problems.append(
+                f'learning.shuffle = "rows": model.core = "{self.model.core}" needs the steps '
+                'before each step; set learning.shuffle = "slots"'
             )
         return problems
 

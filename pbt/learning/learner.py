@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pbt.algorithms.appo import Appo
 from pbt.algorithms.base import Algorithm, LossInputs, Reducer
-from pbt.algorithms.batch import Batch, observed_places
+from pbt.algorithms.batch import Batch, observed_places, rows_of
 from pbt.config.learning import HYPERPARAMS, LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
@@ -92,7 +92,9 @@ class Learner:
     def _new_scale(self) -> ReturnScale | None:
         if not (self.config.normalize_returns and self.algorithm.scales_returns):
             return None
-        return ReturnScale(self.device, keeps_heads=self.config.value_clip is not None)
+        # What was predicted in acting is then read in the unit of the present head.
+        reads = self.config.value_clip is not None or self.config.shuffle == "rows"
+        return ReturnScale(self.device, keeps_heads=reads)
 
     def _new_experience(self, replay: Slab | None) -> Experience:
         rules = self.algorithm.replay
@@ -160,7 +162,7 @@ class Learner:
         if self._returns is not None:
             steps = self._rewards(batch), self._discounts(batch), batch.valid
             self._returns.begin(*steps, self.config.gae_lambda, reducer, self.version)
-        for part in self._parts(batch):
+        for part in self._parts(batch, reducer):
             gradient_and_weight, step_sums = self._gradients(part, reducer)
             total = reducer.sum(gradient_and_weight)
             weight = float(total[-1])
@@ -186,9 +188,11 @@ class Learner:
         means = self.algorithm.means(totals)
         return update_stats(facts, means, norms, lags.largest, **clocks)
 
-    def _parts(self, batch: Batch) -> Iterator[Batch]:
+    def _parts(self, batch: Batch, reducer: Reducer) -> Iterator[Batch]:
         """The parts of an update: what they are drawn by depends on the version alone."""
         seed, key = self._key
+        if self.algorithm.replay is None and self.config.shuffle == "rows":
+            batch = rows_of(self.algorithm.fixed(self.model, self.loss_inputs(batch, reducer)))
         draw = partial(generator, seed, *key, "shuffle", self.version)
         return self.experience.parts(batch, draw)
 
