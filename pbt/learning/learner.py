@@ -162,7 +162,7 @@ class Learner:
         if self._returns is not None:
             steps = self._rewards(batch), self._discounts(batch), batch.valid
             self._returns.begin(*steps, self.config.gae_lambda, reducer, self.version)
-        for part in self._parts(batch, reducer):
+        for part in self._parts(self._divisible(batch, reducer)):
             gradient_and_weight, step_sums = self._gradients(part, reducer)
             total = reducer.sum(gradient_and_weight)
             weight = float(total[-1])
@@ -188,11 +188,15 @@ class Learner:
         means = self.algorithm.means(totals)
         return update_stats(facts, means, norms, lags.largest, **clocks)
 
-    def _parts(self, batch: Batch, reducer: Reducer) -> Iterator[Batch]:
+    def _divisible(self, batch: Batch, reducer: Reducer) -> Batch:
+        """What the parts are drawn from: the batch, or its steps with their targets."""
+        if self.algorithm.replay is not None or self.config.shuffle == "slots":
+            return batch
+        return rows_of(self.algorithm.fixed(self.model, self.loss_inputs(batch, reducer)))
+
+    def _parts(self, batch: Batch) -> Iterator[Batch]:
         """The parts of an update: what they are drawn by depends on the version alone."""
         seed, key = self._key
-        if self.algorithm.replay is None and self.config.shuffle == "rows":
-            batch = rows_of(self.algorithm.fixed(self.model, self.loss_inputs(batch, reducer)))
         draw = partial(generator, seed, *key, "shuffle", self.version)
         return self.experience.parts(batch, draw)
 
