@@ -22,9 +22,9 @@ Connect four, first by loops of torch, then in training:
                frame, as in the loop
   members_8    the same with eight members, which play each other at eight times as many tables
   members_64   the same with 64 members
-  self_play    the same with the demo's four members at the tables of one
+  self_play    the same with four members at the tables of one
   demo_policy  one_policy with the network, batch, parts and passes of the demo, as `demo_loop`
-  demo_members the same with the demo's four members; on up to four cores one process trains each
+  demo_members the same with the demo's members; on as many cores or fewer one process trains each
   demo         the demo's config: convolutions, two passes over a batch; moves of random openings,
                of frozen opponents and of evaluation games are played as well but are no frames,
                since no learner consumes them
@@ -91,6 +91,8 @@ SELF_PLAY = (
     "learning.epochs=1",
     "learning.minibatches=1",
     "learning.batch_steps=4096",
+    "learning.shuffle=slots",
+    "learning.vtrace=true",
     f"sampling.environments={TABLES}",
     SHORT,
     *ONLY_ITSELF,
@@ -107,7 +109,7 @@ BOARDS: dict[str, tuple[str, ...]] = {
         )
         for count in (8, 64)
     },
-    "self_play": SELF_PLAY,
+    "self_play": (*SELF_PLAY, "population.members=4"),
     "demo_policy": (*ONLY_ITSELF, *ONE),
     "demo_members": ONLY_ITSELF,
     "demo": (),

@@ -35,21 +35,24 @@ GAMMA, LAMBDA, CLIP, ENTROPY, VALUE, NORM = 0.95, 0.8, 1.2, 0.02, 0.5, 4.0
 class Recipe(NamedTuple):
     """What is trained, and how.
 
-    channels  of the convolutions, which keep the board's size
+    layers    (channels, kernel) of the convolutions
     hidden    widths of the dense layers behind them
     batch     moves
     parts     of a batch, each of which is a step of the optimiser
     passes    over a batch
     """
 
-    channels: tuple[int, ...]
+    layers: tuple[tuple[int, int], ...]
     hidden: tuple[int, ...]
     batch: int
     parts: int
     passes: int
 
 
-RECIPES = {"light": Recipe((), (64, 64), 4096, 1, 1), "demo": Recipe((32, 32), (), 2048, 8, 2)}
+RECIPES = {
+    "light": Recipe((), (64, 64), 4096, 1, 1),
+    "demo": Recipe(((64, 4), (64, 1)), (), 16384, 32, 2),
+}
 
 
 class Network(nn.Module):
@@ -58,10 +61,12 @@ class Network(nn.Module):
     def __init__(self, recipe: Recipe) -> None:
         super().__init__()
         layers: list[nn.Module] = []
-        for one, other in pairwise((2, *recipe.channels)):
-            layers += [nn.Conv2d(one, other, 3, padding=1), nn.ReLU()]
+        channels, height, width = 2, ROWS, COLUMNS
+        for to, kernel in recipe.layers:
+            layers += [nn.Conv2d(channels, to, kernel), nn.ReLU()]
+            channels, height, width = to, height - kernel + 1, width - kernel + 1
         layers.append(nn.Flatten())
-        widths = (ROWS * COLUMNS * (2, *recipe.channels)[-1], *recipe.hidden)
+        widths = (height * width * channels, *recipe.hidden)
         for one, other in pairwise(widths):
             layers += [nn.Linear(one, other), nn.ReLU()]
         self.layers, self.heads = nn.Sequential(*layers), nn.Linear(widths[-1], COLUMNS + 1)
@@ -166,7 +171,8 @@ class Loop:
 def rows_per_s(seconds: float, recipe: str, tables: int = 256) -> float:
     """Moves learned a second, in this process. recipe: a key of RECIPES."""
     torch.set_num_threads(1)
-    loop, rows = Loop(tables, 1, RECIPES[recipe]), 0
+    chosen = RECIPES[recipe]
+    loop, rows = Loop(max(tables, chosen.batch // ROLLOUT), 1, chosen), 0
     began = time.perf_counter()
     while (passed := time.perf_counter() - began) < seconds:
         loop.rollout()
@@ -180,7 +186,12 @@ def main() -> None:
     )
     parser.add_argument("--recipe", choices=RECIPES, default="light")
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--tables", type=int, default=256, help="of each process")
+    parser.add_argument(
+        "--tables",
+        type=int,
+        default=256,
+        help="of each process, at least; a rollout is a batch or more",
+    )
     options = parser.parse_args()
     speed = on_each_core(rows_per_s, options.seconds, options.recipe, options.tables)
     print(f"{speed:,.0f} moves/s learned")

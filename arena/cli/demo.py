@@ -199,6 +199,6 @@ def what_next(data: Path) -> str:
 What to try next
   arena match demo@best demo/m0{option}            any two players, with error bars
   arena verify demo{option}                        every row and decision, verified
-  arena train --resume demo --set stop_at_frames=2_000_000{option}
+  arena train --resume demo --set stop_at_frames=6_000_000{option}
   arena train connect_four{option}                 the same game for longer, with longer periods
   arena env check ./my_game.py:make        your own game; see docs/own_games.md"""

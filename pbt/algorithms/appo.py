@@ -7,6 +7,7 @@ equilibria, and two-player zero-sum games".
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -23,6 +24,7 @@ from pbt.models.policy_model import PolicyModel
 from pbt.transport.slab import F32, Column
 
 _MAGNET, _STEPS = "magnet", "steps"
+_TARGET, _ADVANTAGE = "target", "advantage"
 
 
 class Appo:
@@ -78,7 +80,11 @@ class Appo:
         chance, log_prob, values = _unrolled(model, batch)
         acted = torch.where(valid, batch.acted["log_prob"], 0.0)
         log_rhos = torch.where(valid, log_prob - acted, 0.0)
-        targets = self.targets(inputs, log_rhos.detach(), values.detach())
+        if _TARGET in batch.acted:
+            fixed = batch.acted[_ADVANTAGE]
+            targets = Targets(batch.acted[_TARGET], fixed, fixed)
+        else:
+            targets = self.targets(inputs, log_rhos.detach(), values.detach())
         advantages = self.advantages(targets, log_rhos.detach(), valid, inputs.reducer)
         if config.ppo_clip:
             policy = losses.ppo_clip_loss(log_rhos, advantages, valid, config.ratio_clip)
@@ -134,6 +140,14 @@ class Appo:
                 **clips,
             )
         return gae(inputs.discounts, rewards, values[:rows], values[rows], lam=config.gae_lambda)
+
+    def fixed(self, model: PolicyModel, inputs: LossInputs) -> Batch:
+        """See Algorithm. Targets by GAE, from the values that the policies predicted in acting."""
+        batch = inputs.batch
+        values = _predicted(model, inputs)
+        targets = self.targets(inputs, torch.zeros_like(values[:-1]), values)
+        own = {_TARGET: targets.vs, _ADVANTAGE: targets.td}
+        return replace(batch, acted={**batch.acted, **own})
 
     def advantages(
         self, targets: Targets, log_rhos: Tensor, valid: Tensor, reducer: Reducer
@@ -203,6 +217,22 @@ def _unrolled(model: PolicyModel, batch: Batch) -> tuple[Distribution, Tensor, T
     chance = model.distribution(outputs[: len(batch.valid)])
     actions = torch.where(batch.valid.unsqueeze(-1), batch.actions, 0)
     return chance, chance.log_prob(actions), values
+
+
+def _predicted(model: PolicyModel, inputs: LossInputs) -> Tensor:
+    """What was predicted in acting, [T+1, B]; by the present weights where nothing acted."""
+    batch = inputs.batch
+    acted = torch.cat([batch.valid, torch.zeros_like(batch.valid[:1])])
+    leaves = zeroed_observations(batch).items()
+    others = {name: leaf[~acted].unsqueeze(0) for name, leaf in leaves}
+    slots = (~acted).nonzero(as_tuple=True)[1]
+    behind = batch.mask[~acted].unsqueeze(0), batch.episode_start[~acted].unsqueeze(0)
+    values = torch.zeros_like(acted, dtype=torch.float32)
+    with torch.no_grad():
+        _, others_values = model.unroll(others, *behind, batch.initial_state[slots])
+        values[:-1] = torch.where(batch.valid, _acted_values(inputs), 0.0)
+        values[~acted] = others_values[0]
+    return values
 
 
 def _acted_values(inputs: LossInputs) -> Tensor:

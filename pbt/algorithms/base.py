@@ -140,6 +140,13 @@ class Algorithm(Protocol):
     def after_step(self, memory: Mapping[str, Tensor], parameters: Tensor) -> None:
         """Bring its memory up to date, in place, after a step of the optimiser."""
 
+    def fixed(self, model: PolicyModel, inputs: LossInputs) -> Batch:
+        """The batch with the targets of its steps, for a loss of single steps of it.
+
+        It is called before the first part of an update where `learning.shuffle` is "rows", unless
+        the algorithm replays.
+        """
+
     def loss(self, model: PolicyModel, inputs: LossInputs) -> Loss:
         """The loss of a model with the weights that it has now."""
 

@@ -95,6 +95,17 @@ _OF_ALL = tuple(
 )
 
 
+def rows_of(batch: Batch) -> Batch:
+    """The valid rows of a batch without memory, as slots of one row without a row behind it."""
+    steps, slots = batch.valid.nonzero(as_tuple=True)
+    tensors = {
+        name: tensor[steps, slots].unsqueeze(0)
+        for name, tensor in batch.tensors().items()
+        if name != _INITIAL_STATE
+    }
+    return Batch.of(tensors | {_INITIAL_STATE: batch.initial_state[slots]})
+
+
 def minibatches(
     batch: Batch, parts: int, epochs: int, shuffle: Callable[[int], np.random.Generator]
 ) -> Iterator[Batch]:
@@ -119,6 +130,8 @@ def zeroed_observations(batch: Batch) -> dict[str, Tensor]:
     would reach the weights as 0 * nan.
     The batch itself is changed, since a clone of all images would cost as much as a convolution.
     """
+    if len(batch.mask) == len(batch.valid):
+        return batch.observations
     absent = ~batch.valid[-1] | batch.terminated[-1]
     for leaf in batch.observations.values():
         last = leaf.detach()[-1]

@@ -136,6 +136,10 @@ class Dqn:
         if int(memory[_STEPS]) % self._config.target_steps == 0:
             memory[_TARGET].copy_(parameters)
 
+    def fixed(self, model: PolicyModel, inputs: LossInputs) -> Batch:
+        """See Algorithm. Never called: it replays, and targets are those of the target network."""
+        return inputs.batch
+
     def loss(self, model: PolicyModel, inputs: LossInputs) -> Loss:
         """See Algorithm. It is Huber's, of the distance of an action's value from its target."""
         batch, valid = inputs.batch, inputs.batch.valid

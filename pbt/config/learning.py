@@ -184,6 +184,10 @@ class LearningConfig(Section):
     batch_steps           steps of one member in a batch
     minibatches           parts into which a batch is split; each gives one step of the optimiser.
                           By default as many as have 256 steps or more each: 8 of 2048
+    shuffle               what the parts are drawn from, anew for every pass. "slots": whole slots,
+                          with targets by the present weights. "rows": single steps, so a part has
+                          steps of many games; their targets are computed once a batch, by GAE from
+                          the values predicted in acting. It needs vtrace = false and no memory
     epochs                passes over a batch
     optimizer             what turns gradients into steps
     learning_rate         the optimiser's step size; PBT mutates it
@@ -236,6 +240,7 @@ class LearningConfig(Section):
     algorithm: AlgorithmName = "appo"
     batch_steps: Annotated[int, Field(ge=1, le=100_000_000)] = 2048
     minibatches: PositiveInt = Field(default_factory=minibatches_by_size)
+    shuffle: Literal["slots", "rows"] = "slots"
     epochs: Annotated[int, Field(ge=1, le=1000)] = 10
     optimizer: Literal["adam", "rmsprop"] = "adam"
     learning_rate: Annotated[

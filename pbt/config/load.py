@@ -49,6 +49,7 @@ HELD_BEFORE: tuple[tuple[str, str, Any], ...] = (
     ("runtime", "sync_steps", "auto"),
     ("hts", "gradient", "clipped"),
     ("learning", "scale_with_batch", 0),
+    ("learning", "shuffle", "slots"),
     ("sampling", "decorrelation_steps", 0),
 )
 _OWN_OPTION = "env.options."

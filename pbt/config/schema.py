@@ -97,7 +97,7 @@ class RunConfig(Section):
         """Cross-field problems, one line each: ``place = found: expected; what to do``."""
         problems = float32_problems(self) + self._batch_problems() + self._reward_problems()
         problems += self._optimizer_problems() + self._algorithm_problems()
-        problems += self._replay_problems() + self._rhythm_problems()
+        problems += self._replay_problems() + self._rhythm_problems() + self._shuffle_problems()
         if self.model.encoder == "mlp" and self.model.conv not in ("auto", ()):
             problems.append(
                 'model.conv: has layers, but encoder = "mlp" uses none; remove them, or set '
@@ -231,6 +231,28 @@ class RunConfig(Section):
                     'hts.gradient = "delayed": DQN trains on steps that many weights have acted; '
                     'set hts.gradient = "clipped"'
                 )
+            if learning.shuffle == "rows":
+                problems.append(
+                    'hts.gradient = "delayed": one part has all rows of a round, so '
+                    'learning.shuffle = "rows" draws nothing; set learning.shuffle = "slots"'
+                )
+        return problems
+
+    def _shuffle_problems(self) -> list[str]:
+        """What is wrong where parts are drawn from single steps, one line each."""
+        if self.learning.shuffle != "rows" or "appo" not in self.algorithms:
+            return []
+        problems = []
+        if self.learning.vtrace:
+            problems.append(
+                'learning.shuffle = "rows": its targets are those of GAE, but learning.vtrace = '
+                "true; set learning.vtrace = false"
+            )
+        if self.model.core != "none":
+            problems.append(
+                f'learning.shuffle = "rows": model.core = "{self.model.core}" needs the steps '
+                'before each step; set learning.shuffle = "slots"'
+            )
         return problems
 
     def _batch_problems(self) -> list[str]:

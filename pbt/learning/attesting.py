@@ -78,6 +78,11 @@ class Attestor:
         self._attestation: Attestation | None = None
 
     @property
+    def _single_steps(self) -> bool:
+        """Whether the learner's parts are made of steps of many slots."""
+        return self._learner.algorithm.replay is not None or self._learner.config.shuffle == "rows"
+
+    @property
     def attests(self) -> bool:
         return self._left > 0
 
@@ -103,7 +108,7 @@ class Attestor:
         oldest = int(torch.where(batch.valid, batch.version, version).min())
         factors, actor = learner.factors(), self._compare_actor(batch)
         self._batch, self._trained = batch, None
-        if learner.algorithm.replay is not None and self._kept is not None:
+        if self._single_steps and self._kept is not None:
             learner.listener = self._listen
         try:
             stats = learner.update(batch, reducer, round)
@@ -152,8 +157,8 @@ class Attestor:
         self._learner.listener = None
         batch, count = self._batch, min(_sampled(part), part.slots)
         assert batch is not None, "`update` has begun"
-        if self._learner.algorithm.replay is not None:
-            self._listen_to_replay(part)
+        if self._single_steps:
+            self._listen_to_steps(part)
             return
         found = _places(part, batch, count)
         own = batch.select(torch.tensor([place or 0 for place in found]))
@@ -162,7 +167,7 @@ class Attestor:
             sample = sample._replace(largest=float("inf"))
         self._trained = sample
 
-    def _listen_to_replay(self, part: Batch) -> None:
+    def _listen_to_steps(self, part: Batch) -> None:
         """Compare what actors stored with steps that were drawn, for the kept weights' own ones.
 
         The steps have gone through the replay, so they must still stand beside what was stored.

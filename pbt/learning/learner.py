@@ -16,7 +16,7 @@ from torch import Tensor
 
 from pbt.algorithms.appo import Appo
 from pbt.algorithms.base import Algorithm, LossInputs, Reducer
-from pbt.algorithms.batch import Batch, observed_places
+from pbt.algorithms.batch import Batch, observed_places, rows_of
 from pbt.config.learning import HYPERPARAMS, LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
@@ -198,6 +198,9 @@ class Learner:
         """The parts of an update: what they are drawn by depends on the version alone."""
         seed, key = self._key
         draw = partial(generator, seed, *key, "shuffle", self.version)
+        if self.config.shuffle == "rows" and self.algorithm.replay is None:
+            inputs = self.loss_inputs(batch, SingleReducer())
+            batch = rows_of(self.algorithm.fixed(self.model, inputs))
         return self.experience.parts(batch, draw)
 
     def gradients(

@@ -144,4 +144,6 @@ def new_scale(config: LearningConfig, device: torch.device) -> ReturnScale | Non
     """The scale of a learner's returns, None where the config leaves them as they are."""
     if not config.normalize_returns:
         return None
-    return ReturnScale(device, keeps_heads=config.value_clip is not None)
+    # What was predicted in acting is then read in the unit of the present head.
+    reads = config.value_clip is not None or config.shuffle == "rows"
+    return ReturnScale(device, keeps_heads=reads)
