@@ -190,9 +190,8 @@ class Learner:
 
     def _acting(self, batch: Batch) -> AbstractContextManager[None]:
         """Within it the model computes with the weights at which gradients are taken."""
-        if self._behaviour is None:
-            return nullcontext()
-        return self._behaviour.acting(batch, self.version)
+        own = self._behaviour
+        return nullcontext() if own is None else own.acting(batch, self.version)
 
     def _parts(self, batch: Batch) -> Iterator[Batch]:
         """The parts of an update: what they are drawn by depends on the version alone."""

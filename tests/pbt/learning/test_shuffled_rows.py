@@ -66,7 +66,7 @@ def test_every_step_is_in_one_part_of_each_pass(make_bench: Make) -> None:
     config = by_rows(minibatches=4, epochs=3)
     bench = make_bench(config=config, model_config=MODEL, steps=9)
     learner, batch = bench.learner(), bench.batch(bench.model(2), slots=8)
-    parts = list(learner._parts(learner._divisible(batch, SingleReducer())))
+    parts = list(learner._parts(batch))
     assert len(parts) == 12
     steps = rows_of(batch).acted["log_prob"].flatten().sort().values
     for taken in range(0, 12, 4):
@@ -90,7 +90,7 @@ def test_one_part_gives_the_gradient_of_the_whole_batch(make_bench: Make) -> Non
         bench = make_bench(config=config, model_config=MODEL)
         learner = bench.learner(seed=3)
         batch = bench.batch(bench.model(3), seed=4)
-        (part,) = learner._parts(learner._divisible(batch, SingleReducer()))
+        (part,) = learner._parts(batch)
         gradient, weight = learner.gradients(part)
         found.append(gradient / weight)
     torch.testing.assert_close(*found, rtol=1e-4, atol=1e-6)

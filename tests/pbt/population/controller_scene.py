@@ -164,4 +164,5 @@ class Scene:
 
 def stats(frames: int) -> UpdateStats:
     nothing = dict.fromkeys(UpdateStats.__dataclass_fields__, 0)
-    return UpdateStats(**{**nothing, "frames": frames, "means": {"entropy": 0.0}})
+    own = {"frames": frames, "means": {"entropy": 0.0}, "round_lag": None}
+    return UpdateStats(**nothing | own)

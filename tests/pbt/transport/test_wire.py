@@ -99,7 +99,9 @@ WORKER = SavedWorker(
     [0],
     [SavedFiller(SavedPool([3, 1], {5: [(2, 1)]}), 9, {"voided": 2})],
 )
-STATS = UpdateStats(1, 2, 3, 0.1, 0.2, 4, 5, 6, {"kl": math.inf, "entropy": 0.4})
+STATS = UpdateStats(
+    1, 2, 3, 0.1, 0.2, 3, 4, 4, 5, 6, {"kl": math.inf, "entropy": 0.4}, round_lag=(0, 1)
+)
 
 ROSTER = Roster(
     (MemberEntry("m0", "cat", 0, 2, learning=False), MemberEntry("m1", "mouse", 1)),
