@@ -184,7 +184,7 @@ class RuntimeConfig(Section):
     servers            (central) processes that act
     learners           (central) processes that train; 0: the servers' processes train
     groups             (central) sets of tables per worker: while one waits for its actions the next
-                       is stepped
+                       is stepped. In "sync" there is one, in "alternating" there are two
     sync               the rhythm of acting and learning (docs/rhythms.md). "async": both go on at
                        the same time. In the others every table plays a rollout of `sync_steps`
                        turns, and what comes of a seed is the same in every placement. "sync":
@@ -216,7 +216,7 @@ class RuntimeConfig(Section):
     learners: Annotated[int, Field(ge=0, le=1024)] = 1
     groups: Processes = 2
     sync: Literal["async", "sync", "alternating", "hts"] = "async"
-    sync_steps: PositiveInt | Literal["auto"] = "auto"
+    sync_steps: Annotated[int, Field(ge=1, le=100_000)] | Literal["auto"] = "auto"
     inference_device: Device = "auto"
     learner_device: Device = "auto"
     queues: Literal["auto", "faster_fifo", "sockets"] = "auto"

@@ -214,6 +214,7 @@ class RunConfig(Section):
                 "own tables, so none could be stepped meanwhile; set "
                 'runtime.placement = "central", or runtime.sync = "sync"'
             )
+        problems += self._round_problems()
         if self.hts.gradient == "delayed":
             if runtime.sync != "hts":
                 problems.append(
@@ -235,6 +236,31 @@ class RunConfig(Section):
                 problems.append(
                     'hts.gradient = "delayed": one part has all rows of a round, so '
                     'learning.shuffle = "rows" draws nothing; set learning.shuffle = "slots"'
+                )
+        return problems
+
+    def _round_problems(self) -> list[str]:
+        """What rounds cannot promise, one line each."""
+        runtime, learning = self.runtime, self.learning
+        if not runtime.in_rounds:
+            return []
+        problems = []
+        if self.matchmaking.resident != "auto":
+            problems.append(
+                f"matchmaking.resident = {self.matchmaking.resident}: in rounds "
+                f'(runtime.sync = "{runtime.sync}") no game may wait for a place in one process '
+                'that it would have in another; set "auto"'
+            )
+        tables, steps = self.sampling.environments, runtime.sync_steps
+        if learning.scale_with_batch and isinstance(tables, int):
+            turns = self.sampling.rollout_steps if steps == "auto" else steps
+            rows = tables * turns // max(1, self.population.members)
+            if rows != learning.batch_steps:
+                problems.append(
+                    f"learning.batch_steps = {learning.batch_steps}: in rounds a batch is a "
+                    f"member's part of a rollout, {tables} tables x {turns} turns / "
+                    f"{self.population.members} members = {rows} rows, by which "
+                    "learning.scale_with_batch scales; set it to that"
                 )
         return problems
 

@@ -108,7 +108,7 @@ class Attestor:
         oldest = int(torch.where(batch.valid, batch.version, version).min())
         factors, actor = learner.factors(), self._compare_actor(batch)
         self._batch, self._trained = batch, None
-        if self._single_steps and self._kept is not None:
+        if (self._single_steps or learner.delayed) and self._kept is not None:
             learner.listener = self._listen
         try:
             stats = learner.update(batch, reducer, round)
@@ -159,6 +159,9 @@ class Attestor:
         assert batch is not None, "`update` has begun"
         if self._single_steps:
             self._listen_to_steps(part)
+            return
+        if self._learner.delayed and not (part.valid & (part.version == self._version)).any():
+            # It computed with the weights that acted, which are not those that were kept.
             return
         found = _places(part, batch, count)
         own = batch.select(torch.tensor([place or 0 for place in found]))

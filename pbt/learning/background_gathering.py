@@ -87,7 +87,7 @@ class BatchGatherer:
         """Copy these slots of the role into the member's next batch.
 
         lanes  as `pbt.learning.lanes` packs their rows, else slot by slot
-        most   (lanes) see `runs_of`
+        most   (lanes) see `lanes_of`
         """
         self._asked[member] += 1
         work = _Work(member, role, tuple(slots), lanes, most)

@@ -127,7 +127,8 @@ def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:
     """Copy slots into a batch on the CPU.
 
     A slot has T rows of steps, and a row T with the observation after the last of them. Where an
-    episode ended there, row T was never written, and harmless values take its place.
+    episode ended there, row T was never written, and harmless values take its place, as in all rows
+    that neither are steps nor follow one.
     """
     arrays = {
         name: np.empty(form.shape, form.dtype)
@@ -172,9 +173,12 @@ def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[n
         # One pass over memory, in the order of the batch. mode="raise" would make numpy copy
         # through a buffer; "clip" does not, and a slot that does not exist is refused above.
         np.take(flat_rows(column), places[column.shape[1]], axis=0, out=array, mode="clip")
-    unread = ~arrays["valid"][-1] | arrays["terminated"][-1]
+    # Slots that were handed over before they were full, in a rhythm of rollouts, have more of them.
+    unread = np.ones(arrays["episode_start"].shape, np.bool_)
+    unread[:-1] = ~arrays["valid"]
+    unread[1:] &= ~arrays["valid"] | arrays["terminated"]
     for name, array in arrays.items():
         if name.startswith(OBSERVATION_PREFIX):
-            array[-1, unread] = 0
-    arrays["mask"][-1, unread] = True
-    arrays["episode_start"][-1, unread] = True
+            array[unread] = 0
+    arrays["mask"][unread] = True
+    arrays["episode_start"][unread] = True

@@ -76,15 +76,18 @@ def runs_of(slab: Slab, slots: Integers, most: int | None = None) -> Runs:
     return Runs(own, rows, first, lengths, tails, fresh)
 
 
-def pack(runs: Runs, *, remembers: bool) -> tuple[Integers, Integers, int]:
-    """(lane, place in it) of each run, and the rows of a lane: as many as the longest run has.
+def pack(
+    runs: Runs, length: int | None = None, *, remembers: bool
+) -> tuple[Integers, Integers, int]:
+    """(lane, place in it) of each run, and the rows of a lane.
 
     The longest come first, each into the fullest lane with room for it. Behind a run comes the row
     that bootstraps it, but at the end of a lane that is its row T.
 
+    length     rows of a lane; None: as many as the longest run has
     remembers  the network has a memory, so a run that goes on with a game begins a lane
     """
-    length = int(runs.lengths.max(initial=0))
+    length = int(runs.lengths.max(initial=0)) if length is None else length
     # Runs that must begin a lane come before all others.
     bound = ~runs.fresh if remembers else np.zeros(len(runs.fresh), np.bool_)
     order = np.lexsort((-(runs.lengths + runs.tails), ~bound))
@@ -107,9 +110,9 @@ def pack(runs: Runs, *, remembers: bool) -> tuple[Integers, Integers, int]:
 
 
 def lanes_of(slab: Slab, slots: Integers, most: int | None = None) -> Lanes:
-    """The rows of full slots in lanes. most: see `runs_of`."""
+    """The rows of full slots in lanes. most: rows of a lane, None: as the longest run needs."""
     runs = runs_of(slab, slots, most)
-    lane, place, length = pack(runs, remembers=slab.layout.state_size > 0)
+    lane, place, length = pack(runs, most, remembers=slab.layout.state_size > 0)
     shape = length + 1, int(lane.max(initial=-1)) + 1
     own, rows = np.full(shape, _NOWHERE, np.int64), np.full(shape, _NOWHERE, np.int64)
     within = np.arange(len(runs.slots)) - np.repeat(runs.first, runs.lengths)
@@ -173,7 +176,7 @@ def _initial_states(
 
 
 def gather_lanes(slab: Slab, slots: Integers, most: int | None = None) -> Batch:
-    """Copy the rows of full slots into a batch of lanes on the CPU. most: see `runs_of`."""
+    """Copy the rows of full slots into a batch of lanes on the CPU. most: see `lanes_of`."""
     lanes = lanes_of(slab, slots, most)
     arrays = {
         name: np.empty(form.shape, form.dtype) for name, form in lane_forms(slab, lanes).items()

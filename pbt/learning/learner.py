@@ -72,7 +72,7 @@ class Learner:
         replay          the ring of an algorithm that replays
         delayed         gradients are those at the weights that acted (`BehaviourWeights`)
         """
-        self.model, self.config = model, config
+        self.model, self.config, self.delayed = model, config, delayed
         self._terms, self._stop_at_frames = reward_terms, stop_at_frames
         self._key = key[0], key[1:]
         self.parameters = FlatParameters(model)

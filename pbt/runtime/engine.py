@@ -156,6 +156,8 @@ class Engine(Protocol):
         self.games = Counter(state.engine.games)
         self.scheduler.rows_trained = state.engine.rows_trained
         self.scheduler.round = state.engine.round
+        rhythm = state.config.get("runtime", {}).get("sync")
+        self.scheduler.restored = rhythm != self.config.runtime.sync
         for name, line in self.scheduler.pipelines.items():
             line.batcher.load(queues[name])
             line.handle.load(tensors[learner_part(name)])

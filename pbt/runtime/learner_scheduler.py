@@ -34,6 +34,7 @@ class LearnerScheduler:
     updates       by all learners
     resting       no new batch is gathered; those that were gathered are trained
     round         learning phases that are over, where the pacing has rounds
+    restored      full slots of another rhythm are trained before the first rollout
     """
 
     def __init__(
@@ -65,12 +66,13 @@ class LearnerScheduler:
         }
         self._by_policy = {line.handle.policy: line for line in self.pipelines.values()}
         self.rows_trained = self.updates = self.round = 0
-        self.resting = False
+        self.resting = self.restored = False
         # Updates whose rounds are decided only when a copy is in force. Their learners wait.
         self._undecided: deque[tuple[str, UpdateStats]] = deque()
         # In a round: members whose batch is trained and not published, and updates that were.
         self._trained: set[str] = set()
         self._updated: dict[str, UpdateStats] = {}
+        self._phase = False
 
     # --- giving learners their work ---------------------------------------------------------------
 
@@ -90,8 +92,8 @@ class LearnerScheduler:
         if self.pacing.in_rounds:
             if self.pacing.between_rollouts:
                 self._settle()
-                if not self.pacing.overlaps and not self.resting:
-                    self.learn_round()
+                if (self.restored or not self.pacing.overlaps) and not self.resting:
+                    self.learn_round(publish=True)
                     self._settle()
             return
         max_lag = self._config.learning.max_lag
@@ -101,12 +103,17 @@ class LearnerScheduler:
             ):
                 pass
 
-    def learn_round(self) -> None:
-        """Have the learners train the rows of the last rollout, unless one is still at work."""
+    def learn_round(self, *, publish: bool) -> None:
+        """Have the learners train the rows of the last rollout, unless one is still at work.
+
+        publish: at once, not only when the next rollout is over
+        """
         if self.idle:
-            for line in self.pipelines.values():
+            self.restored &= bool(self._lines_to_train)
+            # Where learning overlaps, there is a phase for each rollout but the first.
+            self._phase = bool(self._lines_to_train) or (not publish and self.round > 0)
+            for line in self._lines_to_train:
                 if line.handle.reachable:
-                    publish = not self.pacing.overlaps
                     line.train_round(control.Train(line.name, self.round, publish))
 
     def _settle(self) -> None:
@@ -121,8 +128,8 @@ class LearnerScheduler:
         for line in lines:
             if line.name in trained:
                 line.handle.tell(control.Publish(line.name))
-        if self._updated and not any(line.batches for line in lines):
-            updated, self._updated = self._updated, {}
+        if self._phase and not any(line.batches for line in lines):
+            updated, self._updated, self._phase = self._updated, {}, False
             self.round += 1
             self._undecided += [(name, updated[name]) for name in self.pipelines if name in updated]
             self._decide()
@@ -269,9 +276,11 @@ class LearnerScheduler:
     @property
     def busy(self) -> bool:
         """Whether a learner has anything to do, now or when it has started again."""
-        if not self.idle or self.pacing.overlaps:
-            # Where learning overlaps, what waits is trained during the next rollout.
-            return not self.idle or not all(line.handle.reachable for line in self._lines_to_train)
+        if not self.idle:
+            return True
+        if self.pacing.overlaps and not self.restored:
+            # What waits is trained during the next rollout.
+            return not all(line.handle.reachable for line in self._lines_to_train)
         least = 1 if self.pacing.in_rounds else self._batch_slots
         return any(slots >= least for slots in self.waiting().values())
 

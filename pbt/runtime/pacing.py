@@ -1,8 +1,9 @@
 """Pacing: how acting and learning take turns.
 
 One object says when tables play and when learners are given what was played. The engine asks it for
-what workers are told, the scheduler of learners for the rest. `runtime.sync` names its kind; no
-other file asks which kind it is.
+what workers are told, the scheduler of learners for the rest. `runtime.sync` names its kind. Where
+something is built for rounds, `runtime.in_rounds` is asked, and `placements.resolve` has the groups
+of tables that two kinds need.
 
 In rounds everything that depends on which process is first waits for a barrier: games are counted,
 slots are handed over, rounds of PBT are decided and rosters change between two rollouts, and in the

@@ -178,7 +178,7 @@ class ParallelEngine(Engine):
         if play is not None:
             processes.tell_workers(play)
             if pacing.overlaps:
-                scheduler.learn_round()
+                scheduler.learn_round(publish=False)
 
     def _close_if_finished(self) -> None:
         """Begin the final evaluation when the last member has finished or failed."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pbt.config.learning import REPLAYING
 from pbt.config.schema import RunConfig
+from pbt.errors import ConfigError
 
 TABLES_PER_WORKER = 128
 
@@ -85,7 +86,16 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
     )
     # Every group has a seat block of its own.
     blocks = -(-environments // sampling.seat_block)
-    groups = min(2 if alternates else runtime.groups, blocks) if placement == "central" else 1
+    if alternates and blocks < 2:
+        raise ConfigError(
+            "the configuration",
+            [
+                f'sampling.environments = {environments}: runtime.sync = "alternating" needs two '
+                f"sets of tables, in blocks of {sampling.seat_block} (sampling.seat_block); raise it"
+            ],
+        )
+    groups = {"sync": 1, "alternating": 2}.get(runtime.sync, runtime.groups)
+    groups = min(groups, blocks) if placement == "central" else 1
     resolved = runtime.model_copy(
         update={"placement": placement, "workers": min(workers, blocks // groups), "groups": groups}
     )

@@ -94,10 +94,13 @@ class RosterSender:
 
         counts: games begun so far, of every table.
         """
-        lost = sum(self._over.get(table, -1) < begun - 1 for table, begun in enumerate(counts))
+        lost = [self._over.get(table, -1) < begun - 1 for table, begun in enumerate(counts)]
+        # Games of the final evaluation are played again.
+        closing_from = zip(self.evaluated.closing_from, lost, strict=False)
+        self.evaluated.closing_from = [count + gone for count, gone in closing_from]
         self._over = {table: begun - 1 for table, begun in enumerate(counts)}
         self._resumed.clear()
-        return lost
+        return sum(lost)
 
     # --- resume -----------------------------------------------------------------------------------
 

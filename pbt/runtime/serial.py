@@ -91,7 +91,7 @@ class SerialEngine(Engine):
         if scheduler.pacing.in_rounds:
             self.population.worker.round = play.round
         if scheduler.pacing.overlaps:
-            scheduler.learn_round()
+            scheduler.learn_round(publish=False)
 
     def turn(self) -> None:
         """One turn: act, step, learn."""

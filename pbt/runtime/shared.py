@@ -110,7 +110,11 @@ class SharedMemory:
             members = blueprint.role_members(role)
             for share in self.shares:
                 seats = len(share.tables) * blueprint.seats_per_role[role]
-                usual = usual_slots(seats, members, blueprint.batch_slots, shares)
+                usual = (
+                    len(share.slots[role])
+                    if blueprint.config.runtime.in_rounds
+                    else usual_slots(seats, members, blueprint.batch_slots, shares)
+                )
                 slab.populate(share.slots[role][:usual])
 
     def owner(self, role: int, slot: int) -> str:

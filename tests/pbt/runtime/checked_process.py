@@ -101,10 +101,10 @@ def watch_versions() -> None:
         published.write(self.policy, self.published.publications, self.learner.version)
 
     def updating(
-        self: Learner, batch: Batch, reducer: Reducer | None = None, round: int | None = None
+        self: Learner, batch: Batch, reducer: Reducer | None = None, phase: int | None = None
     ) -> UpdateStats:
         version, name = self.version, self.member.split("/")[-1]
-        stats = update(self, batch, reducer, round)
+        stats = update(self, batch, reducer, phase)
         lags = round(stats.lag_mean * stats.rows), stats.lag_max
         trained.write(member_number(name), batches[name], version, *lags)
         batches[name] += 1

@@ -14,7 +14,6 @@ from pbt.learning import lanes
 from pbt.models.policy_model import PolicyModel
 from pbt.runtime import placements
 from pbt.runtime.engine import Engine
-from pbt.runtime.held_games import HeldGames
 from pbt.runtime.placements import Shard
 from pbt.transport.messages import SlotFull, WorkerMessage
 from tests.pbt.runtime.wiring_faults import Patch
@@ -48,7 +47,6 @@ def rows_as_they_come(patch: Patch) -> None:
 
 def games_as_they_come(patch: Patch) -> None:
     """Games are told at once, so that rates of winning change within a rollout."""
-    hold = HeldGames.add
 
     def telling(self: Engine, message: WorkerMessage) -> None:
         if isinstance(message, SlotFull):
@@ -57,7 +55,6 @@ def games_as_they_come(patch: Patch) -> None:
             self._tell_games(message)
 
     patch(Engine, "_tell", telling)
-    patch(HeldGames, "add", hold)
 
 
 def shards_by_workers(patch: Patch) -> None:

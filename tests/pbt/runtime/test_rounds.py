@@ -8,6 +8,7 @@ import pytest
 
 from pbt.algorithms.batch import Batch
 from pbt.config.schema import RunConfig
+from pbt.errors import ConfigError
 from pbt.learning import background_gathering
 from pbt.runtime import process_group
 from tests.pbt.runtime import round_faults
@@ -99,7 +100,7 @@ def test_each_of_the_reasons_is_one(
 ) -> None:
     with_change(monkeypatch, fault)
     one, two = (run_whole(tmp_path / name, name, "sync") for name in ("serial", "inline, 2"))
-    assert one[:2] != two[:2]
+    assert one.weights != two.weights
 
 
 @pytest.mark.parametrize("rhythm", RHYTHMS)
@@ -154,3 +155,72 @@ def test_nothing_is_written_while_it_is_read(tmp_path: Path) -> None:
     tables, turns = config.sampling.environments, config.sampling.rollout_steps
     assert isinstance(tables, int)
     assert 0 < max(rows) <= 2 * tables * turns
+
+
+DELAYED: dict[str, Any] = {
+    "learning": {"epochs": 1, "minibatches": 1, "vtrace": False, "ppo_clip": False},
+    "hts": {"gradient": "delayed"},
+}
+
+
+def test_gradients_of_weights_that_acted_are_attested(tmp_path: Path) -> None:
+    """Certificates compare what the learner computed; `Running` asks that none finds a fault."""
+    alone = run_whole(tmp_path / "alone", "serial", "hts", **DELAYED)
+    assert run_whole(tmp_path / "clipped", "serial", "hts").weights != alone.weights
+
+
+@pytest.mark.parametrize("turns", [2, 16])
+def test_a_replay_takes_rollouts_that_are_shorter_than_its_slots(
+    turns: int, tmp_path: Path
+) -> None:
+    config = placed(
+        "serial",
+        "tictactoe",
+        400,
+        sampling={"rollout_steps": 8},
+        model={"core": "none", "hidden": [16]},
+        learning={"algorithm": "dqn", "epochs": 1, "minibatches": 1},
+        dqn={"replay_rows": 4000, "least_rows": 32, "batch_rows": 16},
+        runtime={"sync": "sync", "sync_steps": turns},
+    )
+    with Running(config, tmp_path).start() as run:
+        run.finish()
+    assert max(values["steps"] for _, _, values in run.sink.points) > 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("hts", "async"), ("async", "hts"), ("async", "sync"), ("sync", "hts")]
+)
+@pytest.mark.parametrize("placement", ["serial", pytest.param("inline", marks=pytest.mark.slow)])
+def test_the_rhythm_changes_at_a_start(
+    first: str, second: str, placement: str, tmp_path: Path
+) -> None:
+    """No row is trained that was not written, and no process dies of it."""
+    one, two = (
+        placed(placement, "cartpole", 900, runtime={"sync": sync}) for sync in (first, second)
+    )
+    with Running(one, tmp_path).start() as run:
+        run.until(lambda: run.engine.rows_trained > 300)
+        cut = run.cut()
+    with Running(two, tmp_path) as run:
+        run.engine.restore(cut)
+        run.account()
+        run.finish()
+        assert not any(values["skipped_steps"] for _, _, values in run.sink.points)
+        assert not any(run.restarts().values())
+
+
+def test_alternating_has_two_sets_of_tables_and_sync_one() -> None:
+    sets = {
+        sync: placed("central", "tictactoe", 100, runtime={"sync": sync}).runtime.groups
+        for sync in ("async", "sync", "alternating", "hts")
+    }
+    assert sets == {"async": 2, "sync": 1, "alternating": 2, "hts": 2}
+    with pytest.raises(ConfigError, match="is one set of tables"):
+        placed(
+            "central",
+            "tictactoe",
+            100,
+            sampling={"environments": 4, "seat_block": 4},
+            runtime={"sync": "alternating"},
+        )
