@@ -252,14 +252,15 @@ class RunConfig(Section):
                 'that it would have in another; set "auto"'
             )
         tables, steps = self.sampling.environments, runtime.sync_steps
-        if learning.scale_with_batch and isinstance(tables, int):
+        count = self.population.members
+        if learning.scale_with_batch and isinstance(tables, int) and isinstance(count, int):
             turns = self.sampling.rollout_steps if steps == "auto" else steps
-            rows = tables * turns // max(1, self.population.members)
+            rows = tables * turns // count
             if rows != learning.batch_steps:
                 problems.append(
                     f"learning.batch_steps = {learning.batch_steps}: in rounds a batch is a "
                     f"member's part of a rollout, {tables} tables x {turns} turns / "
-                    f"{self.population.members} members = {rows} rows, by which "
+                    f"{count} members = {rows} rows, by which "
                     "learning.scale_with_batch scales; set it to that"
                 )
         return problems

@@ -90,8 +90,9 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
         raise ConfigError(
             "the configuration",
             [
-                f'sampling.environments = {environments}: runtime.sync = "alternating" needs two '
-                f"sets of tables, in blocks of {sampling.seat_block} (sampling.seat_block); raise it"
+                f"sampling.environments = {environments}: in blocks of {sampling.seat_block} "
+                "(sampling.seat_block) that is one set of tables, and runtime.sync = "
+                '"alternating" needs two; raise it'
             ],
         )
     groups = {"sync": 1, "alternating": 2}.get(runtime.sync, runtime.groups)
