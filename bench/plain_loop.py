@@ -51,7 +51,7 @@ class Recipe(NamedTuple):
 
 RECIPES = {
     "light": Recipe((), (64, 64), 4096, 1, 1),
-    "demo": Recipe(((64, 4), (64, 1)), (), 16384, 32, 2),
+    "demo": Recipe(((64, 4), (64, 1)), (), 8192, 16, 2),
 }
 
 
