@@ -1,6 +1,5 @@
 """Statistics of an update: sums that add up over minibatches and shards, and means of them."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -66,16 +65,13 @@ class LagSums(NamedTuple):
 
 def lag_sums(batch: Batch, version: int, round: int | None = None) -> LagSums:
     """Frames, rows and policy lag of a batch at learner version `version` in a round."""
-    # Rows that are not valid come first when the others are sorted.
-    lags = torch.where(batch.valid, version - batch.version.to(torch.int64), -1)
+    lags = (version - batch.version.to(torch.int64))[batch.valid].sort().values
     # All numbers leave the device in one copy.
-    frames, *ordered = torch.cat(
-        [torch.where(batch.valid, batch.tics, 0).sum()[None], lags.flatten().sort().values]
-    ).tolist()
-    of_rows = ordered[bisect_left(ordered, 0) :]
-    rows = len(of_rows)
-    vector = torch.tensor([frames, rows, sum(of_rows)], dtype=torch.float64)
-    half, most, all_ = (of_rows[ceil(rows * part) - 1] if rows else 0 for part in (0.5, 0.95, 1.0))
+    tics = torch.where(batch.valid, batch.tics, 0).sum()
+    frames, *ordered = torch.cat([tics[None], lags]).tolist()
+    rows = len(ordered)
+    vector = torch.tensor([frames, rows, sum(ordered)], dtype=torch.float64)
+    half, most, all_ = (ordered[ceil(rows * part) - 1] if rows else 0 for part in (0.5, 0.95, 1.0))
     rounds = None
     if round is not None and ROUND in batch.acted and rows:
         acted = batch.acted[ROUND][batch.valid]

@@ -84,19 +84,8 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
     environments = (
         TABLES_PER_WORKER * workers if sampling.environments == "auto" else sampling.environments
     )
-    # Every group has a seat block of its own.
     blocks = -(-environments // sampling.seat_block)
-    if alternates and blocks < 2:
-        raise ConfigError(
-            "the configuration",
-            [
-                f"sampling.environments = {environments}: in blocks of {sampling.seat_block} "
-                "(sampling.seat_block) that is one set of tables, and runtime.sync = "
-                '"alternating" needs two; raise it'
-            ],
-        )
-    groups = {"sync": 1, "alternating": 2}.get(runtime.sync, runtime.groups)
-    groups = min(groups, blocks) if placement == "central" else 1
+    groups = _groups(config, blocks) if placement == "central" else 1
     resolved = runtime.model_copy(
         update={"placement": placement, "workers": min(workers, blocks // groups), "groups": groups}
     )
@@ -106,6 +95,24 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
             "sampling": sampling.model_copy(update={"environments": environments}),
         }
     )
+
+
+def _groups(config: RunConfig, blocks: int) -> int:
+    """Return the groups of tables of a worker, each of which has a seat block of its own.
+
+    blocks: of all tables. Raises: ConfigError where there are too few to alternate.
+    """
+    runtime, sampling = config.runtime, config.sampling
+    if runtime.sync == "alternating" and blocks < 2:
+        raise ConfigError(
+            "the configuration",
+            [
+                f"sampling.environments = {sampling.environments}: in blocks of "
+                f"{sampling.seat_block} (sampling.seat_block) that is one set of tables, and "
+                'runtime.sync = "alternating" needs two; raise it'
+            ],
+        )
+    return min({"sync": 1, "alternating": 2}.get(runtime.sync, runtime.groups), blocks)
 
 
 def process_plans(config: RunConfig, members: Sequence[str]) -> tuple[ProcessPlan, ...]:

@@ -120,6 +120,7 @@ def test_a_batch_holds_the_rows_of_its_slots_time_first_and_zeros_where_nothing_
     slab: Slab,
 ) -> None:
     slots = np.array([7, 2, 2, 11])
+    slab.column["valid"][slots, : T - 1] = True
     slab.column[OBSERVATION_PREFIX + "numbers"][7, T] = np.nan
     slab.column["valid"][7, -1], slab.column["terminated"][7, -1] = True, True
     slab.column["valid"][2, -1], slab.column["terminated"][2, -1] = True, False
@@ -143,6 +144,17 @@ def test_a_batch_holds_the_rows_of_its_slots_time_first_and_zeros_where_nothing_
         assert not leaf[T, [0, 3]].any()
     assert batch.mask[T, [0, 3]].all() and batch.episode_start[T, [0, 3]].all()
     assert torch.equal(batch.mask[T, 1], torch.from_numpy(slab.column["mask"][2, T]))
+
+
+def test_slots_that_were_not_full_have_zeros_behind_what_was_seen(slab: Slab) -> None:
+    """As a checkpoint of a rhythm of rollouts may hold them."""
+    slab.column["valid"][3, :] = [True] * 2 + [False] * (T - 2)
+    slab.column["terminated"][3, :2] = False
+    batch = gather(slab, np.array([3]))
+    for name, leaf in batch.observations.items():
+        seen = torch.from_numpy(slab.column[OBSERVATION_PREFIX + name][3, :3])
+        assert torch.equal(leaf[:3, 0], seen) and not leaf[3:].any()
+    assert batch.mask[3:].all() and batch.episode_start[3:].all()
 
 
 def test_a_batch_is_its_tensors_and_its_parts(slab: Slab) -> None:

@@ -72,8 +72,10 @@ class VersionLog:
                 expected.append((float(np.mean(lags)), max(lags)))
             return found
 
-        def updated(batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
-            stats = update(batch, reducer)
+        def updated(
+            batch: Batch, reducer: Reducer | None = None, phase: int | None = None
+        ) -> UpdateStats:
+            stats = update(batch, reducer, phase)
             self.lags.append((expected.pop(), (stats.lag_mean, stats.lag_max)))
             return stats
 
