@@ -7,27 +7,17 @@ that the environment names (`checked_process`).
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from bench.sleepy import sleeps
 from pbt.learning import lanes
-from pbt.models.policy_model import PolicyModel
+from pbt.population import payoff_reports
 from pbt.runtime import placements
 from pbt.runtime.engine import Engine
 from pbt.runtime.placements import Shard
 from pbt.transport.messages import SlotFull, WorkerMessage
 from tests.pbt.runtime.wiring_faults import Patch
 
-__all__ = ["games_as_they_come", "no_padding", "rows_as_they_come", "shards_by_workers", "sleeps"]
-
-
-def no_padding(patch: Patch) -> None:
-    """Networks answer as few rows as come."""
-
-    def as_they_are(self: PolicyModel, rows: Tensor) -> Tensor:
-        return rows
-
-    patch(PolicyModel, "_padded", as_they_are)
+__all__ = ["games_as_they_come", "rows_as_they_come", "shards_by_workers", "sleeps"]
 
 
 def rows_as_they_come(patch: Patch) -> None:
@@ -46,7 +36,8 @@ def rows_as_they_come(patch: Patch) -> None:
 
 
 def games_as_they_come(patch: Patch) -> None:
-    """Games are told at once, so that rates of winning change within a rollout."""
+    """Games are told at once, so that rates of winning change within a rollout, by each of them."""
+    patch(payoff_reports, "REPORT_EVERY_GAMES", 1)
 
     def telling(self: Engine, message: WorkerMessage) -> None:
         if isinstance(message, SlotFull):

@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 def config_of(layout: str, rhythm: str, **changes: Any) -> RunConfig:
     placement, runtime = LAYOUTS[layout]
     # Networks as wide as real ones, so that sums depend on their order.
-    changes.setdefault("model", {"core": "none", "hidden": [64]})
+    changes = {"model": {"core": "none", "hidden": [64]}, **changes}
     return placed(placement, "tictactoe", FRAMES, runtime={**runtime, "sync": rhythm}, **changes)
 
 
@@ -91,15 +91,28 @@ def test_the_placement_changes_nothing(
     assert alone.lags.count((0.0, 0.0)) == (3 if lag else len(alone.lags))
 
 
+# Each fault, and a training in which it matters.
+FAULTS: dict[str, dict[str, Any]] = {
+    "rows_as_they_come": {},
+    "games_as_they_come": {
+        "stop_at_frames": 500,
+        "snapshots": {"every_frames": 50},
+        "matchmaking": {"past_share": 0.8, "past_window": 6},
+    },
+    "shards_by_workers": {},
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "fault", ["no_padding", "rows_as_they_come", "games_as_they_come", "shards_by_workers"]
-)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_each_of_the_reasons_is_one(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_change(monkeypatch, fault)
-    one, two = (run_whole(tmp_path / name, name, "sync") for name in ("serial", "inline, 2"))
+    changes = FAULTS[fault]
+    one, two = (
+        run_whole(tmp_path / name, name, "sync", **changes) for name in ("serial", "inline, 2")
+    )
     assert one.weights != two.weights
 
 
