@@ -38,6 +38,7 @@ from bench.memory import MemorySink
 from bench.slow_learner import SECONDS
 from bench.throughput import hardware
 from pbt.config.load import config_from_table
+from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.runtime.build import build_engine
 from pbt.runtime.pacing import Rounds
@@ -66,31 +67,31 @@ def longest_s(alpha: int, mean_s: float, shape: float) -> float:
     return float(quad(lambda x: 1.0 - law.cdf(x) ** GAMES, 0.0, end, limit=500)[0])
 
 
+def config_of(sync: str, alpha: int, mean_s: float, shape: float) -> RunConfig:
+    """GAMES games in workers of their own, which play rollouts of alpha steps."""
+    steps = max(2, alpha)
+    table = {
+        "env": {"name": GAME, "options": {"mean_ms": 1000.0 * mean_s, "shape": shape}},
+        "population": {"members": 1},
+        "model": {"hidden": [16]},
+        "sampling": {"environments": GAMES, "rollout_steps": steps},
+        "learning": {"batch_steps": GAMES * steps, "minibatches": 1},
+        "pbt": {"enabled": False},
+        "evaluation": {"share": 0.0, "final_games": 0},
+        "runtime": {
+            "placement": "central",
+            "workers": GAMES,
+            "groups": 1,
+            "sync": sync,
+            "sync_steps": alpha,
+        },
+    }
+    return resolve(config_from_table(table, "bench.stragglers"), cores=2, cuda=False)
+
+
 def round_s(sync: str, alpha: int, mean_s: float, shape: float, rollouts: int) -> list[float]:
     """Seconds of each round of a training, but the first three."""
-    config = resolve(
-        config_from_table(
-            {
-                "env": {"name": GAME, "options": {"mean_ms": 1000.0 * mean_s, "shape": shape}},
-                "population": {"members": 1},
-                "model": {"hidden": [16]},
-                "sampling": {"environments": GAMES, "rollout_steps": max(2, alpha)},
-                "learning": {"batch_steps": GAMES * max(2, alpha), "minibatches": 1},
-                "pbt": {"enabled": False},
-                "evaluation": {"share": 0.0, "final_games": 0},
-                "runtime": {
-                    "placement": "central",
-                    "workers": GAMES,
-                    "groups": 1,
-                    "sync": sync,
-                    "sync_steps": alpha,
-                },
-            },
-            "bench.stragglers",
-        ),
-        cores=2,
-        cuda=False,
-    )
+    config = config_of(sync, alpha, mean_s, shape)
     begun, control, next_ = list[float](), Enough(rollouts + 4), Rounds.next
 
     def timed(self: Rounds, *given: Any, **named: Any) -> Any:

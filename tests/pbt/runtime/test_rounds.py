@@ -159,8 +159,8 @@ def test_nine_of_ten_places_of_a_batch_are_rows(
     assert len(shares) > 1 and sum(shares) / len(shares) >= 0.9
 
 
-def test_nothing_is_written_while_it_is_read(tmp_path: Path) -> None:
-    """Tables of an overlapping rollout never touch the slots that are learned from."""
+def test_there_are_never_more_rows_than_two_rollouts_have(tmp_path: Path) -> None:
+    """One is played while the one before it is learned from."""
     config = config_of("serial", "hts")
     with Running(config, tmp_path).start() as run:
         rows = []
