@@ -10,9 +10,8 @@ rhythm and a placement:
   async, sync, hts          in `inline`, a worker on each core
   central async, ... hts    in `central`, with `alternating` among them
 
-  connect_four  the demo's network and four members, which play only each other, with a batch for
-                each of 2 048 rows in `async`; in rounds of --steps turns at so many tables that a
-                rollout gives them as many
+  connect_four  the demo's members, network and batch; members play only each other. In rounds of
+                --steps turns there are so many tables that a rollout gives each a batch
   doom          health_gathering_supreme as it is shipped, at --steps turns
 
 The ratio is to `async` in the same placement, within a round, with Student's interval over the
@@ -35,7 +34,7 @@ from bench.light import ONLY_ITSELF
 from bench.peer_runs import in_turn, speed, trained
 from bench.sample_factory import Figures
 from bench.throughput import hardware
-from pbt.config.load import find_config
+from pbt.config.load import find_config, load_config
 
 SYNCS = ("async", "sync", "alternating", "hts")
 SYSTEMS = tuple(
@@ -45,7 +44,6 @@ SYSTEMS = tuple(
     if (placement, sync) != ("inline", "alternating")
 )
 GAMES = {"connect_four": ("demo", 1), "doom": ("doom_health_gathering_supreme", 4)}
-MEMBERS, BATCH = 4, 2048
 
 
 def settings(game: str, sync: str, steps: int | None) -> list[str]:
@@ -57,7 +55,10 @@ def settings(game: str, sync: str, steps: int | None) -> list[str]:
         own += ONLY_ITSELF
         if sync != "async" and steps is not None:
             # A turn of a table is one row of one member.
-            own.append(f"sampling.environments={MEMBERS * BATCH // steps}")
+            demo = load_config("demo")
+            members, rows = demo.population.members, demo.learning.batch_steps
+            assert isinstance(members, int), "the demo has one role"
+            own.append(f"sampling.environments={members * rows // steps}")
     return own
 
 
