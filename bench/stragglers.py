@@ -15,7 +15,9 @@ sleeping, which a run of steps of no time measures at each alpha.
   rounds    the time of a rollout in `hts` beside T(alpha), at each --alpha, for exponential steps
   speedups  the time of a round in `sync` over that in `hts`, where the learner sleeps for T(alpha)
             at alpha = --speedup-alpha, for each --shape; the law is the mean of T + L over the mean
-            of the larger of the two, by simulation
+            of the larger of the two, by simulation. --times names a raw file of step times of a
+            real game (bench/football_steps.py), from which steps are drawn as well, as long in the
+            mean
 
 Run it on a machine with nothing else to do.
 """
@@ -28,13 +30,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.stats import gamma
 
 from bench.memory import MemorySink
+from bench.sleeping_game import recorded
 from bench.slow_learner import SECONDS
 from bench.throughput import hardware
 from pbt.config.load import config_from_table
@@ -46,7 +50,7 @@ from pbt.runtime.placements import resolve
 from pbt.runtime.process_group import ProcessGroup
 from pbt.snapshots import FileSnapshotStore
 
-GAMES, SIMULATIONS = 16, 200_000
+GAMES, SIMULATIONS = 16, 100_000
 GAME = f"{Path(__file__).with_name('sleeping_game.py')}:make"
 
 
@@ -60,18 +64,45 @@ class Enough:
         return self.left <= 0
 
 
-def longest_s(alpha: int, mean_s: float, shape: float) -> float:
-    """The mean of the longest of GAMES sums of alpha steps, by the exact integral."""
-    law = gamma(shape * alpha, scale=mean_s / shape)
+class Times(NamedTuple):
+    """How long steps sleep.
+
+    mean_s    of a step
+    shape     of their Gamma law
+    recorded  a file of step times, in place of that law
+    """
+
+    mean_s: float
+    shape: float = 1.0
+    recorded: Path | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Of the game of bench/sleeping_game.py."""
+        words = {"recorded": str(self.recorded.absolute())} if self.recorded else {}
+        return {"mean_ms": 1000.0 * self.mean_s, "shape": self.shape, **words}
+
+    def longest(self, alpha: int) -> NDArray[np.float64]:
+        """The longest of GAMES sums of alpha steps, SIMULATIONS times."""
+        rng, size = np.random.default_rng(1), (SIMULATIONS, GAMES)
+        if self.recorded is None:
+            return rng.gamma(self.shape * alpha, self.mean_s / self.shape, size).max(1)
+        steps = recorded(self.recorded) * self.mean_s
+        return sum(rng.choice(steps, size) for _ in range(alpha)).max(1)
+
+
+def longest_s(alpha: int, mean_s: float) -> float:
+    """The mean of the longest of GAMES sums of alpha exponential steps, by the exact integral."""
+    law = gamma(alpha, scale=mean_s)
     end = float(law.ppf(1.0 - 1e-12))
     return float(quad(lambda x: 1.0 - law.cdf(x) ** GAMES, 0.0, end, limit=500)[0])
 
 
-def config_of(sync: str, alpha: int, mean_s: float, shape: float) -> RunConfig:
+def config_of(sync: str, alpha: int, times: Times) -> RunConfig:
     """GAMES games in workers of their own, which play rollouts of alpha steps."""
     steps = max(2, alpha)
     table = {
-        "env": {"name": GAME, "options": {"mean_ms": 1000.0 * mean_s, "shape": shape}},
+        "env": {"name": GAME, "options": times.options},
         "population": {"members": 1},
         "model": {"hidden": [16]},
         "sampling": {"environments": GAMES, "rollout_steps": steps},
@@ -89,9 +120,9 @@ def config_of(sync: str, alpha: int, mean_s: float, shape: float) -> RunConfig:
     return resolve(config_from_table(table, "bench.stragglers"), cores=2, cuda=False)
 
 
-def round_s(sync: str, alpha: int, mean_s: float, shape: float, rollouts: int) -> list[float]:
+def round_s(sync: str, alpha: int, times: Times, rollouts: int) -> list[float]:
     """Seconds of each round of a training, but the first three."""
-    config = config_of(sync, alpha, mean_s, shape)
+    config = config_of(sync, alpha, times)
     begun, control, next_ = list[float](), Enough(rollouts + 4), Rounds.next
 
     def timed(self: Rounds, *given: Any, **named: Any) -> Any:
@@ -120,9 +151,9 @@ def rounds(alpha: int, options: argparse.Namespace) -> dict[str, Any]:
     """Rollouts of alpha steps in `hts` against the law."""
     os.environ[SECONDS] = "0"
     mean_s, number = options.mean_ms / 1000.0, max(12, round(options.steps / alpha))
-    without = statistics.median(round_s("hts", alpha, 0.0, 1.0, 20)) / alpha
-    found = round_s("hts", alpha, mean_s, 1.0, number)
-    law = longest_s(alpha, mean_s, 1.0) + alpha * without
+    without = statistics.median(round_s("hts", alpha, Times(0.0), 20)) / alpha
+    found = round_s("hts", alpha, Times(mean_s), number)
+    law = longest_s(alpha, mean_s) + alpha * without
     measured = statistics.fmean(found)
     error = statistics.stdev(found) / len(found) ** 0.5
     return {
@@ -136,19 +167,18 @@ def rounds(alpha: int, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def speedup(shape: float, options: argparse.Namespace) -> dict[str, Any]:
+def speedup(times: Times, options: argparse.Namespace) -> dict[str, Any]:
     """`hts` against `sync` with a learner that takes as long as a rollout."""
-    alpha, mean_s = options.speedup_alpha, options.mean_ms / 1000.0
-    learning_s = longest_s(alpha, mean_s, shape)
+    alpha = options.speedup_alpha
+    longest = times.longest(alpha)
+    learning_s = float(longest.mean())
     os.environ[SECONDS] = str(learning_s)
     number = max(12, round(options.steps / alpha / 2))
-    found = {sync: round_s(sync, alpha, mean_s, shape, number) for sync in ("sync", "hts")}
-    draws = np.random.default_rng(1).gamma(shape * alpha, mean_s / shape, (SIMULATIONS, GAMES))
-    longest = draws.max(1)
-    law = float((longest + learning_s).mean() / np.maximum(longest, learning_s).mean())
+    found = {sync: round_s(sync, alpha, times, number) for sync in ("sync", "hts")}
+    law = 2.0 * learning_s / float(np.maximum(longest, learning_s).mean())
     measured = statistics.fmean(found["sync"]) / statistics.fmean(found["hts"])
     return {
-        "shape": shape,
+        "times": times.recorded.name if times.recorded else f"Gamma, shape {times.shape:g}",
         "alpha": alpha,
         "learning_s": learning_s,
         "law": law,
@@ -162,6 +192,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--alpha", type=int, nargs="*", default=[1, 4, 16, 64])
     parser.add_argument("--shape", type=float, nargs="*", default=[16.0, 4.0, 1.0, 0.5])
+    parser.add_argument("--times", type=Path, nargs="*", default=[])
     parser.add_argument("--speedup-alpha", type=int, default=4)
     parser.add_argument("--mean-ms", type=float, default=40.0)
     parser.add_argument("--steps", type=int, default=500, help="of a game in one run")
@@ -170,10 +201,10 @@ def main(arguments: list[str] | None = None) -> int:
     ProcessGroup.program = "bench.slow_learner"
     told: dict[str, Any] = {"hardware": hardware(), "mean_ms": options.mean_ms, "games": GAMES}
     told |= {"rounds": [], "speedups": []}
-    for name, measure, values in (
-        ("rounds", rounds, options.alpha),
-        ("speedups", speedup, options.shape),
-    ):
+    mean_s = options.mean_ms / 1000.0
+    laws = [Times(mean_s, shape) for shape in options.shape]
+    laws += [Times(mean_s, recorded=path) for path in options.times]
+    for name, measure, values in (("rounds", rounds, options.alpha), ("speedups", speedup, laws)):
         for value in values:
             told[name].append(measure(value, options))
             shown = {key: one for key, one in told[name][-1].items() if key != "rounds"}

@@ -1,8 +1,9 @@
 """SIGKILL at random moments, resume, and nothing shows: weights and game log equal those of the
-run that was never interrupted.
+run that was never interrupted. In rounds they do so in other placements than it was begun in.
 """
 
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -52,6 +53,20 @@ placement = "serial"
 """
 
 KILLS = 6
+# By rhythm, where it goes on after each kill, in turn.
+RESUMED: dict[str, list[list[str]]] = {
+    "async": [["placement=serial"]],
+    "hts": [
+        ["placement=inline", "workers=2"],
+        ["placement=central", "workers=2", "servers=2", "groups=2"],
+        ["placement=serial"],
+    ],
+}
+
+
+def settings(*values: str) -> list[str]:
+    """As options of `arena train`."""
+    return [word for value in values for word in ("--set", f"runtime.{value}")]
 
 
 def arena(data: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -94,10 +109,10 @@ def game_log(data: Path) -> str:
     return digest.hexdigest()
 
 
-def start(data: Path) -> subprocess.Popen[str]:
+def start(data: Path, rhythm: str) -> subprocess.Popen[str]:
     data.mkdir()
     (data / "run.toml").write_text(CONFIG)
-    return arena(data, "run.toml")
+    return arena(data, "run.toml", *settings(f"sync={rhythm}"))
 
 
 def kill_when_saved(
@@ -121,11 +136,12 @@ def kill_when_saved(
 
 
 @pytest.mark.slow
-def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
-    expected = finish(start(tmp_path / "whole"))
-    moments = random.Random(1)
+@pytest.mark.parametrize("rhythm", RESUMED)
+def test_killed_and_resumed_equals_uninterrupted(rhythm: str, tmp_path: Path) -> None:
+    expected = finish(start(tmp_path / "whole", rhythm))
+    moments, layouts = random.Random(1), itertools.cycle(RESUMED[rhythm])
     data = tmp_path / "killed"
-    process, killed = start(data), 0
+    process, killed = start(data, rhythm), 0
     while killed < KILLS:
         written = len(checkpoint_folders(population_paths(data, "run").checkpoints))
         newest = (
@@ -138,7 +154,7 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
         ):
             break
         killed += 1
-        process = arena(data, "--resume", "run")
+        process = arena(data, "--resume", "run", *settings(*next(layouts)))
     assert killed >= 5, "the training ended before it could be killed often enough"
     assert finish(process) == expected
     assert game_log(data) == game_log(tmp_path / "whole")

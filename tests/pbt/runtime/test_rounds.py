@@ -1,6 +1,9 @@
 """In rounds equal seeds give equal weights and games, however many processes play and learn."""
 
 import hashlib
+import os
+import signal
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +50,11 @@ def config_of(layout: str, rhythm: str, **changes: Any) -> RunConfig:
     # Networks as wide as real ones, so that sums depend on their order.
     changes = {"model": {"core": "none", "hidden": [64]}, **changes}
     return placed(placement, "tictactoe", FRAMES, runtime={**runtime, "sync": rhythm}, **changes)
+
+
+def tables(config: RunConfig) -> int:
+    assert isinstance(config.sampling.environments, int)
+    return config.sampling.environments
 
 
 def outcome(run: Running) -> Outcome:
@@ -165,9 +173,40 @@ def test_there_are_never_more_rows_than_two_rollouts_have(tmp_path: Path) -> Non
     with Running(config, tmp_path).start() as run:
         rows = []
         run.finish(lambda: rows.append(run.engine.rows_standing()))
-    tables, turns = config.sampling.environments, config.sampling.rollout_steps
-    assert isinstance(tables, int)
-    assert 0 < max(rows) <= 2 * tables * turns
+    assert 0 < max(rows) <= 2 * config.sampling.rollout_steps * tables(config)
+
+
+def test_a_learner_that_is_held_holds_the_games_after_one_more_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is played meanwhile is not written over what the learner still reads."""
+    monkeypatch.setattr(process_group, "STOPPED_AFTER_S", 120.0)
+    whole = run_whole(tmp_path / "whole", "serial", "hts")
+    layout = "central, 1 server, 1 group"
+    config = config_of(layout, "hts")
+    config = config.model_copy(
+        update={"runtime": config.runtime.model_copy(update={"silent_after_s": 120.0})}
+    )
+    with Running(config, tmp_path / "held").start() as run:
+        held, stood = 0, list[int]()
+        changed, produced, trained = 0.0, 0, 0
+
+        def hold() -> None:
+            nonlocal held, changed, produced, trained
+            if not held and run.engine.rows_trained > 150:
+                held, trained = run.pid("learner-0"), run.engine.rows_trained
+                os.kill(held, signal.SIGSTOP)
+            if run.engine.rows_produced() != produced:
+                changed, produced = time.monotonic(), run.engine.rows_produced()
+            if held and not stood and time.monotonic() - changed > 2.0:
+                # An update that it had told of just before is counted late.
+                stood.append(produced - max(trained, run.engine.rows_trained))
+                os.kill(held, signal.SIGCONT)
+
+        run.finish(hold)
+        assert 0 < stood[0] <= 2 * config.sampling.rollout_steps * tables(config)
+        assert run.restarts()["learner-0"] == 0
+        assert outcome(run) == whole
 
 
 DELAYED: dict[str, Any] = {
