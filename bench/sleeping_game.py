@@ -1,7 +1,8 @@
 """A game of one seat whose steps only take time: each sleeps for as long as a Gamma law draws.
 
 A shape of 0 stands for steps that all take as long. In place of the law there may be a file of step
-times that were recorded from a game (bench/football_steps.py).
+times that were recorded from a game (bench/football_steps.py). `every` lets only every so many
+steps sleep, from the first one on.
 """
 
 import json
@@ -29,8 +30,8 @@ class Sleeping(gymnasium.Env[Any, Any]):
     observation_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
     action_space = spaces.Discrete(2)
 
-    def __init__(self, mean_ms: float, shape: float, times: str) -> None:
-        self._mean_s, self._shape = mean_ms / 1000.0, shape
+    def __init__(self, mean_ms: float, shape: float, times: str, every: int) -> None:
+        self._mean_s, self._shape, self._every = mean_ms / 1000.0, shape, every
         self._steps = recorded(times) if times else None
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
@@ -38,7 +39,7 @@ class Sleeping(gymnasium.Env[Any, Any]):
         return np.zeros(1, np.float32), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if self._mean_s:
+        if self._mean_s and (STEPS - self._left) % self._every == 0:
             time.sleep(self._drawn() * self._mean_s)
         self._left -= 1
         return np.zeros(1, np.float32), 0.0, self._left == 0, False, {}
@@ -50,5 +51,5 @@ class Sleeping(gymnasium.Env[Any, Any]):
         return self._rng.gamma(self._shape) / self._shape if self._shape else 1.0
 
 
-def make(mean_ms: float = 40.0, shape: float = 1.0, recorded: str = "") -> Sleeping:
-    return Sleeping(mean_ms, shape, recorded)
+def make(mean_ms: float = 40.0, shape: float = 1.0, recorded: str = "", every: int = 1) -> Sleeping:
+    return Sleeping(mean_ms, shape, recorded, every)
