@@ -7,7 +7,6 @@ from pbt.config.semantics import check_against_game
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, declared_objective
 from pbt.envs.measuring import as_played
-from pbt.envs.names import OPENSPIEL
 from pbt.envs.testing.check import first_warnings
 from pbt.envs.testing.objectives import ObjectiveJudgement, judge_objective
 from pbt.envs.testing.playthrough import Referee, play
@@ -90,7 +89,7 @@ def number_warnings(config: RunConfig, checked: CheckedGame) -> list[str]:
     fails.
     """
     name = checked.spec.name
-    if name in registry.BUILTIN or name.startswith(OPENSPIEL):
+    if registry.comes_with_package(name):
         return []
     game = checked.spec.make(**config.env.game_options)
     try:

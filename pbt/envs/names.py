@@ -5,6 +5,7 @@ from pathlib import Path
 from pbt.user_folders import expanded
 
 OPENSPIEL = "openspiel:"
+MINATAR = "minatar:"
 GYMNASIUM = "gymnasium:"
 PETTINGZOO = "pettingzoo:"
 ALLOWED_VARIABLE = "ARENA_ALLOWED_GAMES"

@@ -1,8 +1,8 @@
 """Games by name. A new built-in game is a module of its own and a row of BUILTIN.
 
-These are the built-in ones, OpenSpiel's ("openspiel:NAME"), those of installed packages
-(entry-point group "pbt_arena.envs"), ids of Gymnasium and PettingZoo ("gymnasium:ID") and, where
-allowed, a user's own file.
+These are the built-in ones, families of games of another package ("openspiel:NAME"), those of
+installed packages (entry-point group "pbt_arena.envs"), ids of Gymnasium and PettingZoo
+("gymnasium:ID") and, where allowed, a user's own file.
 """
 
 import difflib
@@ -20,6 +20,7 @@ from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.names import (
     ALLOWED_VARIABLE,
     GYMNASIUM,
+    MINATAR,
     OPENSPIEL,
     PETTINGZOO,
     is_file_name,
@@ -47,9 +48,20 @@ BUILTIN: dict[str, tuple[str, str]] = {
 }
 """Name -> module and attribute, imported when the game is asked for."""
 
+FAMILIES: dict[str, tuple[str, str]] = {
+    OPENSPIEL: ("pbt.envs.adapters.openspiel", "openspiel_spec"),
+    MINATAR: ("pbt.envs.adapters.minatar", "minatar_spec"),
+}
+"""Beginning of a name -> module and function that gives the EnvSpec of a whole name."""
+
+
+def comes_with_package(name: str) -> bool:
+    """Whether the game is a built-in one or of a family: known to do what its spaces say."""
+    return name in BUILTIN or name.startswith(tuple(FAMILIES))
+
 
 def names() -> tuple[str, ...]:
-    """Every registered name but OpenSpiel's, sorted. Imports no game."""
+    """Every registered name but those of families, sorted. Imports no game."""
     return tuple(sorted({*BUILTIN, *(point.name for point in _installed())}))
 
 
@@ -120,7 +132,8 @@ def _unknown(name: str, allow_files: bool) -> str:
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
     own = " Your own file: './my_game.py:function'" if allow_files else ""
     return (
-        f"env {name!r} is not known{hint} Registered: {', '.join(names())}; {OPENSPIEL}NAME, "
+        f"env {name!r} is not known{hint} Registered: {', '.join(names())}; "
+        f"{', '.join(f'{family}NAME' for family in FAMILIES)}, "
         f"{GYMNASIUM}ID, {PETTINGZOO}FAMILY/NAME.{own}"
     )
 
@@ -162,10 +175,10 @@ def _measured(
 
 
 def _registered(name: str) -> EnvSpec | None:
-    if name.startswith(OPENSPIEL):
-        from pbt.envs.adapters.openspiel import openspiel_spec
-
-        return openspiel_spec(name)
+    for family, (module, function) in FAMILIES.items():
+        if name.startswith(family):
+            of_family: EnvSpec = getattr(import_module(module), function)(name)
+            return of_family
     if name in BUILTIN:
         module, attribute = BUILTIN[name]
         built_in: EnvSpec = getattr(import_module(module), attribute)
