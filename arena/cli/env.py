@@ -58,8 +58,8 @@ def list_games(as_json: JsonOption = False) -> None:
         ]
         print_table(("name", "chance", "objective", "opponents", "what"), rows)
         say(
-            "Games of OpenSpiel and MinAtar, where they are installed: arena env check "
-            "openspiel:NAME, minatar:NAME. A game of your own: arena env check "
+            "Games of OpenSpiel, Atari and MinAtar, where they are installed: arena env check "
+            "openspiel:NAME, atari:NAME, minatar:NAME. A game of your own: arena env check "
             "./my_game.py:function"
         )
 

@@ -6,6 +6,7 @@ from pbt.user_folders import expanded
 
 OPENSPIEL = "openspiel:"
 MINATAR = "minatar:"
+ATARI = "atari:"
 GYMNASIUM = "gymnasium:"
 PETTINGZOO = "pettingzoo:"
 ALLOWED_VARIABLE = "ARENA_ALLOWED_GAMES"

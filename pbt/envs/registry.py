@@ -19,6 +19,7 @@ from typing import Any
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.names import (
     ALLOWED_VARIABLE,
+    ATARI,
     GYMNASIUM,
     MINATAR,
     OPENSPIEL,
@@ -50,6 +51,7 @@ BUILTIN: dict[str, tuple[str, str]] = {
 
 FAMILIES: dict[str, tuple[str, str]] = {
     OPENSPIEL: ("pbt.envs.adapters.openspiel", "openspiel_spec"),
+    ATARI: ("pbt.envs.adapters.atari", "atari_spec"),
     MINATAR: ("pbt.envs.adapters.minatar", "minatar_spec"),
 }
 """Beginning of a name -> module and function that gives the EnvSpec of a whole name."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -125,9 +126,18 @@ def _make_pettingzoo(name: str, game_id: str, options: Mapping[str, Any]) -> Gam
         module = import_module(PETTINGZOO_GAMES[game_id])
         # Games in which all act at once have both; the other kind lets them act in turn.
         build = getattr(module, "parallel_env", None) or module.env
-        return adapt(build(**options), name)
+        brought = _cartridges() if family == "atari" else {}
+        return adapt(build(**{**brought, **options}), name)
     except ImportError as error:
-        raise EnvError(_missing(name, error, f"pettingzoo[{family}]==1.27.*")) from error
+        extra = "pbt-arena[atari]" if family == "atari" else f"pettingzoo[{family}]==1.27.*"
+        raise EnvError(_missing(name, error, extra)) from error
+
+
+def _cartridges() -> dict[str, str]:
+    """The option that has PettingZoo take Atari's games from `ale-py`, where it brings them."""
+    from ale_py import roms
+
+    return {"auto_rom_install_path": str(Path(roms.__file__).parent)}
 
 
 def _missing(name: str, error: BaseException, extra: str | None) -> str:

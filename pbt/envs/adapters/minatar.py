@@ -16,9 +16,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from pbt.envs.adapters.gymnasium_env import GymnasiumGame
+from pbt.envs.adapters.option_values import Values
 from pbt.envs.contract import EnvSpec
 from pbt.envs.names import MINATAR
-from pbt.errors import EnvError, EnvNameError, EnvOptionsError
+from pbt.errors import EnvError, EnvNameError
 
 GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
 _EMPTY = "."
@@ -43,17 +44,11 @@ class MinAtarEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
         all_actions: bool = False,
         max_steps: int = 5_000,
     ) -> None:
-        if wrong := [
-            f"{name} = {value!r}: expected {expected}"
-            for name, value, right, expected in (
-                ("sticky_actions", sticky_actions, _chance(sticky_actions), "0.0 to 1.0"),
-                ("ramping", ramping, isinstance(ramping, bool), "true or false"),
-                ("all_actions", all_actions, isinstance(all_actions, bool), "true or false"),
-                ("max_steps", max_steps, _positive(max_steps), "a whole number above 0"),
-            )
-            if not right
-        ]:
-            raise EnvOptionsError(wrong)
+        values = Values()
+        values.chance("sticky_actions", sticky_actions)
+        values.switches(ramping=ramping, all_actions=all_actions)
+        values.whole("max_steps", max_steps, least=1)
+        values.check()
         self._game = _package(game).Environment(game, float(sticky_actions), ramping)
         moves = range(self._game.num_actions()) if all_actions else self._game.minimal_action_set()
         self._moves, self._max_steps = tuple(moves), max_steps
@@ -103,14 +98,6 @@ def minatar_spec(name: str) -> EnvSpec:
         draw=_draw,
         objective="return",
     )
-
-
-def _chance(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= 1.0
-
-
-def _positive(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def _package(game: str) -> Any:

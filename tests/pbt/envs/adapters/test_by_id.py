@@ -1,6 +1,8 @@
 """Games by the ids of Gymnasium and PettingZoo."""
 
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pettingzoo
@@ -9,6 +11,7 @@ import pytest
 from pbt.envs import registry
 from pbt.envs.adapters.by_id import PETTINGZOO_GAMES
 from pbt.envs.names import ALLOWED_VARIABLE
+from pbt.envs.testing.check import check_game
 from pbt.errors import EnvError, EnvNameError, EnvOptionsError
 
 
@@ -63,8 +66,11 @@ def test_a_text_is_looked_up_and_never_imported(name: str, said: str) -> None:
     assert {key for key in set(sys.modules) - before if "pettingzoo.classic" in key} == set()
 
 
-def test_what_is_missing_is_named_with_its_pip_line() -> None:
-    with pytest.raises(EnvError, match=r"pip install 'pettingzoo\[atari\]==1.27.\*'"):
+def test_what_is_missing_is_named_with_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "multi_agent_ale_py", None)
+    for module in [name for name in sys.modules if name.startswith("pettingzoo.atari")]:
+        monkeypatch.delitem(sys.modules, module)
+    with pytest.raises(EnvError, match=r"pip install 'pbt-arena\[atari\]'"):
         registry.spec("pettingzoo:atari/pong_v3")
     with pytest.raises(EnvError, match=r"pip install 'gymnasium\[box2d\]'"):
         registry.spec("gymnasium:LunarLander-v3")
@@ -91,3 +97,13 @@ def test_options_that_may_be_files_are_for_the_local_command_line(value: object)
     local = registry.spec("gymnasium:CartPole-v1", measured=(True, True), allow_files=True)
     with pytest.raises(EnvOptionsError, match="does not take this"):
         local.make(xml=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "seats"), [("pong_v3", 2), ("boxing_v2", 2), ("quadrapong_v4", 4), ("warlords_v3", 4)]
+)
+def test_ataris_games_of_several_players_find_their_cartridges(name: str, seats: int) -> None:
+    env = registry.spec(f"pettingzoo:atari/{name}", measured=(True, True))
+    report = check_game(replace(env, make=partial(env.make, max_cycles=60)), 3)
+    assert report.problems == () and len(report.seats) == seats
+    assert report.replayable

@@ -81,8 +81,8 @@ def test_without_sticky_actions_every_action_is_the_chosen_one() -> None:
     [
         ({"sticky_actions": 1.5}, "sticky_actions = 1.5: expected 0.0 to 1.0"),
         ({"sticky_actions": True}, "sticky_actions = True: expected 0.0 to 1.0"),
-        ({"max_steps": 0}, "max_steps = 0: expected a whole number above 0"),
-        ({"max_steps": 2.0}, "max_steps = 2.0: expected a whole number above 0"),
+        ({"max_steps": 0}, "max_steps = 0: expected a whole number of 1 or more"),
+        ({"max_steps": 2.0}, "max_steps = 2.0: expected a whole number of 1 or more"),
         ({"ramping": 1}, "ramping = 1: expected true or false"),
         ({"all_actions": "no"}, "all_actions = 'no': expected true or false"),
         ({"difficulty": 2}, "difficulty = 2: minatar:breakout does not take this"),

@@ -1,0 +1,200 @@
+"""Games of the Atari 2600 by name, such as "atari:breakout", in the Arcade Learning Environment.
+
+Bellemare et al. 2013, "The Arcade Learning Environment: an evaluation platform for general agents";
+Machado et al. 2018, "Revisiting the Arcade Learning Environment". The package `ale-py` has the
+engine and the games; it is an optional dependency. All chance is drawn from the seed of the game:
+the engine itself has none.
+"""
+
+import difflib
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from pbt.envs.adapters.gymnasium_env import GymnasiumGame
+from pbt.envs.adapters.option_values import Values
+from pbt.envs.contract import EnvSpec
+from pbt.envs.names import ATARI
+from pbt.errors import EnvError, EnvNameError, EnvOptionsError
+from pbt.seeding import generator
+
+FRAMES_PER_S = 60.0
+CLIPPING = "clipping"
+"""The reward term that is the difference between the sign of a score and the score."""
+
+
+class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
+    """A game of one player. It sees the screen: [210, 160, 1 or 3] uint8.
+
+    frame_skip      frames that an action is held; the screen is the brighter of the last two
+    noops           a game begins with up to so many frames of doing nothing, drawn by its seed
+    sticky_actions  chance of each frame that the action of the frame before is repeated
+    all_actions     all 18 actions, also those that do nothing in this game
+    life_loss       the game is over with the first life that is lost
+    clip_rewards    a second reward term, CLIPPING, makes the sum of both the sign of the score
+    colours         the screen is red, green and blue; else grey
+    max_frames      after so many frames a game is cut off
+    mode            of the cartridge's switch; None: the first
+    difficulty      of the cartridge's switch; None: the first
+    Raises: EnvOptionsError for values that none of these can have.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        *,
+        frame_skip: int = 4,
+        noops: int = 30,
+        sticky_actions: float = 0.0,
+        all_actions: bool = False,
+        life_loss: bool = False,
+        clip_rewards: bool = False,
+        colours: bool = False,
+        max_frames: int = 108_000,
+        mode: int | None = None,
+        difficulty: int | None = None,
+    ) -> None:
+        values = Values()
+        values.whole("frame_skip", frame_skip, least=1)
+        values.whole("noops", noops, least=0)
+        values.chance("sticky_actions", sticky_actions)
+        values.switches(
+            all_actions=all_actions,
+            life_loss=life_loss,
+            clip_rewards=clip_rewards,
+            colours=colours,
+        )
+        values.whole("max_frames", max_frames, least=1)
+        values.check()
+        self._ale = _engine(game)
+        self._frame_skip, self._noops, self._sticky = frame_skip, noops, float(sticky_actions)
+        self._life_loss, self._max_frames = life_loss, max_frames
+        self._choose("mode", mode, self._ale.getAvailableModes(), self._ale.setMode)
+        self._choose(
+            "difficulty", difficulty, self._ale.getAvailableDifficulties(), self._ale.setDifficulty
+        )
+        self._ale.reset_game()
+        self._start = self._ale.cloneSystemState()
+        every, few = self._ale.getLegalActionSet(), self._ale.getMinimalActionSet()
+        self._moves = tuple(move.value for move in (every if all_actions else few))
+        self._read = self._ale.getScreenRGB if colours else self._ale.getScreenGrayscale
+        height, width = self._ale.getScreenDims()
+        shape = (height, width, 3) if colours else (height, width)
+        self._screens = [np.zeros(shape, np.uint8) for _ in range(2)]
+        self._read(self._screens[1])
+        self._first = self._screens[1].copy()
+        self.reward_terms = (CLIPPING,) if clip_rewards else ()
+        self.observation_space = spaces.Box(0, 255, (height, width, 3 if colours else 1), np.uint8)
+        self.action_space = spaces.Discrete(len(self._moves))
+
+    def _choose(self, name: str, value: Any, known: Any, choose: Any) -> None:
+        if value is None:
+            return
+        if value not in list(known) or isinstance(value, bool):
+            raise EnvOptionsError(
+                [f"{name} = {value!r}: expected one of {sorted(map(int, known))}"]
+            )
+        choose(value)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
+        self._rng = generator(0 if seed is None else seed, "atari")
+        self._ale.restoreSystemState(self._start)
+        self._frames, self._held = 0, 0
+        drawn = False
+        for _ in range(int(self._rng.integers(self._noops + 1))):
+            self._ale.act(0)
+            drawn = not self._ale.game_over()
+            if not drawn:
+                self._ale.restoreSystemState(self._start)
+        self._lives = self._ale.lives()
+        self._screens[0].fill(0)
+        if drawn:
+            self._read(self._screens[1])
+        else:  # a state that is restored has no picture yet, but that of the game before
+            self._screens[1][:] = self._first
+        return self._seen(), {}
+
+    def step(self, action: np.int64) -> tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
+        chosen, score, over, before = self._move(int(action)), 0, False, self._frames
+        for left in reversed(range(self._frame_skip)):
+            if not (self._sticky and self._rng.random() < self._sticky):
+                self._held = chosen
+            score += self._ale.act(self._held)
+            self._frames += 1
+            over = self._ale.game_over() or (self._life_loss and self._ale.lives() < self._lives)
+            if left < 2 or over:
+                self._screens.reverse()
+                self._read(self._screens[1])
+            if over or self._frames >= self._max_frames:
+                break
+        info: dict[str, Any] = {"tics": self._frames - before}
+        if self.reward_terms:
+            info["reward_terms"] = {CLIPPING: float(np.sign(score) - score)}
+        return self._seen(), float(score), over, self._frames >= self._max_frames, info
+
+    def _move(self, action: int) -> int:
+        """The engine's number of an action. It would take any number for one, without a word."""
+        if not 0 <= action < len(self._moves):
+            raise ValueError(f"action {action}; expected 0 to {len(self._moves) - 1}")
+        return self._moves[action]
+
+    def _seen(self) -> NDArray[np.uint8]:
+        """The brighter of the last two frames: some things are drawn in every other one only."""
+        seen = np.maximum(*self._screens)
+        return seen.reshape(self.observation_space.shape)
+
+
+def atari_spec(name: str) -> EnvSpec:
+    """The game called "atari:NAME".
+
+    Raises: EnvNameError for a name that `ale-py` does not have, EnvError where it is not installed.
+    """
+    game, known = name.removeprefix(ATARI), _package(name).roms.get_all_rom_ids()
+    if game not in known:
+        close = difflib.get_close_matches(game, known, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(ATARI + one for one in close)}?" if close else ""
+        raise EnvNameError(f"env {name!r}: ale-py has no game {game!r}, of {len(known)}{hint}")
+
+    def make(**options: Any) -> GymnasiumGame:
+        return GymnasiumGame(AtariEnv(game, **options), name)
+
+    return EnvSpec(
+        name=name,
+        make=make,
+        chance=True,
+        replayable=True,
+        winners="one seat: no player wins, the return counts",
+        description=f"{game.replace('_', ' ').capitalize()} (Atari 2600)",
+        tics_per_s=FRAMES_PER_S,
+        objective="return",
+    )
+
+
+def _engine(game: str) -> Any:
+    """An engine that has the game in it."""
+    package = _package(ATARI + game)
+    ale = package.ALEInterface()
+    ale.setFloat("repeat_action_probability", 0.0)
+    ale.setInt("random_seed", 0)
+    ale.loadROM(package.roms.get_rom_path(game))
+    return ale
+
+
+def _package(name: str) -> Any:
+    try:
+        import ale_py
+    except ModuleNotFoundError as error:
+        if error.name != "ale_py":
+            raise
+        raise EnvError(
+            f"env {name!r}: ale-py is not installed; `pip install 'pbt-arena[atari]'` in the "
+            "environment of this program adds it, and the games with it"
+        ) from error
+    # The engine tells every start on standard error.
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    return ale_py
