@@ -7,6 +7,8 @@ the engine itself has none.
 """
 
 import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -26,8 +28,9 @@ CLIPPING = "clipping"
 """The reward term that is the difference between the sign of a score and the score."""
 
 
-class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
-    """A game of one player. It sees the screen: [210, 160, 1 or 3] uint8.
+@dataclass(frozen=True)
+class AtariOptions:
+    """How a game is played and seen.
 
     frame_skip      frames that an action is held; the screen is the brighter of the last two
     noops           a game begins with up to so many frames of doing nothing, drawn by its seed
@@ -39,61 +42,62 @@ class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
     max_frames      after so many frames a game is cut off
     mode            of the cartridge's switch; None: the first
     difficulty      of the cartridge's switch; None: the first
-    Raises: EnvOptionsError for values that none of these can have.
     """
 
-    def __init__(
-        self,
-        game: str,
-        *,
-        frame_skip: int = 4,
-        noops: int = 30,
-        sticky_actions: float = 0.0,
-        all_actions: bool = False,
-        life_loss: bool = False,
-        clip_rewards: bool = False,
-        colours: bool = False,
-        max_frames: int = 108_000,
-        mode: int | None = None,
-        difficulty: int | None = None,
-    ) -> None:
+    frame_skip: int = 4
+    noops: int = 30
+    sticky_actions: float = 0.0
+    all_actions: bool = False
+    life_loss: bool = False
+    clip_rewards: bool = False
+    colours: bool = False
+    max_frames: int = 108_000
+    mode: int | None = None
+    difficulty: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raises: EnvOptionsError for values that none of these can have."""
         values = Values()
-        values.whole("frame_skip", frame_skip, least=1)
-        values.whole("noops", noops, least=0)
-        values.chance("sticky_actions", sticky_actions)
-        values.switches(
-            all_actions=all_actions,
-            life_loss=life_loss,
-            clip_rewards=clip_rewards,
-            colours=colours,
-        )
-        values.whole("max_frames", max_frames, least=1)
+        values.whole("frame_skip", self.frame_skip, least=1)
+        values.whole("noops", self.noops, least=0)
+        values.chance("sticky_actions", self.sticky_actions)
+        for name in ("all_actions", "life_loss", "clip_rewards", "colours"):
+            values.switch(name, getattr(self, name))
+        values.whole("max_frames", self.max_frames, least=1)
         values.check()
-        self._ale = _engine(game)
-        self._frame_skip, self._noops, self._sticky = frame_skip, noops, float(sticky_actions)
-        self._life_loss, self._max_frames = life_loss, max_frames
-        self._choose("mode", mode, self._ale.getAvailableModes(), self._ale.setMode)
-        self._choose(
-            "difficulty", difficulty, self._ale.getAvailableDifficulties(), self._ale.setDifficulty
-        )
+
+
+class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
+    """A game of one player. It sees the screen: [210, 160, 1 or 3] uint8.
+
+    Raises: EnvOptionsError for a switch that the cartridge does not have.
+    """
+
+    def __init__(self, game: str, options: AtariOptions) -> None:
+        self._ale, self._options = _engine(game), options
+        self._set("mode", self._ale.getAvailableModes(), self._ale.setMode)
+        self._set("difficulty", self._ale.getAvailableDifficulties(), self._ale.setDifficulty)
         self._ale.reset_game()
         self._start = self._ale.cloneSystemState()
         every, few = self._ale.getLegalActionSet(), self._ale.getMinimalActionSet()
-        self._moves = tuple(move.value for move in (every if all_actions else few))
-        self._read = self._ale.getScreenRGB if colours else self._ale.getScreenGrayscale
+        self._moves = tuple(move.value for move in (every if options.all_actions else few))
+        self._read = self._ale.getScreenRGB if options.colours else self._ale.getScreenGrayscale
         height, width = self._ale.getScreenDims()
-        shape = (height, width, 3) if colours else (height, width)
+        shape = (height, width, 3) if options.colours else (height, width)
         self._screens = [np.zeros(shape, np.uint8) for _ in range(2)]
         self._read(self._screens[1])
         self._first = self._screens[1].copy()
-        self.reward_terms = (CLIPPING,) if clip_rewards else ()
-        self.observation_space = spaces.Box(0, 255, (height, width, 3 if colours else 1), np.uint8)
+        self.reward_terms = (CLIPPING,) if options.clip_rewards else ()
+        seen = (height, width, 3 if options.colours else 1)
+        self.observation_space = spaces.Box(0, 255, seen, np.uint8)
         self.action_space = spaces.Discrete(len(self._moves))
 
-    def _choose(self, name: str, value: Any, known: Any, choose: Any) -> None:
+    def _set(self, name: str, known: Any, choose: Callable[[int], None]) -> None:
+        """Turn a switch of the cartridge, if the options say so."""
+        value = getattr(self._options, name)
         if value is None:
             return
-        if value not in list(known) or isinstance(value, bool):
+        if isinstance(value, bool) or value not in list(known):
             raise EnvOptionsError(
                 [f"{name} = {value!r}: expected one of {sorted(map(int, known))}"]
             )
@@ -106,7 +110,7 @@ class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
         self._ale.restoreSystemState(self._start)
         self._frames, self._held = 0, 0
         drawn = False
-        for _ in range(int(self._rng.integers(self._noops + 1))):
+        for _ in range(int(self._rng.integers(self._options.noops + 1))):
             self._ale.act(0)
             drawn = not self._ale.game_over()
             if not drawn:
@@ -120,28 +124,30 @@ class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
         return self._seen(), {}
 
     def step(self, action: np.int64) -> tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
-        chosen, score, over, before = self._move(int(action)), 0, False, self._frames
-        for left in reversed(range(self._frame_skip)):
-            if not (self._sticky and self._rng.random() < self._sticky):
+        options, chosen = self._options, self._move(int(action))
+        score, over, before = 0, False, self._frames
+        for left in reversed(range(options.frame_skip)):
+            if not (options.sticky_actions and self._rng.random() < options.sticky_actions):
                 self._held = chosen
             score += self._ale.act(self._held)
             self._frames += 1
-            over = self._ale.game_over() or (self._life_loss and self._ale.lives() < self._lives)
+            over = self._ale.game_over() or (options.life_loss and self._ale.lives() < self._lives)
             if left < 2 or over:
                 self._screens.reverse()
                 self._read(self._screens[1])
-            if over or self._frames >= self._max_frames:
+            if over or self._frames >= options.max_frames:
                 break
         info: dict[str, Any] = {"tics": self._frames - before}
         if self.reward_terms:
             info["reward_terms"] = {CLIPPING: float(np.sign(score) - score)}
-        return self._seen(), float(score), over, self._frames >= self._max_frames, info
+        return self._seen(), float(score), over, self._frames >= options.max_frames, info
 
     def _move(self, action: int) -> int:
         """The engine's number of an action. It would take any number for one, without a word."""
         if not 0 <= action < len(self._moves):
             raise ValueError(f"action {action}; expected 0 to {len(self._moves) - 1}")
-        return self._moves[action]
+        move: int = self._moves[action]
+        return move
 
     def _seen(self) -> NDArray[np.uint8]:
         """The brighter of the last two frames: some things are drawn in every other one only."""
@@ -161,7 +167,7 @@ def atari_spec(name: str) -> EnvSpec:
         raise EnvNameError(f"env {name!r}: ale-py has no game {game!r}, of {len(known)}{hint}")
 
     def make(**options: Any) -> GymnasiumGame:
-        return GymnasiumGame(AtariEnv(game, **options), name)
+        return GymnasiumGame(AtariEnv(game, AtariOptions(**options)), name)
 
     return EnvSpec(
         name=name,

@@ -46,7 +46,8 @@ class MinAtarEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
     ) -> None:
         values = Values()
         values.chance("sticky_actions", sticky_actions)
-        values.switches(ramping=ramping, all_actions=all_actions)
+        values.switch("ramping", ramping)
+        values.switch("all_actions", all_actions)
         values.whole("max_steps", max_steps, least=1)
         values.check()
         self._game = _package(game).Environment(game, float(sticky_actions), ramping)

@@ -20,10 +20,9 @@ class Values:
         if not number or not 0.0 <= value <= 1.0:
             self._add(name, value, "0.0 to 1.0")
 
-    def switches(self, **values: Any) -> None:
-        for name, value in values.items():
-            if not isinstance(value, bool):
-                self._add(name, value, "true or false")
+    def switch(self, name: str, value: Any) -> None:
+        if not isinstance(value, bool):
+            self._add(name, value, "true or false")
 
     def check(self) -> None:
         """Raises: EnvOptionsError that names every wrong one."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pbt.envs.adapters.atari import AtariEnv
+from pbt.envs.adapters.atari import AtariEnv, AtariOptions
 from pbt.envs.contract import Game
 from pbt.envs.registry import spec
 from pbt.envs.testing.check import check_game
@@ -128,7 +128,7 @@ def test_a_game_is_cut_off_at_the_frame() -> None:
 
 @pytest.mark.parametrize("action", [-1, 6, 18, 99])
 def test_actions_that_the_engine_would_take_without_a_word_are_refused(action: int) -> None:
-    env = AtariEnv("pong")
+    env = AtariEnv("pong", AtariOptions())
     env.reset(seed=0)
     with pytest.raises(ValueError, match=f"action {action}; expected 0 to 5"):
         env.step(np.int64(action))
