@@ -9,8 +9,8 @@ groups of tables. Each is run --repeats times, and games, servers and learners s
 moments (bench/sleepy.py), in every run otherwise. A run's digest is a SHA-256 over the weights of
 all members and over every game, in the order in which games were told.
 
-  connect_four  the demo's members in a small training with PBT, past opponents by win rates,
-                evaluation games and a final evaluation
+  connect_four  four members with the demo's network in a small training with PBT, past opponents by
+                win rates, evaluation games and a final evaluation
   cartpole      the shipped PPO
   doom          doom_basic with 16 engines
 
@@ -56,6 +56,7 @@ GAMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "connect_four": (
         "demo",
         (
+            "population.members=4",
             "stop_at_frames=12_000",
             "sampling.environments=64",
             "learning.minibatches=4",
