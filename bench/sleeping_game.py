@@ -2,10 +2,12 @@
 
 A shape of 0 stands for steps that all take as long. In place of the law there may be a file of step
 times that were recorded from a game (bench/football_steps.py). `every` lets only every so many
-steps sleep, from the first one on.
+steps sleep, from the first one on. Where SLEEPING_GAME_NOTES names a file, each sleep adds a line
+with its seconds.
 """
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 STEPS = 10_000
+NOTES = "SLEEPING_GAME_NOTES"
 
 
 def recorded(path: str | Path) -> NDArray[np.float64]:
@@ -40,7 +43,11 @@ class Sleeping(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self._mean_s and (STEPS - self._left) % self._every == 0:
-            time.sleep(self._drawn() * self._mean_s)
+            seconds = self._drawn() * self._mean_s
+            if NOTES in os.environ:
+                with open(os.environ[NOTES], "a") as file:
+                    file.write(f"{seconds}\n")
+            time.sleep(seconds)
         self._left -= 1
         return np.zeros(1, np.float32), 0.0, self._left == 0, False, {}
 
@@ -51,5 +58,5 @@ class Sleeping(gymnasium.Env[Any, Any]):
         return self._rng.gamma(self._shape) / self._shape if self._shape else 1.0
 
 
-def make(mean_ms: float = 40.0, shape: float = 1.0, recorded: str = "", every: int = 1) -> Sleeping:
-    return Sleeping(mean_ms, shape, recorded, every)
+def make(mean_ms: float = 40.0, shape: float = 1.0, times: str = "", every: int = 1) -> Sleeping:
+    return Sleeping(mean_ms, shape, times, every)

@@ -23,7 +23,7 @@ NOTES = "SLOW_LEARNER_NOTES"
 
 if __name__ == "__main__":
     settle(int(sys.argv[1]))
-    update, draw = Learner.update, random.Random(1)
+    update, draw = Learner.update, random.Random(os.environ.get(NOTES))
 
     def late(self: Learner, batch: Batch, *given: Any, **named: Any) -> Any:
         began, lag = time.monotonic(), self.version - int(batch.version[batch.valid].max())

@@ -79,7 +79,7 @@ class Times(NamedTuple):
     @property
     def options(self) -> dict[str, Any]:
         """Of the game of bench/sleeping_game.py."""
-        words = {"recorded": str(self.recorded.absolute())} if self.recorded else {}
+        words = {"times": str(self.recorded.absolute())} if self.recorded else {}
         return {"mean_ms": 1000.0 * self.mean_s, "shape": self.shape, **words}
 
     def longest(self, alpha: int) -> NDArray[np.float64]:

@@ -1,5 +1,7 @@
 """Says what a text means as a game's name: a registered name, an id, or a user's file."""
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
 
 from pbt.user_folders import expanded
@@ -14,6 +16,15 @@ ALLOWED_VARIABLE = "ARENA_ALLOWED_GAMES"
 
 Where files are not allowed, these ids are.
 """
+
+
+def did_you_mean(word: str, known: Iterable[str], family: str = "") -> str:
+    """The end of a message about an unknown word: the closest known ones, "" where none is close.
+
+    family: what stands before a word of a name
+    """
+    close = difflib.get_close_matches(word, list(known), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(family + one for one in close)}?" if close else ""
 
 
 def is_id(name: str) -> bool:

@@ -30,7 +30,7 @@ def test_recorded_times_are_drawn_as_long_in_the_mean(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "different"),
-    [({"shape": 0.0}, 1), ({"shape": 4.0}, 400), ({"recorded": "steps.json"}, 2)],
+    [({"shape": 0.0}, 1), ({"shape": 4.0}, 400), ({"times": "steps.json"}, 2)],
     ids=str,
 )
 def test_a_game_sleeps_as_its_seed_draws(

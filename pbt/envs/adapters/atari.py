@@ -6,8 +6,7 @@ engine and the games; it is an optional dependency. All chance is drawn from the
 the engine itself has none.
 """
 
-import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +15,22 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from pbt.envs.adapters.checked import Values, chosen
 from pbt.envs.adapters.gymnasium_env import GymnasiumGame
-from pbt.envs.adapters.option_values import Values
 from pbt.envs.contract import EnvSpec
-from pbt.envs.names import ATARI
+from pbt.envs.names import ATARI, PETTINGZOO, did_you_mean
 from pbt.errors import EnvError, EnvNameError, EnvOptionsError
 from pbt.seeding import generator
 
 FRAMES_PER_S = 60.0
+# The engine ends the process that loads one of these: they are played by two or more.
+SEVERAL_PLAYERS: Mapping[str, str] = {
+    "combat": "combat_tank_v2",
+    "joust": "joust_v3",
+    "maze_craze": "maze_craze_v3",
+    "warlords": "warlords_v3",
+}
+"""Games that ale-py has and does not play -> what PettingZoo calls them."""
 CLIPPING = "clipping"
 """The reward term that is the difference between the sign of a score and the score."""
 
@@ -40,8 +47,8 @@ class AtariOptions:
     clip_rewards    a second reward term, CLIPPING, makes the sum of both the sign of the score
     colours         the screen is red, green and blue; else grey
     max_frames      after so many frames a game is cut off
-    mode            of the cartridge's switch; None: the first
-    difficulty      of the cartridge's switch; None: the first
+    mode            of the cartridge's switch; None: as it begins
+    difficulty      of the cartridge's switch; None: as it begins
     """
 
     frame_skip: int = 4
@@ -58,17 +65,20 @@ class AtariOptions:
     def __post_init__(self) -> None:
         """Raises: EnvOptionsError for values that none of these can have."""
         values = Values()
-        values.whole("frame_skip", self.frame_skip, least=1)
-        values.whole("noops", self.noops, least=0)
+        values.whole("frame_skip", self.frame_skip, least=1, most=1_000)
+        values.whole("noops", self.noops, least=0, most=10_000)
         values.chance("sticky_actions", self.sticky_actions)
         for name in ("all_actions", "life_loss", "clip_rewards", "colours"):
             values.switch(name, getattr(self, name))
         values.whole("max_frames", self.max_frames, least=1)
         values.check()
+        if not self.noops and not self.sticky_actions:
+            values.add("noops", 0, "1 or more, or sticky_actions above 0.0: all games are one else")
+            values.check()
 
 
 class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
-    """A game of one player. It sees the screen: [210, 160, 1 or 3] uint8.
+    """A game of one player. It sees the screen: [height, width, 1 or 3] uint8, mostly 210 x 160.
 
     Raises: EnvOptionsError for a switch that the cartridge does not have.
     """
@@ -77,16 +87,12 @@ class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
         self._ale, self._options = _engine(game), options
         self._set("mode", self._ale.getAvailableModes(), self._ale.setMode)
         self._set("difficulty", self._ale.getAvailableDifficulties(), self._ale.setDifficulty)
-        self._ale.reset_game()
-        self._start = self._ale.cloneSystemState()
         every, few = self._ale.getLegalActionSet(), self._ale.getMinimalActionSet()
         self._moves = tuple(move.value for move in (every if options.all_actions else few))
         self._read = self._ale.getScreenRGB if options.colours else self._ale.getScreenGrayscale
         height, width = self._ale.getScreenDims()
         shape = (height, width, 3) if options.colours else (height, width)
         self._screens = [np.zeros(shape, np.uint8) for _ in range(2)]
-        self._read(self._screens[1])
-        self._first = self._screens[1].copy()
         self.reward_terms = (CLIPPING,) if options.clip_rewards else ()
         seen = (height, width, 3 if options.colours else 1)
         self.observation_space = spaces.Box(0, 255, seen, np.uint8)
@@ -97,7 +103,7 @@ class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
         value = getattr(self._options, name)
         if value is None:
             return
-        if isinstance(value, bool) or value not in list(known):
+        if type(value) is not int or value not in list(known):
             raise EnvOptionsError(
                 [f"{name} = {value!r}: expected one of {sorted(map(int, known))}"]
             )
@@ -107,50 +113,44 @@ class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
         self._rng = generator(0 if seed is None else seed, "atari")
-        self._ale.restoreSystemState(self._start)
+        # Restoring a saved start would be a hundred times faster, but some games go on otherwise.
+        self._ale.reset_game()
         self._frames, self._held = 0, 0
-        drawn = False
         for _ in range(int(self._rng.integers(self._options.noops + 1))):
             self._ale.act(0)
-            drawn = not self._ale.game_over()
-            if not drawn:
-                self._ale.restoreSystemState(self._start)
+            if self._ale.game_over():
+                self._ale.reset_game()
         self._lives = self._ale.lives()
         self._screens[0].fill(0)
-        if drawn:
-            self._read(self._screens[1])
-        else:  # a state that is restored has no picture yet, but that of the game before
-            self._screens[1][:] = self._first
+        self._read(self._screens[1])
         return self._seen(), {}
 
     def step(self, action: np.int64) -> tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
-        options, chosen = self._options, self._move(int(action))
-        score, over, before = 0, False, self._frames
-        for left in reversed(range(options.frame_skip)):
+        options, move = self._options, chosen(self._moves, int(action))
+        score, over = 0, False
+        frames = min(options.frame_skip, options.max_frames - self._frames)
+        for frame in range(1, frames + 1):
             if not (options.sticky_actions and self._rng.random() < options.sticky_actions):
-                self._held = chosen
+                self._held = move
             score += self._ale.act(self._held)
-            self._frames += 1
-            over = self._ale.game_over() or (options.life_loss and self._ale.lives() < self._lives)
-            if left < 2 or over:
+            lives, self._lives = self._lives, self._ale.lives()
+            over = self._ale.game_over() or (options.life_loss and self._lives < lives)
+            if over or frame > frames - 2:
                 self._screens.reverse()
                 self._read(self._screens[1])
-            if over or self._frames >= options.max_frames:
+            if over:
                 break
-        info: dict[str, Any] = {"tics": self._frames - before}
+        self._frames += frame
+        info: dict[str, Any] = {"tics": frame}
         if self.reward_terms:
             info["reward_terms"] = {CLIPPING: float(np.sign(score) - score)}
         return self._seen(), float(score), over, self._frames >= options.max_frames, info
 
-    def _move(self, action: int) -> int:
-        """The engine's number of an action. It would take any number for one, without a word."""
-        if not 0 <= action < len(self._moves):
-            raise ValueError(f"action {action}; expected 0 to {len(self._moves) - 1}")
-        move: int = self._moves[action]
-        return move
-
     def _seen(self) -> NDArray[np.uint8]:
-        """The brighter of the last two frames: some things are drawn in every other one only."""
+        """The brighter of the last two screens: some things are drawn in every other one only.
+
+        Those of the last two frames of a step, where the game is not over before.
+        """
         seen = np.maximum(*self._screens)
         return seen.reshape(self.observation_space.shape)
 
@@ -160,10 +160,13 @@ def atari_spec(name: str) -> EnvSpec:
 
     Raises: EnvNameError for a name that `ale-py` does not have, EnvError where it is not installed.
     """
-    game, known = name.removeprefix(ATARI), _package(name).roms.get_all_rom_ids()
+    game, package = name.removeprefix(ATARI), _package(name)
+    if game in SEVERAL_PLAYERS:
+        other = f"{PETTINGZOO}atari/{SEVERAL_PLAYERS[game]}"
+        raise EnvNameError(f"env {name!r} is played by two or more; expected {other}")
+    known = [one for one in package.roms.get_all_rom_ids() if one not in SEVERAL_PLAYERS]
     if game not in known:
-        close = difflib.get_close_matches(game, known, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(ATARI + one for one in close)}?" if close else ""
+        hint = did_you_mean(game, known, ATARI)
         raise EnvNameError(f"env {name!r}: ale-py has no game {game!r}, of {len(known)}{hint}")
 
     def make(**options: Any) -> GymnasiumGame:

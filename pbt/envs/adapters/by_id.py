@@ -4,7 +4,6 @@ An id is looked up among those that the installed packages register, or in the t
 is never imported.
 """
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -18,7 +17,7 @@ import gymnasium
 from pbt.envs.adapters.gymnasium_env import GymnasiumGame
 from pbt.envs.adapters.user_file import adapt
 from pbt.envs.contract import EnvSpec, Game
-from pbt.envs.names import GYMNASIUM
+from pbt.envs.names import GYMNASIUM, did_you_mean
 from pbt.envs.voice import aside, quiet
 from pbt.errors import EnvError, EnvNameError, EnvOptionsError
 
@@ -88,8 +87,7 @@ def id_spec(name: str) -> EnvSpec:
         )
     known = gymnasium.registry if f"{kind}:" == GYMNASIUM else PETTINGZOO_GAMES
     if game_id not in known:
-        close = difflib.get_close_matches(game_id, list(known), n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(f'{kind}:{one}' for one in close)}?" if close else ""
+        hint = did_you_mean(game_id, known, f"{kind}:")
         raise EnvNameError(f"env {name!r} is not among the {len(known)} ids of {kind}{hint}")
     make_one = _make_gymnasium if f"{kind}:" == GYMNASIUM else _make_pettingzoo
 

@@ -4,7 +4,6 @@ Young and Tian 2019, "MinAtar: an Atari-inspired testbed for thorough and reprod
 learning experiments". The package is an optional dependency.
 """
 
-import difflib
 import logging
 from collections.abc import Mapping
 from importlib import import_module
@@ -15,13 +14,15 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from pbt.envs.adapters.checked import Values, chosen
 from pbt.envs.adapters.gymnasium_env import GymnasiumGame
-from pbt.envs.adapters.option_values import Values
 from pbt.envs.contract import EnvSpec
-from pbt.envs.names import MINATAR
+from pbt.envs.names import MINATAR, did_you_mean
 from pbt.errors import EnvError, EnvNameError
 
 GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
+WITHOUT_CHANCE = ("space_invaders",)
+"""Games that always begin and go on alike, if no action is repeated by chance."""
 _EMPTY = "."
 
 
@@ -49,6 +50,8 @@ class MinAtarEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
         values.switch("ramping", ramping)
         values.switch("all_actions", all_actions)
         values.whole("max_steps", max_steps, least=1)
+        if game in WITHOUT_CHANCE and sticky_actions == 0.0:
+            values.add("sticky_actions", sticky_actions, "above 0.0: all games are one else")
         values.check()
         self._game = _package(game).Environment(game, float(sticky_actions), ramping)
         moves = range(self._game.num_actions()) if all_actions else self._game.minimal_action_set()
@@ -67,7 +70,7 @@ class MinAtarEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
         return self._seen(), {}
 
     def step(self, action: np.int64) -> tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
-        reward, over = self._game.act(self._moves[int(action)])
+        reward, over = self._game.act(chosen(self._moves, int(action)))
         self._steps += 1
         return self._seen(), float(reward), bool(over), self._steps >= self._max_steps, {}
 
@@ -82,9 +85,8 @@ def minatar_spec(name: str) -> EnvSpec:
     """
     game = name.removeprefix(MINATAR)
     if game not in GAMES:
-        close = difflib.get_close_matches(game, GAMES, n=1, cutoff=0.5)
-        hint = f"did you mean {MINATAR}{close[0]}?" if close else f"it has {', '.join(GAMES)}"
-        raise EnvNameError(f"env {name!r}: MinAtar has no game {game!r}; {hint}")
+        hint = did_you_mean(game, GAMES, MINATAR) or f"; it has {', '.join(GAMES)}"
+        raise EnvNameError(f"env {name!r}: MinAtar has no game {game!r}{hint}")
 
     def make(**options: Any) -> GymnasiumGame:
         return GymnasiumGame(MinAtarEnv(game, **options), name)

@@ -1,6 +1,7 @@
 """Atari: ours beside the engine itself, the contract, options, and what is refused."""
 
 import random
+import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pbt.envs.adapters.atari import AtariEnv, AtariOptions
+from pbt.envs.adapters.atari import SEVERAL_PLAYERS, AtariEnv, AtariOptions
 from pbt.envs.contract import Game
 from pbt.envs.registry import spec
 from pbt.envs.testing.check import check_game
 from pbt.errors import EnvError, EnvNameError, EnvOptionsError
+from pbt.seeding import generator
 
 
 def engine(name: str) -> Any:
@@ -45,8 +47,11 @@ def test_a_game_keeps_the_contract(name: str, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("colours", [False, True])
-def test_a_step_is_four_frames_of_the_engine(colours: bool) -> None:
+def test_a_step_is_four_frames_of_the_engine(
+    colours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the second game at a table, whose first left its traces in the engine."""
+    monkeypatch.setattr(AtariOptions, "__post_init__", lambda self: None)
     game = spec("atari:breakout").make(noops=0, colours=colours)
     game.reset(0)
     for _ in range(60):
@@ -99,9 +104,47 @@ def test_a_game_begins_with_as_many_noops_as_its_seed_draws() -> None:
 def test_sticky_actions_are_drawn_for_each_frame() -> None:
     """At a chance of 1 nothing is ever chosen, so every action is doing nothing."""
     make = spec("atari:pong").make
-    idle = played(make(noops=0), 0, 60, 0)
-    assert np.array_equal(played(make(noops=0, sticky_actions=1.0), 0, 60, 3), idle)
-    assert not np.array_equal(played(make(noops=0), 0, 60, 3), idle)
+    idle = played(make(), 0, 60, 0)
+    assert np.array_equal(played(make(sticky_actions=1.0), 0, 60, 3), idle)
+    assert not np.array_equal(played(make(), 0, 60, 3), idle)
+
+
+class Lives:
+    """An engine whose player gets a life and loses two."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine, self._left = engine, iter([4, 3, 2])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def lives(self) -> int:
+        return next(self._left)
+
+
+def test_a_life_is_lost_also_after_one_was_won() -> None:
+    env = AtariEnv("breakout", AtariOptions(life_loss=True, frame_skip=1))
+    env.reset(seed=0)
+    env._lives, env._ale = 3, Lives(env._ale)
+    assert [env.step(np.int64(0))[2] for _ in range(3)] == [False, True, True]
+
+
+@pytest.mark.parametrize("name", ["qbert", "tetris"])
+def test_a_game_begins_as_the_engine_does_it(name: str) -> None:
+    """After a restored start these two go on otherwise."""
+    env, own = AtariEnv(name, AtariOptions(frame_skip=1)), engine(name)
+    for _ in range(2):
+        seen, _ = env.reset(seed=1)
+        own.reset_game()
+        for _ in range(int(generator(1, "atari").integers(31))):
+            own.act(0)
+        for step in range(200):
+            action = step // 7 % len(env._moves)
+            last, (seen, score, *_) = seen, env.step(np.int64(action))
+            assert score == own.act(env._moves[action])
+            screen = np.array(own.getScreenGrayscale())[:, :, None]
+            assert np.array_equal(seen.max(initial=0), np.maximum(screen, seen).max())
+            assert (seen >= screen).all() and last.shape == seen.shape
 
 
 def test_a_game_may_end_with_a_life_and_rewards_may_be_clipped() -> None:
@@ -124,6 +167,10 @@ def test_a_game_is_cut_off_at_the_frame() -> None:
     turns = [game.step({0: (0,)})[0] for _ in range(3)]
     assert [turn.tics for turn in turns] == [4, 4, 2]
     assert turns[-1].truncated and not turns[-1].terminated
+    longer = spec("atari:pong").make(frame_skip=2)
+    longer.reset(0)
+    seen = [longer.step({0: (0,)})[0].observation for _ in range(5)]
+    assert np.array_equal(turns[-1].observation, seen[-1])
 
 
 @pytest.mark.parametrize("action", [-1, 6, 18, 99])
@@ -137,10 +184,12 @@ def test_actions_that_the_engine_would_take_without_a_word_are_refused(action: i
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"frame_skip": 0}, "frame_skip = 0: expected a whole number of 1 or more"),
-        ({"noops": -1}, "noops = -1: expected a whole number of 0 or more"),
+        ({"frame_skip": 0}, "frame_skip = 0: expected a whole number from 1 to 1000"),
+        ({"noops": -1}, "noops = -1: expected a whole number from 0 to 10000"),
         ({"sticky_actions": 2}, "sticky_actions = 2: expected 0.0 to 1.0"),
         ({"life_loss": 1}, "life_loss = 1: expected true or false"),
+        ({"noops": 0}, "noops = 0: expected 1 or more, or sticky_actions above 0.0"),
+        ({"mode": 0.0}, "mode = 0.0: expected one of [0, 4, 8,"),
         ({"mode": 3}, "mode = 3: expected one of [0, 4, 8,"),
         ({"difficulty": 7}, "difficulty = 7: expected one of [0, 1]"),
         ({"lives": 2}, "lives = 2: atari:breakout does not take this"),
@@ -154,8 +203,25 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
 
 
 def test_an_unknown_game_is_told_with_the_nearest() -> None:
-    with pytest.raises(EnvNameError, match=r"of 108; did you mean atari:breakout"):
+    with pytest.raises(EnvNameError, match=r"of 104; did you mean atari:breakout"):
         spec("atari:brekout")
+
+
+@pytest.mark.parametrize("name", ["combat", "joust", "maze_craze", "warlords"])
+def test_a_game_that_would_end_the_process_is_refused_with_another(name: str) -> None:
+    with pytest.raises(EnvNameError, match=f"expected pettingzoo:atari/{name}") as raised:
+        spec(f"atari:{name}")
+    spec(str(raised.value).split()[-1], allow_files=True, measured=(True, True)).make().close()
+
+
+@pytest.mark.slow
+def test_every_game_loads() -> None:
+    """Each in a process of its own, since an engine may end it."""
+    names = [name for name in ale_py.roms.get_all_rom_ids() if name not in SEVERAL_PLAYERS]
+    assert len(names) == 104
+    load = "import sys; from pbt.envs.registry import spec; spec(sys.argv[1]).make().reset(0)"
+    for name in names:
+        subprocess.run([sys.executable, "-c", load, f"atari:{name}"], check=True)
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

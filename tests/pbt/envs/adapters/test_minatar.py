@@ -81,8 +81,8 @@ def test_without_sticky_actions_every_action_is_the_chosen_one() -> None:
     [
         ({"sticky_actions": 1.5}, "sticky_actions = 1.5: expected 0.0 to 1.0"),
         ({"sticky_actions": True}, "sticky_actions = True: expected 0.0 to 1.0"),
-        ({"max_steps": 0}, "max_steps = 0: expected a whole number of 1 or more"),
-        ({"max_steps": 2.0}, "max_steps = 2.0: expected a whole number of 1 or more"),
+        ({"max_steps": 0}, "max_steps = 0: expected a whole number from 1 to 1000000000"),
+        ({"max_steps": 2.0}, "max_steps = 2.0: expected a whole number from 1 to 1000000000"),
         ({"ramping": 1}, "ramping = 1: expected true or false"),
         ({"all_actions": "no"}, "all_actions = 'no': expected true or false"),
         ({"difficulty": 2}, "difficulty = 2: minatar:breakout does not take this"),
@@ -93,6 +93,19 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(EnvOptionsError) as raised:
         spec("minatar:breakout").make(**options)
     assert message in str(raised.value)
+
+
+def test_a_game_that_would_always_be_the_same_is_refused() -> None:
+    with pytest.raises(EnvOptionsError, match="above 0.0: all games are one else"):
+        spec("minatar:space_invaders").make(sticky_actions=0.0)
+
+
+@pytest.mark.parametrize("action", [-1, 3, 99])
+def test_actions_that_are_none_are_refused(action: int) -> None:
+    game = spec("minatar:breakout").make()
+    game.reset(0)
+    with pytest.raises(EnvError, match=f"action {action}; expected 0 to 2"):
+        game.step({0: (action,)})
 
 
 def test_an_unknown_game_is_told_with_the_nearest() -> None:
