@@ -4,24 +4,26 @@
     python -m bench.rhythm_learning --game breakout --algorithm a2c --json rhythm_learning.json
 
 Seeds 1, 2, ... train in both rhythms, in the placement "serial", on one thread. Of each run the
-area under its learning curve is kept: the mean, over all frames of all tables, of the return of the
-game that the frame belongs to. Rows of `hts` are a round old (docs/rhythms.md), those of `sync` are
-not. A2C's gradient is "delayed" in `hts` and PPO's "clipped". The difference of the two areas, in
-the mean over the seeds and as a share of `sync`'s mean area, is told with its 90 % interval
-(Student's, for the ratio of two means of pairs). The rhythms are equivalent where the whole
-interval lies within the game's margin: two one-sided tests of 5 %. Where it is wider than the
-margin, the number of seeds that it would take is told: of a difference of nothing and of the spread
-that was seen.
+area under its learning curve is kept: the mean, over the frames of all games that ended, of the
+return of the game that the frame belongs to. Rows of `hts` are a round old (docs/rhythms.md), those
+of `sync` are not. A2C's gradient is "delayed" in `hts` and PPO's "clipped". The difference of the
+two areas, in the mean over the seeds and as a share of `sync`'s mean area, is told with its 90 %
+interval (Student's, for the ratio of two means of pairs). The rhythms are equivalent where the
+whole interval lies within the game's margin, two one-sided tests of 5 %, and where `sync` learned:
+the last tenth of its curve is twice the first or more. `seeds_needed` says how many seeds, of the
+spread that was seen, show the equivalence of equal rhythms four times of five.
 
   cartpole  the shipped configs, 100 000 frames, 20 seeds, +-10 %
-  breakout  minatar:breakout with the network of its authors, 500 000 frames, 10 seeds, +-20 %;
-            `--seeds` may say up to 20
+  breakout  minatar:breakout with the network of its authors, 500 000 frames, 10 seeds, +-20 %
 
-Two runs go at a time (`--jobs`). A run that stands in the file is not made again. The command ends
-with 1 where the rhythms were not shown to be equivalent.
+The number of seeds is part of the test: choose another (`--seeds`, at most 20) before the first
+look. Two runs go at a time (`--jobs`). A run that stands in the file is not made again, and a file
+of other configurations is refused. The command ends with 1 where the rhythms were not shown to be
+equivalent.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import multiprocessing
@@ -48,8 +50,9 @@ from pbt.runtime.placements import resolve
 from pbt.snapshots import FileSnapshotStore
 
 RHYTHMS = ("sync", "hts")
-# Of a learning curve that are kept.
-PARTS = 10
+# Of a learning curve that are kept, and how much the last of them is above the first.
+PARTS, LEARNED = 10, 2.0
+MOST_SEEDS = 20
 
 
 class Game(NamedTuple):
@@ -96,6 +99,12 @@ def config_of(game: str, algorithm: str, rhythm: str, seed: int) -> RunConfig:
     return resolve(load_config(f"cartpole_{algorithm}", changes), cores=1, cuda=False)
 
 
+def digest_of(game: str, algorithm: str, rhythm: str, seed: int) -> str:
+    """Of everything that a run is made with."""
+    config = config_of(game, algorithm, rhythm, seed).model_dump_json()
+    return hashlib.sha256(config.encode()).hexdigest()
+
+
 def areas(games: Sequence[tuple[int, float]]) -> tuple[float, list[float]]:
     """The area under a learning curve, and that of each tenth of the frames.
 
@@ -132,6 +141,8 @@ def run(game: str, algorithm: str, rhythm: str, seed: int) -> dict[str, Any]:
         "algorithm": algorithm,
         "rhythm": rhythm,
         "seed": seed,
+        "config": digest_of(game, algorithm, rhythm, seed),
+        "commit": hardware()["commit"],
         "area": whole,
         "tenths": tenths,
         "games": len(sink.games),
@@ -150,9 +161,6 @@ def compared(pairs: Sequence[tuple[float, float]], margin: float) -> dict[str, A
     spread = statistics.stdev(hts - ratio * sync for sync, hts in pairs) / base
     half = float(student.ppf(0.95, len(pairs) - 1)) * spread / math.sqrt(len(pairs))
     low, high = ratio - 1.0 - half, ratio - 1.0 + half
-    needed = len(pairs)
-    while float(student.ppf(0.95, needed - 1)) * spread / math.sqrt(needed) > margin:
-        needed += 1
     return {
         "seeds": len(pairs),
         "sync": base,
@@ -161,23 +169,47 @@ def compared(pairs: Sequence[tuple[float, float]], margin: float) -> dict[str, A
         "high": high,
         "margin": margin,
         "equivalent": -margin <= low and high <= margin,
-        "seeds_for_margin": needed,
+        "seeds_needed": seeds_needed(spread, margin),
     }
 
 
-def pairs_of(runs: Sequence[Mapping[str, Any]], game: str, algorithm: str) -> list[tuple[Any, Any]]:
-    own = {
-        (one["seed"], one["rhythm"]): one["area"]
-        for one in runs
-        if (one["game"], one["algorithm"]) == (game, algorithm)
-    }
-    seeds = sorted({seed for seed, _ in own})
-    found = [tuple(own.get((seed, rhythm)) for rhythm in RHYTHMS) for seed in seeds]
-    return [(sync, hts) for sync, hts in found if None not in (sync, hts)]
+def seeds_needed(spread: float, margin: float) -> int:
+    """How many pairs of equal rhythms pass both one-sided tests with a chance of 80 %."""
+    pairs = 2
+    while (
+        float(student.ppf(0.95, pairs - 1) + student.ppf(0.9, pairs - 1)) * spread
+        > margin * pairs**0.5
+    ):
+        pairs += 1
+    return pairs
+
+
+def learned(runs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether `sync` got better, in the mean over its runs."""
+    tenths = [one["tenths"] for one in runs if one["rhythm"] == "sync"]
+    first, last = (statistics.fmean(curve[place] for curve in tenths) for place in (0, -1))
+    return last >= LEARNED * first
+
+
+def pairs_of(runs: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """(sync, hts) areas by seed, of one game and algorithm."""
+    areas_of = {(one["seed"], one["rhythm"]): one["area"] for one in runs}
+    seeds = sorted({seed for seed, _ in areas_of})
+    return [(areas_of[seed, "sync"], areas_of[seed, "hts"]) for seed in seeds]
 
 
 def stored(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text()) if path.exists() else {"runs": [], "compared": {}}
+    """A file's runs and comparisons. Raises: SystemExit for runs of other configurations."""
+    if not path.exists():
+        return {"runs": [], "compared": {}}
+    told: dict[str, Any] = json.loads(path.read_text())
+    for one in told["runs"]:
+        if one["config"] != digest_of(one["game"], one["algorithm"], one["rhythm"], one["seed"]):
+            raise SystemExit(
+                f"{path}: {one['game']} {one['algorithm']}, seed {one['seed']}, was made with "
+                "another configuration than there is now; name another file with --json"
+            )
+    return told
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -190,14 +222,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
     parser.add_argument("--json", type=Path, required=True, help="raw file; it is continued")
     options = parser.parse_args(arguments)
-    chosen = options.game, options.algorithm
+    seeds = options.seeds or GAMES[options.game].seeds
+    if not 2 <= seeds <= MOST_SEEDS:
+        parser.error(f"--seeds {seeds}: expected 2 to {MOST_SEEDS}")
     told = stored(options.json)
-    done = {(one["game"], one["algorithm"], one["rhythm"], one["seed"]) for one in told["runs"]}
     asked = [
-        (*chosen, rhythm, seed)
-        for seed in range(1, 1 + (options.seeds or GAMES[options.game].seeds))
+        (options.game, options.algorithm, rhythm, seed)
+        for seed in range(1, seeds + 1)
         for rhythm in RHYTHMS
     ]
+    done = {key_of(one) for one in told["runs"]}
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(options.jobs, mp_context=context, initializer=die_with_parent)
     with pool:
@@ -206,13 +240,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             told["hardware"] = hardware()
             write_whole(options.json, json.dumps(told, indent=1) + "\n")
             print(json.dumps(told["runs"][-1]), flush=True)
-    pairs = pairs_of(told["runs"], *chosen)
-    if len(pairs) < 2:
-        raise SystemExit(f"{len(pairs)} pairs of runs; expected two or more; raise --seeds")
-    found = told["compared"][" ".join(chosen)] = compared(pairs, GAMES[options.game].margin)
+    own = [one for one in told["runs"] if key_of(one) in asked]
+    found = compared(pairs_of(own), GAMES[options.game].margin) | {"learned": learned(own)}
+    told["compared"][f"{options.game} {options.algorithm}"] = found
     write_whole(options.json, json.dumps(told, indent=1) + "\n")
     print(json.dumps(found))
-    return 0 if found["equivalent"] else 1
+    return 0 if found["equivalent"] and found["learned"] else 1
+
+
+def key_of(one: Mapping[str, Any]) -> tuple[str, str, str, int]:
+    return one["game"], one["algorithm"], one["rhythm"], one["seed"]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ the exact integral in place of their approximation,
     T(alpha) = integral of 1 - F(x)^n over x from 0 + alpha c
 
 where F is the distribution of a sum of alpha steps, n = 16 games and c what a step takes without
-sleeping, which a run of steps of no time measures at each alpha.
+sleeping, which a run of one game whose steps take no time measures at each alpha.
 
   rounds    the time of a rollout in `hts` beside T(alpha), at each --alpha, for exponential steps
   speedups  the time of a round in `sync` over that in `hts`, where the learner sleeps for T(alpha)
@@ -98,20 +98,20 @@ def longest_s(alpha: int, mean_s: float) -> float:
     return float(quad(lambda x: 1.0 - law.cdf(x) ** GAMES, 0.0, end, limit=500)[0])
 
 
-def config_of(sync: str, alpha: int, times: Times) -> RunConfig:
-    """GAMES games in workers of their own, which play rollouts of alpha steps."""
+def config_of(sync: str, alpha: int, times: Times, games: int) -> RunConfig:
+    """Games in workers of their own, which play rollouts of alpha steps."""
     steps = max(2, alpha)
     table = {
         "env": {"name": GAME, "options": times.options},
         "population": {"members": 1},
         "model": {"hidden": [16]},
-        "sampling": {"environments": GAMES, "rollout_steps": steps},
-        "learning": {"batch_steps": GAMES * steps, "minibatches": 1},
+        "sampling": {"environments": games, "rollout_steps": steps},
+        "learning": {"batch_steps": games * steps, "minibatches": 1},
         "pbt": {"enabled": False},
         "evaluation": {"share": 0.0, "final_games": 0},
         "runtime": {
             "placement": "central",
-            "workers": GAMES,
+            "workers": games,
             "groups": 1,
             "sync": sync,
             "sync_steps": alpha,
@@ -120,9 +120,9 @@ def config_of(sync: str, alpha: int, times: Times) -> RunConfig:
     return resolve(config_from_table(table, "bench.stragglers"), cores=2, cuda=False)
 
 
-def round_s(sync: str, alpha: int, times: Times, rollouts: int) -> list[float]:
+def round_s(sync: str, alpha: int, times: Times, rollouts: int, games: int = GAMES) -> list[float]:
     """Seconds of each round of a training, but the first three."""
-    config = config_of(sync, alpha, times)
+    config = config_of(sync, alpha, times, games)
     begun, control, next_ = list[float](), Enough(rollouts + 4), Rounds.next
 
     def timed(self: Rounds, *given: Any, **named: Any) -> Any:
@@ -151,7 +151,7 @@ def rounds(alpha: int, options: argparse.Namespace) -> dict[str, Any]:
     """Rollouts of alpha steps in `hts` against the law."""
     os.environ[SECONDS] = "0"
     mean_s, number = options.mean_ms / 1000.0, max(12, round(options.steps / alpha))
-    without = statistics.median(round_s("hts", alpha, Times(0.0), 20)) / alpha
+    without = statistics.median(round_s("hts", alpha, Times(0.0), 20, 1)) / alpha
     found = round_s("hts", alpha, Times(mean_s), number)
     law = longest_s(alpha, mean_s) + alpha * without
     measured = statistics.fmean(found)

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from bench import rhythm_learning
-from bench.rhythm_learning import areas, compared, main, pairs_of, run
+from bench.rhythm_learning import (
+    areas,
+    compared,
+    digest_of,
+    learned,
+    main,
+    pairs_of,
+    run,
+    seeds_needed,
+)
 
 
 def test_an_area_is_the_mean_over_frames_of_the_return_of_their_game() -> None:
@@ -32,11 +41,14 @@ def test_equal_rhythms_are_equivalent_and_others_are_not() -> None:
     assert not compared(list(zip(sync, 1.15 * near, strict=True)), 0.1)["equivalent"]
 
 
-def test_where_seeds_are_too_few_it_says_how_many_it_would_take() -> None:
-    rng = np.random.default_rng(3)
-    pairs = list(100 + 40 * rng.standard_normal((10, 2)))
-    found = compared([tuple(pair) for pair in pairs], 0.1)
-    assert not found["equivalent"] and found["seeds_for_margin"] > 10
+def test_the_seeds_that_it_takes_are_enough_four_times_of_five() -> None:
+    rng, found, spread = np.random.default_rng(3), 0, 0.25
+    seeds = seeds_needed(spread, 0.1)
+    for _ in range(400):
+        pairs = 100 + 100 * spread / 2**0.5 * rng.standard_normal((seeds, 2))
+        found += compared([(sync, hts) for sync, hts in pairs], 0.1)["equivalent"]
+    assert 290 <= found <= 350
+    assert compared([(100.0, 60.0), (100.0, 150.0), (90.0, 80.0)], 0.1)["seeds_needed"] > 20
 
 
 def test_an_interval_holds_the_ratio_of_the_means_as_often_as_it_says() -> None:
@@ -51,11 +63,17 @@ def test_an_interval_holds_the_ratio_of_the_means_as_often_as_it_says() -> None:
 
 def test_pairs_are_those_of_one_seed() -> None:
     runs = [
-        {"game": "cartpole", "algorithm": "ppo", "rhythm": rhythm, "seed": seed, "area": area}
-        for rhythm, seed, area in [("hts", 2, 4.0), ("sync", 1, 1.0), ("sync", 2, 2.0)]
+        {"rhythm": rhythm, "seed": seed, "area": area, "tenths": [1.0, area]}
+        for rhythm, seed, area in [
+            ("hts", 2, 4.0),
+            ("sync", 1, 1.0),
+            ("sync", 2, 3.0),
+            ("hts", 1, 5.0),
+        ]
     ]
-    assert pairs_of(runs, "cartpole", "ppo") == [(2.0, 4.0)]
-    assert pairs_of(runs, "cartpole", "a2c") == []
+    assert pairs_of(runs) == [(1.0, 5.0), (3.0, 4.0)]
+    assert learned(runs)
+    assert not learned([{**one, "tenths": [2.0, 3.0]} for one in runs])
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
@@ -74,12 +92,22 @@ def test_what_stands_in_the_file_is_not_made_again(
 ) -> None:
     out = tmp_path / "runs.json"
     runs = [
-        {"game": "cartpole", "algorithm": "ppo", "rhythm": rhythm, "seed": seed, "area": 1.0 * seed}
-        for rhythm in ("sync", "hts")
-        for seed in (1, 2, 3)
+        {
+            **dict(zip(("game", "algorithm", "rhythm", "seed"), key, strict=True)),
+            "config": digest_of(*key),
+            "area": 1.0 * key[3],
+            "tenths": [1.0, 3.0],
+        }
+        for key in [("cartpole", "ppo", one, seed) for one in ("sync", "hts") for seed in (1, 2, 3)]
     ]
     out.write_text(json.dumps({"runs": runs, "compared": {}}))
-    asked = ["--game", "cartpole", "--algorithm", "ppo", "--json", str(out), "--seeds", "3"]
-    assert main(asked) == 0
+    asked = ["--game", "cartpole", "--algorithm", "ppo", "--json", str(out), "--seeds"]
+    assert main([*asked, "3"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["seeds"] == 3
     assert json.loads(out.read_text())["runs"] == runs
+    assert main([*asked, "2"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["seeds"] == 2
+    runs[0]["config"] = "another"
+    out.write_text(json.dumps({"runs": runs, "compared": {}}))
+    with pytest.raises(SystemExit, match="seed 1, was made with another configuration"):
+        main([*asked, "3"])
