@@ -106,7 +106,7 @@ def config_of(sync: str, alpha: int, times: Times, games: int) -> RunConfig:
         "population": {"members": 1},
         "model": {"hidden": [16]},
         "sampling": {"environments": games, "rollout_steps": steps},
-        "learning": {"batch_steps": games * steps, "minibatches": 1},
+        "learning": {"batch_steps": games * steps, "minibatches": 1, "epochs": 1},
         "pbt": {"enabled": False},
         "evaluation": {"share": 0.0, "final_games": 0},
         "runtime": {
