@@ -27,7 +27,7 @@ def test_a_config_beside_the_template_it_came_from(service: Service) -> None:
     chosen = [one for one in found["differences"] if not one["decided"]]
     assert [(one["key"], one["value"], one["other"]) for one in chosen] == [
         ("seed", "7", "1"),
-        ("evaluation.share", "0.25", "0.05"),
+        ("evaluation.share", "0.25", str(load_config("connect_four").evaluation.share)),
     ]
     assert {"kind": "defaults", "name": ""} in found["choices"]
     assert found["choices"][-1] == {"kind": "population", "name": "two"}
