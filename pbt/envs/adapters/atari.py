@@ -7,7 +7,7 @@ the engine itself has none.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
@@ -16,10 +16,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from pbt.envs.adapters.checked import Values, chosen
-from pbt.envs.adapters.gymnasium_env import GymnasiumGame
+from pbt.envs.adapters.extras import extra_of
+from pbt.envs.adapters.gymnasium_env import GymnasiumGame, one_seat
 from pbt.envs.contract import EnvSpec
 from pbt.envs.names import ATARI, PETTINGZOO, did_you_mean
-from pbt.errors import EnvError, EnvNameError, EnvOptionsError
+from pbt.errors import EnvNameError, EnvOptionsError
 from pbt.seeding import generator
 
 FRAMES_PER_S = 60.0
@@ -172,16 +173,8 @@ def atari_spec(name: str) -> EnvSpec:
     def make(**options: Any) -> GymnasiumGame:
         return GymnasiumGame(AtariEnv(game, AtariOptions(**options)), name)
 
-    return EnvSpec(
-        name=name,
-        make=make,
-        chance=True,
-        replayable=True,
-        winners="one seat: no player wins, the return counts",
-        description=f"{game.replace('_', ' ').capitalize()} (Atari 2600)",
-        tics_per_s=FRAMES_PER_S,
-        objective="return",
-    )
+    described = f"{game.replace('_', ' ').capitalize()} (Atari 2600)"
+    return replace(one_seat(name, make, described), tics_per_s=FRAMES_PER_S)
 
 
 def _engine(game: str) -> Any:
@@ -195,15 +188,8 @@ def _engine(game: str) -> Any:
 
 
 def _package(name: str) -> Any:
-    try:
+    with extra_of(name, "ale-py", "ale_py", "atari"):
         import ale_py
-    except ModuleNotFoundError as error:
-        if error.name != "ale_py":
-            raise
-        raise EnvError(
-            f"env {name!r}: ale-py is not installed; `pip install 'pbt-arena[atari]'` in the "
-            "environment of this program adds it, and the games with it"
-        ) from error
     # The engine tells every start on standard error.
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     return ale_py

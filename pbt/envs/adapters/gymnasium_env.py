@@ -1,11 +1,24 @@
 """Adapts Gymnasium environments (one agent) to games with one seat."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pbt.envs.adapters.seating import EnvSeats, Scoreboard, declared_terms
-from pbt.envs.contract import Action, Outcome, SeatTurn, env_error
+from pbt.envs.contract import Action, EnvSpec, Game, Outcome, SeatTurn, env_error
 from pbt.errors import EnvError
+
+
+def one_seat(name: str, make: Callable[..., Game], description: str) -> EnvSpec:
+    """A registered game of one seat, with chance, which its seed and its actions reproduce."""
+    return EnvSpec(
+        name,
+        make,
+        chance=True,
+        replayable=True,
+        winners="one seat: no player wins, the return counts",
+        description=description,
+        objective="return",
+    )
 
 
 class GymnasiumGame:

@@ -6,6 +6,7 @@ learning experiments". The package is an optional dependency.
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -15,10 +16,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from pbt.envs.adapters.checked import Values, chosen
-from pbt.envs.adapters.gymnasium_env import GymnasiumGame
+from pbt.envs.adapters.extras import extra_of
+from pbt.envs.adapters.gymnasium_env import GymnasiumGame, one_seat
 from pbt.envs.contract import EnvSpec
 from pbt.envs.names import MINATAR, did_you_mean
-from pbt.errors import EnvError, EnvNameError
+from pbt.errors import EnvNameError
 
 GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
 WITHOUT_CHANCE = ("space_invaders",)
@@ -91,16 +93,8 @@ def minatar_spec(name: str) -> EnvSpec:
     def make(**options: Any) -> GymnasiumGame:
         return GymnasiumGame(MinAtarEnv(game, **options), name)
 
-    return EnvSpec(
-        name=name,
-        make=make,
-        chance=True,
-        replayable=True,
-        winners="one seat: no player wins, the return counts",
-        description=f"{game.replace('_', ' ').capitalize()} on ten by ten fields (MinAtar)",
-        draw=_draw,
-        objective="return",
-    )
+    described = f"{game.replace('_', ' ').capitalize()} on ten by ten fields (MinAtar)"
+    return replace(one_seat(name, make, described), draw=_draw)
 
 
 def _package(game: str) -> Any:
@@ -108,14 +102,8 @@ def _package(game: str) -> Any:
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
-        return import_module("minatar")
-    except ModuleNotFoundError as error:
-        if error.name != "minatar":
-            raise
-        raise EnvError(
-            f"env {MINATAR + game!r}: MinAtar is not installed; `pip install "
-            "'pbt-arena[minatar]'` in the environment of this program adds it"
-        ) from error
+        with extra_of(MINATAR + game, "MinAtar", "minatar", "minatar"):
+            return import_module("minatar")
     finally:
         logging.disable(before)
 

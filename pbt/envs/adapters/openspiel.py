@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from pbt.envs.adapters.extras import extra_of
 from pbt.envs.adapters.openspiel_in_c import in_c
 from pbt.envs.adapters.seating import RETURN_DIGITS
 from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn, ranking_from_scores
@@ -188,15 +189,8 @@ def drawn(outcomes: Sequence[tuple[int, float]], uniform: float) -> int:
 
 
 def _pyspiel(name: str) -> Any:
-    try:
+    with extra_of(name, "OpenSpiel", "pyspiel", "openspiel"):
         import pyspiel
-    except ModuleNotFoundError as error:
-        if error.name != "pyspiel":
-            raise
-        raise EnvError(
-            f"env {name!r}: OpenSpiel is not installed; `pip install 'pbt-arena[openspiel]'` "
-            "in the environment of this program adds it"
-        ) from error
     return pyspiel
 
 

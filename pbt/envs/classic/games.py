@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from pbt.envs.adapters.gymnasium_env import GymnasiumGame
+from pbt.envs.adapters.gymnasium_env import GymnasiumGame, one_seat
 from pbt.envs.classic.boards import board_text, table_maker
 from pbt.envs.contract import EnvSpec, Game, Grid, Role
 from pbt.envs.native_games import NativeRules, native_or
@@ -68,12 +68,4 @@ TEXAS_HOLDEM = EnvSpec(
     "Limit Texas hold'em poker (PettingZoo texas_holdem_v4)",
     objective="margin",
 )
-CARTPOLE = EnvSpec(
-    "cartpole",
-    _make_cartpole,
-    True,
-    True,
-    "one seat: no player wins, the return counts",
-    "Pole balancing (Gymnasium CartPole-v1)",
-    objective="return",
-)
+CARTPOLE = one_seat("cartpole", _make_cartpole, "Pole balancing (Gymnasium CartPole-v1)")
